@@ -1,0 +1,81 @@
+"""heedful: did the model do everything it was asked?
+
+The names below are the public API. They are imported when they are first used, so that importing
+the package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from heedful.errors import (
+        HeedfulError,
+        InputError,
+        RowError,
+        RunError,
+        UsageError,
+        VerifierError,
+    )
+    from heedful.evaluation import Evaluation, Scored, evaluate, evaluate_async
+    from heedful.judges import Cascade, Judge, Recorded, Rules
+    from heedful.schema import (
+        Check,
+        Constraint,
+        Critique,
+        Judgment,
+        Message,
+        Recording,
+        Sample,
+        Status,
+    )
+    from heedful.verify import Finding, Response, verifier
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "heedful.errors": (
+        "HeedfulError",
+        "InputError",
+        "RowError",
+        "RunError",
+        "UsageError",
+        "VerifierError",
+    ),
+    "heedful.evaluation": ("Evaluation", "Scored", "evaluate", "evaluate_async"),
+    "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules"),
+    "heedful.schema": (
+        "Check",
+        "Constraint",
+        "Critique",
+        "Judgment",
+        "Message",
+        "Recording",
+        "Sample",
+        "Status",
+    ),
+    "heedful.verify": ("Finding", "Response", "verifier"),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [  # noqa: PLE0604, RUF022 - the homes above, so that no name is written a third time
+    "__version__",
+    *_HOME,
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in _HOME:
+        message = f"module 'heedful' has no attribute {name!r}"
+        raise AttributeError(message)
+    from importlib import import_module
+
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, imported or not."""
+    return sorted({*globals(), *_HOME})

@@ -1,0 +1,59 @@
+"""Everything that heedful raises on purpose.
+
+The tree::
+
+    HeedfulError
+    ├── UsageError       the command or the call does not make sense   (exit code 2)
+    ├── InputError       a file is missing, empty, or not what it was said to be
+    │   └── RowError     one row of a file cannot be read; the other rows go on
+    ├── RunError         a run cannot be started or resumed as asked
+    └── VerifierError    a check names no verifier, or its arguments do not fit
+
+Every message says what is wrong, where (file and line, where there is one), and the mend.
+"""
+
+from __future__ import annotations
+
+__all__ = ["HeedfulError", "InputError", "RowError", "RunError", "UsageError", "VerifierError"]
+
+
+class HeedfulError(Exception):
+    """The root: catch this to catch all that heedful raises on purpose.
+
+    Attributes:
+        what: what is wrong, one sentence without the place.
+        where: the place, such as ``data.jsonl:17``, or ``""``.
+        mend: what to do about it, or ``""``.
+    """
+
+    def __init__(self, what: str, *, where: str = "", mend: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.mend = mend
+        super().__init__(str(self))
+
+    def __str__(self) -> str:
+        """Read as ``where: what (mend)``."""
+        place = f"{self.where}: " if self.where else ""
+        mend = f" ({self.mend})" if self.mend else ""
+        return f"{place}{self.what}{mend}"
+
+
+class UsageError(HeedfulError):
+    """The command or the call does not make sense as given."""
+
+
+class InputError(HeedfulError):
+    """A file is missing, empty, unreadable, or not in the format it was said to be."""
+
+
+class RowError(InputError):
+    """One row cannot be read. Readers report it as a failed row and go on with the next."""
+
+
+class RunError(HeedfulError):
+    """A run cannot be started or resumed as asked."""
+
+
+class VerifierError(HeedfulError):
+    """A check names no known verifier, or its arguments do not fit the verifier."""

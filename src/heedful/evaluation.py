@@ -1,0 +1,396 @@
+"""The main job: judge every sample of a source, durably, and say how well the constraints were met.
+
+``file → Format → Sample stream → Run(judge) → store → metrics → summary, results file``
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import heedful
+from heedful.errors import InputError, UsageError
+from heedful.runs.runner import Item, Progress, run as run_all
+from heedful.runs.store import Store
+from heedful.schema import Critique, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import TextIO
+
+    from heedful.formats import Source
+    from heedful.judges import Judge
+    from heedful.schema import Scoring
+
+__all__ = ["Evaluation", "Scored", "evaluate", "evaluate_async", "make_judge"]
+
+RUNS = Path("heedful-runs")
+"""Where runs go that are not named."""
+
+STORE_VERSION = 1
+"""Raised when a run made by an older heedful can no longer be resumed."""
+
+PROBLEMS_LISTED = 100
+"""How many unreadable rows the summary names; the results file has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One row of the input with what came of it.
+
+    Attributes:
+        line: line in the input file, from 1.
+        id: the row's id, ``row-N`` or ``line-N`` where it has none.
+        sample: the sample; ``None`` where the row could not be read.
+        critique: its judgments; ``None`` where there are none.
+        problem: why there are none.
+    """
+
+    line: int
+    id: str
+    sample: Sample | None
+    critique: Critique | None
+    problem: str | None
+
+
+class Evaluation:
+    """A finished (or interrupted) evaluation, read from its store.
+
+    Attributes:
+        directory: the run's directory; ``None`` for one kept in a temporary file.
+        summary: as in ``summary.json``.
+        progress: how many rows were done, and how many of them in an earlier session.
+    """
+
+    def __init__(self, store: Store, summary: dict[str, Any], progress: Progress) -> None:
+        self._store = store
+        self.directory = store.directory
+        self.summary = summary
+        self.progress = progress
+
+    def __iter__(self) -> Iterator[Scored]:
+        """Yield the rows in input order, in constant memory."""
+        return _scored(self._store)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """Yield the lines of ``results.jsonl``, in input order, in constant memory."""
+        scoring: Scoring = self.summary["scoring"]
+        return (_record(row, scoring) for row in self)
+
+
+def evaluate(  # noqa: PLR0913 - the options of the main job
+    data: str | os.PathLike[str] | Iterable[Sample],
+    *,
+    responses: str | os.PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002 - the name users know from the command line
+    judge: str | Judge = "rules,recorded",
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    task: str | None = None,
+    run: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    concurrency: int = 64,
+    tick: Callable[[Progress], None] = lambda _: None,
+) -> Evaluation:
+    """Judge every sample and summarise.
+
+    >>> from heedful import Check, Constraint, Sample, evaluate
+    >>> sample = Sample(
+    ...     id="1",
+    ...     checklist=(Constraint(text="No commas.", check=Check(id="punctuation:no_comma")),),
+    ...     response="One, two.",
+    ... )
+    >>> evaluation = evaluate([sample])
+    >>> evaluation.summary["verdicts"]["unmet"]
+    1
+    >>> next(iter(evaluation)).critique.judgments[0].explanation
+    '1 comma, none allowed'
+
+    Args:
+        data: a file in any format that heedful reads, or samples.
+        responses: a file with the responses, joined on key or prompt, where ``data`` has none.
+        format: the format's name; found out from the file unless given.
+        judge: ``rules``, ``recorded``, names in the order in which they are asked, separated by
+            commas, or a judge of your own.
+        scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
+            computes.
+        seed: for bootstrap intervals and for the random draws of faithful scoring.
+        task: keep only this task's rows (AdvancedIF).
+        run: the run's directory; the same call again resumes it. A temporary one unless given.
+        output: where to write the results besides.
+        concurrency: how many samples may be judged at a time.
+        tick: called with the progress after each row.
+
+    Returns:
+        The evaluation: its summary, and its rows.
+
+    Raises:
+        InputError: the file is missing, empty or in no known format.
+        RunError: the run's directory holds a run with another configuration.
+        UsageError: the judge or an option is unknown.
+    """
+    work = evaluate_async(
+        data,
+        responses=responses,
+        format=format,
+        judge=judge,
+        scoring=scoring,
+        seed=seed,
+        task=task,
+        run=run,
+        output=output,
+        concurrency=concurrency,
+        tick=tick,
+    )
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    # In a notebook a loop already runs in this thread; the work gets a thread and loop of its own.
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+async def evaluate_async(  # noqa: PLR0913 - as above
+    data: str | os.PathLike[str] | Iterable[Sample],
+    *,
+    responses: str | os.PathLike[str] | None = None,
+    format: str | None = None,  # noqa: A002 - as above
+    judge: str | Judge = "rules,recorded",
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    task: str | None = None,
+    run: str | os.PathLike[str] | None = None,
+    output: str | os.PathLike[str] | None = None,
+    concurrency: int = 64,
+    tick: Callable[[Progress], None] = lambda _: None,
+) -> Evaluation:
+    """Do what :func:`evaluate` does, inside a running event loop."""
+    if isinstance(judge, str):
+        judge = make_judge(judge, scoring=scoring, seed=seed)
+    source = _source(data, format, responses, task)
+    config = {
+        "store": STORE_VERSION,
+        "input": [_fingerprint(path) for path in source.files] if source else None,
+        "format": source.format.name if source else None,
+        "task": task,
+        "scoring": scoring,
+        "seed": seed,
+        **judge.config,
+    }
+    if source is None and (responses or format or task):
+        raise UsageError("responses, format and task go with a file, not with samples")
+    directory = None if run is None else Path(run)
+    store = Store(directory)
+    store.configure(config)
+    store.set_meta("source", [str(path) for path in source.files] if source else None)
+    items = _items(source if source is not None else data)  # type: ignore[arg-type]
+
+    async def work(sample: Sample) -> str:
+        critique = await judge.judge(sample)
+        return critique.model_dump_json(exclude_defaults=True)
+
+    progress = await run_all(
+        items, work, store, encode=_encode, concurrency=concurrency, tick=tick
+    )
+    summary = _finish(store, judge, scoring, seed, source)
+    if output is not None:
+        _write_output(store, Path(output), source, scoring)
+    return Evaluation(store, summary, progress)
+
+
+def default_run(data: str | os.PathLike[str], *others: object) -> Path:
+    """Name the run of an unnamed evaluation after its input and its options.
+
+    The same command finds the same run again; any other option makes another run.
+    """
+    path = Path(data)
+    key = json.dumps([str(path.resolve()), *map(str, others)])
+    digest = hashlib.blake2b(key.encode(), digest_size=4).hexdigest()
+    return RUNS / f"{path.stem}-{digest}"
+
+
+def make_judge(names: str, *, scoring: Scoring = "strict", seed: int = 0) -> Judge:
+    """Make a judge from its name, or a cascade from names separated by commas.
+
+    Raises:
+        UsageError: a name is unknown.
+    """
+    from heedful.judges import Cascade, Recorded, Rules
+
+    makers: Mapping[str, Callable[[], Judge]] = {
+        "rules": lambda: Rules(scoring=scoring, seed=seed),
+        "recorded": lambda: Recorded(),
+    }
+    asked = [name.strip() for name in names.split(",")]
+    unknown = [name for name in asked if name not in makers]
+    if unknown:
+        raise UsageError(
+            f"there is no judge {unknown[0]!r}",
+            mend=f"the judges are {', '.join(makers)}; commas put them in a cascade",
+        )
+    judges = [makers[name]() for name in asked]
+    return judges[0] if len(judges) == 1 else Cascade(*judges)
+
+
+def _source(
+    data: str | os.PathLike[str] | Iterable[Sample],
+    format_name: str | None,
+    responses: str | os.PathLike[str] | None,
+    task: str | None,
+) -> Source | None:
+    if not isinstance(data, str | os.PathLike):
+        return None
+    from heedful import formats
+
+    return formats.open_source(
+        Path(data),
+        format=format_name,
+        responses=None if responses is None else Path(responses),
+        task=task,
+    )
+
+
+def _fingerprint(path: Path) -> str:
+    """Name a file by what is in it, so that a moved file is the same and a changed one is not."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+
+
+def _items(source: Source | Iterable[Sample]) -> Iterator[Item[Sample]]:
+    for number, row in enumerate(source, 1):
+        if isinstance(row, Sample):
+            yield Item(line=number, id=row.id, value=row)
+        else:
+            key = row.id if row.sample is None else row.sample.id
+            yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+
+
+def _encode(sample: Sample) -> str:
+    return sample.model_dump_json(exclude_defaults=True)
+
+
+def _scored(store: Store) -> Iterator[Scored]:
+    for entry in store.entries():
+        key = entry.id or f"line-{entry.line}"
+        if entry.problem is not None or entry.input is None:
+            yield Scored(entry.line, key, None, None, entry.problem or "not read")
+            continue
+        sample = Sample.model_validate_json(entry.input)
+        if entry.output is not None:
+            critique = Critique.model_validate_json(entry.output)
+        else:
+            reason = entry.failure or "not judged yet"
+            critique = Critique.undecided(sample.checklist, Status.FAILED, reason)
+        yield Scored(entry.line, key, sample, critique, entry.failure)
+
+
+def _finish(
+    store: Store, judge: Judge, scoring: Scoring, seed: int, source: Source | None
+) -> dict[str, Any]:
+    """Summarise the run and write its results and summary files, in one pass over the store."""
+    from heedful.metrics import Summary
+
+    summary = Summary(scoring=scoring, seed=seed)
+    problems: list[dict[str, Any]] = []
+    with _results_file(store.directory) as file:
+        for row in _scored(store):
+            if row.problem is not None and len(problems) < PROBLEMS_LISTED:
+                problems.append({"line": row.line, "id": row.id, "problem": row.problem})
+            if row.sample is None or row.critique is None:
+                summary.fail()
+            else:
+                summary.add(row.sample, row.critique)
+            if file is not None:
+                file.write(json.dumps(_record(row, scoring), ensure_ascii=False) + "\n")
+    result = {
+        "heedful": heedful.__version__,
+        "input": [str(path) for path in source.files] if source else None,
+        "format": source.format.name if source else None,
+        "judge": judge.name,
+        "scoring": scoring,
+        "seed": seed,
+        **summary.result(),
+        "problems": problems,
+    }
+    store.set_meta("summary", result)
+    if store.directory is not None:
+        text = json.dumps(result, ensure_ascii=False, indent=2) + "\n"
+        with atomically(store.directory / "summary.json") as file:
+            file.write(text)
+    return result
+
+
+def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
+    """Lay out one line of the results file: a native sample with its scores and judgments.
+
+    What a reader looks for first comes first; the file can be read and scored again.
+    """
+    if row.sample is None or row.critique is None:
+        return {"id": row.id, "line": row.line, "error": row.problem, "scores": {}, "judgments": []}
+    from heedful.formats import native
+    from heedful.metrics import scores
+
+    sample, critique = row.sample, row.critique
+    judgments = [
+        {"constraint": constraint.text, **judgment.model_dump(mode="json", exclude_none=True)}
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
+    ]
+    record: dict[str, Any] = {
+        "id": row.id,
+        "tags": sample.tags,
+        "scores": scores(sample, critique, scoring),
+        "judgments": judgments,
+    }
+    if critique.declared:
+        record["declared"] = critique.declared
+    if row.problem is not None:
+        record["error"] = row.problem
+    return record | native.write(sample)
+
+
+def _write_output(store: Store, path: Path, source: Source | None, scoring: Scoring) -> None:
+    """Write the results where they were asked for, in the input's own format if it has one."""
+    writer = source.format.writer(path) if source else None
+    if writer is not None:
+        writer(path, lambda: _scored(store))
+        return
+    with atomically(path) as file:
+        for row in _scored(store):
+            file.write(json.dumps(_record(row, scoring), ensure_ascii=False) + "\n")
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[TextIO]:
+    """Write a file so that it appears only when it is complete.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+@contextmanager
+def _results_file(directory: Path | None) -> Iterator[TextIO | None]:
+    if directory is None:
+        yield None
+        return
+    with atomically(directory / "results.jsonl") as file:
+        yield file

@@ -1,0 +1,144 @@
+"""What a format is, the rows it gives, and the few helpers that all formats share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping  # noqa: TC003 - documented field types
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import RowError
+from heedful.formats.files import shown
+from heedful.schema import Message, Sample
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+
+__all__ = ["Format", "Row", "explain", "messages", "optional_text", "prompt_of", "row_id", "text"]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of an input file: a sample, or the reason why it cannot be read.
+
+    Attributes:
+        line: the 1-based line of the file where the row starts.
+        sample: the sample.
+        id: the row's id, where it has one that can be read.
+        problem: what is wrong, and the mend; ``sample`` is then ``None``.
+    """
+
+    line: int
+    sample: Sample | None = None
+    id: str | None = None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """How one benchmark writes its rows.
+
+    Attributes:
+        name: as the command line names it.
+        needs: what a record must have; of each group of keys, one.
+        matches: whether a record is in this format, by its keys (and no more of its values than
+            it takes to tell two formats with the same keys apart).
+        sample: a record and its 1-based number in the file to a sample; pure; raises
+            :class:`~heedful.errors.RowError` on a record that cannot be read.
+    """
+
+    name: str
+    needs: tuple[tuple[str, ...], ...]
+    matches: Callable[[Mapping[str, Any]], bool]
+    sample: Callable[[dict[str, Any], int], Sample]
+
+    def missing(self, record: Mapping[str, Any]) -> list[str]:
+        """Name the groups of keys of which the record has none, such as ``prompt or messages``."""
+        return [" or ".join(group) for group in self.needs if not any(k in record for k in group)]
+
+
+def text(record: Mapping[str, Any], key: str) -> str:
+    """Return a field that must be there and be text.
+
+    Raises:
+        RowError: it is missing, or of another type.
+    """
+    if key not in record:
+        raise RowError(f"{key} is missing")
+    return _text(record[key], key)
+
+
+def optional_text(record: Mapping[str, Any], key: str) -> str | None:
+    """Return a field that may be absent or null, and must otherwise be text.
+
+    Raises:
+        RowError: it is of another type.
+    """
+    value = record.get(key)
+    return None if value is None else _text(value, key)
+
+
+def _text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    mend = ""
+    if isinstance(value, bool | int | float):
+        mend = f"; write it as text: {json.dumps(json.dumps(value))}"
+    raise RowError(f"{name} is {shown(value)}{mend or ', not text'}")
+
+
+def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
+    """Return the first of the keys that holds an id, as text; else ``row-<number>``.
+
+    Raises:
+        RowError: the id is neither text nor a whole number.
+    """
+    for key in keys:
+        value = record.get(key)
+        if value is None or value == "":
+            continue
+        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+            return str(value)
+        raise RowError(f"{key} is {shown(value)}; an id is text or a whole number")
+    return f"row-{number}"
+
+
+def messages(value: Any, name: str) -> tuple[Message, ...]:
+    """Read a list of ``{"role": ..., "content": ...}``; other fields of a message are kept.
+
+    Raises:
+        RowError: it is no such list, or an empty one.
+    """
+    if not isinstance(value, list) or not value:
+        raise RowError(f"{name} is {shown(value)}, not a list of messages")
+    for place, item in enumerate(value):
+        where = f"{name}[{place}]"
+        if not isinstance(item, dict):
+            raise RowError(f"{where} is {shown(item)}, not a message with role and content")
+        for field in ("role", "content"):
+            if field not in item:
+                raise RowError(f"{where}.{field} is missing")
+            _text(item[field], f"{where}.{field}")
+    return tuple(Message.model_validate(item) for item in value)
+
+
+def prompt_of(sample: Sample) -> str | None:
+    """Return the last user turn, which responses are joined on."""
+    turns = (turn.content for turn in reversed(sample.conversation) if turn.role == "user")
+    return next(turns, None)
+
+
+def explain(error: ValidationError) -> str:
+    """Turn pydantic's report into one sentence on the first field that is wrong."""
+    first = error.errors(include_url=False)[0]
+    name = ""
+    for part in first["loc"]:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+    if first["type"] == "missing":
+        return f"{name} is missing"
+    try:
+        if first["type"] == "string_type":
+            _text(first["input"], name)
+    except RowError as typed:
+        return typed.what
+    return f"{name} is {shown(first['input'])}: {first['msg'][0].lower()}{first['msg'][1:]}"

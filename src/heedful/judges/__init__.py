@@ -1,0 +1,10 @@
+"""Judges: what turns a sample into a critique. Small judges compose into larger ones."""
+
+from __future__ import annotations
+
+from heedful.judges.base import Judge
+from heedful.judges.compose import Cascade
+from heedful.judges.recorded import Recorded
+from heedful.judges.rules import Rules
+
+__all__ = ["Cascade", "Judge", "Recorded", "Rules"]

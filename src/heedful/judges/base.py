@@ -1,0 +1,40 @@
+"""The seam: anything with a name and an async ``judge`` is a judge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from heedful.schema import Critique, Sample
+
+__all__ = ["Judge"]
+
+
+class Judge(Protocol):
+    """What turns a sample into a critique."""
+
+    @property
+    def name(self) -> str:
+        """How results name it."""
+        ...
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All that its verdicts depend on, as JSON: a run is resumed only with the same."""
+        ...
+
+    async def judge(self, sample: Sample, asked: Sequence[int] | None = None) -> Critique:
+        """Judge a sample's constraints.
+
+        Args:
+            sample: the sample, with its whole checklist.
+            asked: positions in the checklist, ascending; ``None`` asks for all.
+
+        Returns:
+            One judgment per constraint asked for, in that order; what could not be decided has
+            the status that says why. A judge raises only when nothing at all can be judged.
+        """
+        ...

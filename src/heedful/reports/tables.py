@@ -1,0 +1,156 @@
+"""The summary as tables for a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Group
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from heedful import taxonomy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from rich.console import RenderableType
+
+    Measure = Mapping[str, Any]
+
+__all__ = ["percent", "summary_view"]
+
+FAMILIES = {
+    "ifeval": "IFEval",
+    "advancedif": "AdvancedIF",
+    "sysbench": "SysBench",
+    "cfbench": "CFBench",
+    "infobench": "InFoBench",
+}
+"""Shown in this order: a benchmark's own numbers before the general ones."""
+
+NAMES = {
+    "csr": "CSR",
+    "isr": "ISR",
+    "psr": "PSR",
+    "ssr": "SSR",
+    "drfr": "DRFR",
+    "overall": "overall pass rate",
+    "macro_overall": "overall, mean of tasks",
+    "micro": "micro pass rate",
+    "row_rate": "row rate",
+    "success": "success rate",
+}
+
+DIMENSIONS = {"type": "type", "subtype": "subtype", "priority": "priority", "verifier": "verifier"}
+
+ROWS_SHOWN = 12
+"""Longer breakdowns are in summary.json; a screen holds the ones that went worst."""
+
+
+def percent(value: float | None, digits: int = 2) -> str:
+    """Show a share in per cent, or a dash where nothing was decided.
+
+    >>> percent(0.76894), percent(None)
+    ('76.89', '–')
+    """
+    return "–" if value is None else f"{100 * value:.{digits}f}"
+
+
+def summary_view(summary: Mapping[str, Any]) -> RenderableType:
+    """Lay out a summary: what was judged, the metrics, then the breakdowns that went worst.
+
+    Args:
+        summary: as in ``summary.json``.
+    """
+    parts: list[RenderableType] = [_headline(summary), _metrics(summary["metrics"])]
+    parts += _breakdowns(summary.get("by", {}))
+    parts += [Padding(Text(note, style="dim"), (0, 2)) for note in summary.get("notes", [])]
+    return Group(*parts)
+
+
+def _headline(summary: Mapping[str, Any]) -> Text:
+    verdicts = summary["verdicts"]
+    decided = verdicts["met"] + verdicts["unmet"]
+    text = Text()
+    text.append(f"\n  {summary['samples']:,} samples, {summary['constraints']:,} constraints: ")
+    text.append(f"{verdicts['met']:,} met", style="green")
+    text.append(", ")
+    text.append(f"{verdicts['unmet']:,} unmet", style="red")
+    for status in ("unparsed", "failed", "unsupported"):
+        if verdicts[status]:
+            text.append(", ")
+            text.append(f"{verdicts[status]:,} {status}", style="yellow")
+    text.append(f"\n  {decided:,} of {summary['constraints']:,} verdicts decided")
+    text.append(f", coverage {percent(summary['coverage'], 1)} %")
+    failed = summary["rows"]["failed"]
+    if failed:
+        text.append("\n  ")
+        rows = "row" if failed == 1 else "rows"
+        text.append(f"{failed:,} {rows} could not be read or judged", style="bold red")
+    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
+    return text
+
+
+def _metrics(families: Mapping[str, Mapping[str, Measure]]) -> Table:
+    table = _table("metric", "%", "95 % interval", "counts", "coverage")
+    known = [family for family in FAMILIES if family in families]
+    for family in [*known, *(set(families) - set(known))]:
+        for name, measure in families[family].items():
+            label = f"{FAMILIES.get(family, family)} {NAMES.get(name, name.replace('_', ' '))}"
+            table.add_row(label, *_cells(measure))
+    return table
+
+
+def _breakdowns(by: Mapping[str, Mapping[str, Any]]) -> Iterator[RenderableType]:
+    for dimension, groups in by.items():
+        if dimension in DIMENSIONS and groups:
+            measures = {str(taxonomy.name(key, "en")): value for key, value in groups.items()}
+            yield _group(f"constraints by {dimension}", measures)
+        elif dimension in {"task", "split"}:
+            for family, name in (("advancedif", "overall"), ("cfbench", "isr")):
+                found = {
+                    value: group[family][name]
+                    for value, group in groups.items()
+                    if name in group.get(family, {})
+                }
+                if found:
+                    yield _group(f"{FAMILIES[family]} {NAMES[name]} by {dimension}", found)
+                    break
+
+
+def _group(title: str, measures: Mapping[str, Measure]) -> Table:
+    """Show the groups that went worst first; those with nothing decided come last."""
+    ranked = sorted(
+        measures.items(),
+        key=lambda item: (item[1]["value"] is None, item[1]["value"] or 0.0, item[0]),
+    )
+    table = _table(title, "%", "95 % interval", "counts", "coverage")
+    for value, measure in ranked[:ROWS_SHOWN]:
+        table.add_row(value, *_cells(measure))
+    if len(ranked) > ROWS_SHOWN:
+        more = f"… {len(ranked) - ROWS_SHOWN} more in summary.json"
+        table.add_row(Text(more, style="dim"))
+    return table
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=True, header_style="bold")
+    table.add_column(first, overflow="fold", min_width=24)
+    for other in others:
+        table.add_column(other, justify="right", no_wrap=True)
+    return table
+
+
+def _cells(measure: Measure) -> Iterable[str]:
+    low_high = measure.get("interval")
+    interval = f"{percent(low_high[0], 1)} – {percent(low_high[1], 1)}" if low_high else "–"
+    numerator, denominator = measure["numerator"], measure["denominator"]
+    shown = f"{numerator:,}" if isinstance(numerator, int) else f"{numerator:,.1f}"
+    return (
+        percent(measure["value"]),
+        interval,
+        f"{shown} / {denominator:,}",
+        percent(measure["coverage"], 1),
+    )

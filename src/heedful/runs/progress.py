@@ -1,0 +1,88 @@
+"""Showing how far a run is: a line that redraws on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from heedful.runs.runner import Progress
+
+__all__ = ["Display", "line"]
+
+TERMINAL_SECONDS = 0.2
+PLAIN_SECONDS = 10.0
+
+
+def line(progress: Progress, now: float) -> str:
+    """Say how far a run is: rows, rate, time left (where the total is known), failures.
+
+    Args:
+        progress: the run's progress.
+        now: the present (``time.monotonic``), seconds.
+    """
+    elapsed = max(now - progress.started, 1e-9)
+    rate = (progress.done - progress.resumed) / elapsed
+    parts = [f"{progress.done:,}"]
+    if progress.total:
+        share = min(1.0, progress.done / progress.total)
+        parts[0] += f" of {progress.total:,} rows ({share:.0%})"
+        left = max(0, progress.total - progress.done)
+        parts.append(f"{rate:,.0f} rows/s")
+        if rate:
+            parts.append(f"{_clock(left / rate)} left")
+    else:
+        parts[0] += " rows"
+        parts.append(f"{rate:,.0f} rows/s")
+    if progress.resumed:
+        parts.append(f"{progress.resumed:,} from before")
+    if progress.failed:
+        parts.append(f"{progress.failed:,} failed")
+    return ", ".join(parts)
+
+
+class Display:
+    """Prints progress to a stream; call it after each row, it decides when to print.
+
+    Nothing is printed for a run that ends within the first interval.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        """Make a display.
+
+        Args:
+            stream: where to print; standard error unless given.
+        """
+        self.stream = stream or sys.stderr
+        self.terminal = self.stream.isatty()
+        self._interval = TERMINAL_SECONDS if self.terminal else PLAIN_SECONDS
+        self._due = time.monotonic() + self._interval
+        self._drawn = False
+
+    def __call__(self, progress: Progress) -> None:
+        """Print the progress if it is time."""
+        now = time.monotonic()
+        if now < self._due:
+            return
+        self._due = now + self._interval
+        text = line(progress, now)
+        self.stream.write(f"\r\x1b[2K{text}" if self.terminal else f"{text}\n")
+        self.stream.flush()
+        self._drawn = True
+
+    def clear(self) -> None:
+        """Remove the redrawn line, so that what is printed next starts on a clean one."""
+        if self._drawn and self.terminal:
+            self.stream.write("\r\x1b[2K")
+            self.stream.flush()
+
+
+def _clock(seconds: float) -> str:
+    """Show a duration as ``1:02:03`` or ``2:03``."""
+    whole = round(seconds)
+    hours, rest = divmod(whole, 3600)
+    minutes, seconds_left = divmod(rest, 60)
+    if hours:
+        return f"{hours}:{minutes:02}:{seconds_left:02}"
+    return f"{minutes}:{seconds_left:02}"

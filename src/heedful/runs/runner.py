@@ -1,0 +1,145 @@
+"""Mapping an async function over a lazy stream, with bounded concurrency, into a store."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from heedful.errors import HeedfulError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+    from heedful.runs.store import Store
+
+__all__ = ["Item", "Progress", "run"]
+
+T = TypeVar("T")
+
+BREATH_SECONDS = 0.05
+"""How long work that never waits may hold the event loop, which also serves Ctrl-C."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item(Generic[T]):
+    """One row of the input.
+
+    Attributes:
+        line: line in the input file, from 1.
+        id: the row's id; ``None`` where it could not be read.
+        value: what the work is given; ``None`` where there is a problem.
+        problem: why the row cannot be worked on.
+    """
+
+    line: int
+    id: str | None
+    value: T | None
+    problem: str | None = None
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run is.
+
+    Attributes:
+        total: rows in the input, where that is known before it has been read.
+        read: rows read.
+        done: rows finished in this or an earlier session of the run.
+        resumed: rows found finished when this session began.
+        failed: rows that came to nothing in this session.
+        started: when this session began (``time.monotonic``).
+    """
+
+    total: int | None = None
+    read: int = 0
+    done: int = 0
+    resumed: int = 0
+    failed: int = 0
+    started: float = field(default_factory=time.monotonic)
+
+
+async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
+    source: Iterable[Item[T]],
+    work: Callable[[T], Awaitable[str]],
+    store: Store,
+    *,
+    encode: Callable[[T], str],
+    concurrency: int = 64,
+    progress: Progress | None = None,
+    tick: Callable[[Progress], None] = lambda _: None,
+) -> Progress:
+    """Do the work on each row that the store has no output for, and store what comes of it.
+
+    The source is read lazily: at most ``concurrency`` rows are in flight, so memory does not grow
+    with the input. A row whose work raises is stored with the reason, and the others go on.
+
+    Args:
+        source: the rows, in the same order at every session of a run.
+        work: returns the row's output as JSON.
+        store: where inputs and outputs go, and what says which rows are done.
+        encode: turns a row's value into the JSON under which its input is stored.
+        concurrency: how many rows may be in flight.
+        progress: kept up to date as rows finish.
+        tick: called after each row.
+
+    Returns:
+        The progress at the end.
+    """
+    progress = progress or Progress()
+    pending = _pending(source, store, encode, progress)
+
+    async def worker() -> None:
+        breathed = time.monotonic()
+        for position, value in pending:
+            try:
+                store.add_output(position, await work(value))
+            except HeedfulError as error:
+                store.add_output(position, None, str(error))
+                progress.failed += 1
+            except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
+                store.add_output(position, None, f"{type(error).__name__}: {error}")
+                progress.failed += 1
+            progress.done += 1
+            store.flush_if_due()
+            tick(progress)
+            if time.monotonic() - breathed > BREATH_SECONDS:
+                await asyncio.sleep(0)
+                breathed = time.monotonic()
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            for _ in range(concurrency):
+                group.create_task(worker())
+    except BaseExceptionGroup as group:
+        # Work does not raise; what does is the source or the store, and the first of them says why.
+        raise group.exceptions[0] from None
+    finally:
+        store.flush()
+        tick(progress)
+    return progress
+
+
+def _pending(
+    source: Iterable[Item[T]], store: Store, encode: Callable[[T], str], progress: Progress
+) -> Iterator[tuple[int, T]]:
+    """Record the input as it is read, and yield the rows that are still to be worked on."""
+    known = store.count()
+    finished = store.done()
+    next_finished = next(finished, None)
+    for position, item in enumerate(source):
+        problem = item.problem
+        if position >= known:
+            value = None if item.value is None else encode(item.value)
+            problem = store.add_input(position, item.line, item.id, value, problem)
+        progress.read += 1
+        if position == next_finished:
+            next_finished = next(finished, None)
+            progress.done += 1
+            progress.resumed += 1
+        elif item.value is None or problem is not None:
+            progress.done += 1
+            progress.failed += 1
+        else:
+            yield position, item.value

@@ -1,0 +1,235 @@
+"""The store of one run: a directory with an SQLite file that holds everything.
+
+``run.sqlite`` is the only source of truth; every other file in the directory can be made again
+from it. Inputs are written when they are read and outputs when they are done, both in batches, so
+that a run killed at any moment goes on where it stood.
+
+A process that is killed loses at most the last uncommitted batch (see :data:`FLUSH_SECONDS`). The
+write-ahead log is not synced at each commit, so a power cut may lose a little more; neither can
+corrupt the file.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import RunError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import TracebackType
+
+__all__ = ["Entry", "Store"]
+
+FLUSH_SECONDS = 0.5
+"""How long a finished row may wait for its commit."""
+
+FLUSH_ROWS = 1000
+"""How many rows may wait for a commit; keeps memory flat when rows are quick."""
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS inputs (
+    position INTEGER PRIMARY KEY,  -- place in the input, from 0
+    line INTEGER NOT NULL,         -- line in the file, from 1
+    id TEXT UNIQUE,                -- NULL where the row could not be read
+    value TEXT,                    -- what the work is given, as JSON
+    problem TEXT                   -- why the row cannot be worked on
+);
+CREATE TABLE IF NOT EXISTS outputs (
+    position INTEGER PRIMARY KEY,
+    value TEXT,                    -- what the work returned, as JSON
+    problem TEXT                   -- why it returned nothing
+);
+"""
+
+INSERT_INPUT = "INSERT INTO inputs VALUES (?, ?, ?, ?, ?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of a run, as stored.
+
+    Attributes:
+        position: place in the input, from 0.
+        line: line in the input file, from 1.
+        id: the row's id, ``None`` where it could not be read.
+        input: what the work was given, as JSON.
+        problem: why the row could not be worked on.
+        output: what the work returned, as JSON; ``None`` where it is not done or failed.
+        failure: why the work failed.
+    """
+
+    position: int
+    line: int
+    id: str | None
+    input: str | None
+    problem: str | None
+    output: str | None
+    failure: str | None
+
+
+class Store:
+    """The rows of one run.
+
+    Use it as a context manager: leaving it commits what is pending and closes the file.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        """Open the store in a directory, making both if needed.
+
+        Args:
+            directory: the run's directory; ``None`` keeps the run in a temporary file that goes
+                when the store is closed.
+
+        Raises:
+            RunError: the directory cannot be made, or holds a file that is no run.
+        """
+        self.directory = directory
+        try:
+            if directory is not None:
+                directory.mkdir(parents=True, exist_ok=True)
+            self._db = self._connect()
+        except (OSError, sqlite3.Error) as error:
+            raise RunError(
+                f"the run's store cannot be opened: {error}",
+                where=str(directory),
+                mend="name another directory with --run",
+            ) from error
+        self._waiting = 0
+        self._flushed = time.monotonic()
+
+    def _connect(self) -> sqlite3.Connection:
+        path = "" if self.directory is None else str(self.directory / "run.sqlite")
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.execute("PRAGMA busy_timeout=5000")
+        db.executescript(SCHEMA)
+        return db
+
+    def __enter__(self) -> Store:
+        """Return the store itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Commit what is pending and close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Commit what is pending and close the file."""
+        self.flush()
+        self._db.close()
+
+    def configure(self, config: Mapping[str, Any]) -> None:
+        """Record the configuration of a new run, or check that a resumed run has the same.
+
+        Raises:
+            RunError: the run was made with another configuration; the message says what changed.
+        """
+        stored = self.meta("config")
+        if stored is None:
+            self.set_meta("config", dict(config))
+            return
+        changed = [
+            f"{key} was {_show(stored.get(key))}, now {_show(config.get(key))}"
+            for key in sorted({*stored, *config})
+            if stored.get(key) != config.get(key)
+        ]
+        if changed:
+            raise RunError(
+                "this run was made with another configuration: " + "; ".join(changed),
+                where=str(self.directory),
+                mend="name another directory with --run, or delete this one",
+            )
+
+    def meta(self, key: str) -> Any:
+        """Return what was stored under a key, or ``None``."""
+        found = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return None if found is None else json.loads(found[0])
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value under a key."""
+        text = json.dumps(value, ensure_ascii=False)
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, text))
+
+    def add_input(
+        self, position: int, line: int, key: str | None, value: str | None, problem: str | None
+    ) -> str | None:
+        """Record a row of the input; it is committed within :data:`FLUSH_SECONDS`.
+
+        Uniqueness of ids is the database's work: a set of a million ids would cost memory that
+        grows with the input.
+
+        Returns:
+            Why the row cannot be worked on: the problem given, or that an earlier row has its id.
+        """
+        self._begin()
+        try:
+            self._db.execute(INSERT_INPUT, (position, line, key, value, problem))
+        except sqlite3.IntegrityError:
+            query = "SELECT line FROM inputs WHERE id = ?"
+            first = self._db.execute(query, (key,)).fetchone()[0]
+            problem = f"duplicate id {key!r}, first on line {first} (give each row its own id)"
+            self._db.execute(INSERT_INPUT, (position, line, None, value, problem))
+        return problem
+
+    def add_output(self, position: int, value: str | None, problem: str | None = None) -> None:
+        """Record what came of a row; it is committed within :data:`FLUSH_SECONDS`."""
+        self._begin()
+        self._db.execute(
+            "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", (position, value, problem)
+        )
+
+    def _begin(self) -> None:
+        if not self._waiting:
+            self._db.execute("BEGIN IMMEDIATE")
+        self._waiting += 1
+
+    def flush_if_due(self) -> None:
+        """Commit what is pending when it has waited long enough or there is much of it."""
+        late = time.monotonic() - self._flushed >= FLUSH_SECONDS
+        if self._waiting >= FLUSH_ROWS or (self._waiting and late):
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what is pending."""
+        if self._waiting:
+            self._db.execute("COMMIT")
+            self._waiting = 0
+        self._flushed = time.monotonic()
+
+    def done(self) -> Iterator[int]:
+        """Yield the positions that have an output, in order, in constant memory."""
+        for (position,) in self._db.execute("SELECT position FROM outputs ORDER BY position"):
+            yield position
+
+    def count(self) -> int:
+        """Return how many rows have been read so far."""
+        found: int = self._db.execute("SELECT count(*) FROM inputs").fetchone()[0]
+        return found
+
+    def entries(self) -> Iterator[Entry]:
+        """Yield all rows read so far, in input order, in constant memory."""
+        self.flush()
+        query = """
+            SELECT position, line, id, inputs.value, inputs.problem, outputs.value, outputs.problem
+            FROM inputs LEFT JOIN outputs USING (position) ORDER BY position
+        """
+        for found in self._db.execute(query):
+            yield Entry(*found)
+
+
+def _show(value: Any) -> str:
+    """Show a configuration value in an error: short, and "unset" rather than None."""
+    return "unset" if value is None else str(value)

@@ -1,0 +1,113 @@
+"""CFBench's constraint taxonomy: ten types and their subtypes, in English and Chinese.
+
+Source: CFBench (arXiv 2408.01122), section 3, and the names in its released data. Names that are
+not in the taxonomy are kept as they are, so data with types of its own passes through unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SUBTYPES", "TYPES", "Kind", "canonical", "name", "names"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type or subtype.
+
+    Attributes:
+        key: how heedful names it, e.g. ``numerical`` or ``numerical/word``.
+        en: its English name.
+        zh: its Chinese name, as written in CFBench's data.
+    """
+
+    key: str
+    en: str
+    zh: str
+
+
+TYPES: tuple[Kind, ...] = (
+    Kind("content", "Content", "内容约束"),
+    Kind("numerical", "Numerical", "数值约束"),
+    Kind("stylistic", "Stylistic", "风格约束"),
+    Kind("format", "Format", "格式约束"),
+    Kind("linguistic", "Linguistic", "语言约束"),
+    Kind("situation", "Situation", "场景约束"),
+    Kind("example", "Example", "example约束"),
+    Kind("inverse", "Inverse", "否定约束"),
+    Kind("contradictory", "Contradictory", "不合理约束"),
+    Kind("rule", "Rule", "指定动作约束/其他专业约束"),
+)
+"""The ten types, in the paper's order."""
+
+SUBTYPES: tuple[Kind, ...] = (
+    Kind("content/lexical", "Lexical content", "词法内容约束"),
+    Kind("content/element", "Element content", "元素内容约束"),
+    Kind("content/semantic", "Semantic content", "语义内容约束"),
+    Kind("content/other", "Other content", "其他内容约束"),
+    Kind("numerical/word", "Word count", "单词数值约束"),
+    Kind("numerical/sentence", "Sentence count", "句子数值约束"),
+    Kind("numerical/paragraph", "Paragraph count", "段落数值约束"),
+    Kind("numerical/document", "Document count", "文档数值约束"),
+    Kind("numerical/other", "Other numerical", "其他数值约束"),
+    Kind("stylistic/tone", "Tone", "语气情感约束"),
+    Kind("stylistic/form", "Form", "形式文体约束"),
+    Kind("stylistic/audience", "Audience", "受众风格约束"),
+    Kind("stylistic/authorial", "Authorial style", "作者文风约束"),
+    Kind("stylistic/other", "Other stylistic", "其他风格约束"),
+    Kind("format/fundamental", "Fundamental format", "基础格式约束"),
+    Kind("format/bespoke", "Bespoke format", "自定义格式约束"),
+    Kind("format/specialised", "Specialised format", "特殊场景格式约束"),
+    Kind("format/other", "Other format", "其他格式约束"),
+    Kind("linguistic/pragmatic", "Pragmatic", "语用语言约束"),
+    Kind("linguistic/syntactic", "Syntactic", "句法学语言约束"),
+    Kind("linguistic/morphological", "Morphological", "形态学语言约束"),
+    Kind("linguistic/phonological", "Phonological", "音节学语言约束"),
+    Kind("linguistic/other", "Other linguistic", "其他语言约束"),
+    Kind("situation/role", "Role", "角色场景约束"),
+    Kind("situation/task", "Task", "任务场景约束"),
+    Kind("situation/complex", "Complex context", "复杂情境推理"),
+    Kind("example", "Example", "example约束"),
+    Kind("inverse", "Inverse", "否定约束"),
+    Kind("contradictory", "Contradictory", "不合理约束"),
+    Kind("rule/action", "Prescribed action", "指定动作约束"),
+    Kind("rule/other", "Other rule", "其他专业约束"),
+)
+"""The subtypes. Example, inverse and contradictory have none of their own and repeat the type."""
+
+_BY_NAME = {
+    spelling.casefold(): kind
+    for kind in (*SUBTYPES, *TYPES)  # types last: a type's name wins over its namesake subtype
+    for spelling in (kind.key, kind.en, kind.zh)
+}
+
+
+def canonical(word: str | None) -> str | None:
+    """Turn a key or an English or Chinese name into the key; keep an unknown word as it is.
+
+    >>> canonical("数值约束"), canonical("Word count"), canonical("动作约束"), canonical("")
+    ('numerical', 'numerical/word', '动作约束', None)
+    """
+    if not word or not word.strip():
+        return None
+    kind = _BY_NAME.get(word.strip().casefold())
+    return kind.key if kind else word
+
+
+def names(key: str) -> Kind | None:
+    """Return the kind behind a key or name, or ``None`` where the taxonomy has none."""
+    return _BY_NAME.get(key.strip().casefold())
+
+
+def name(key: str | None, language: str) -> str:
+    """Return the name of a key in ``en`` or ``zh``; an unknown key is its own name.
+
+    >>> name("numerical/word", "zh"), name("动作约束", "zh"), name(None, "zh")
+    ('单词数值约束', '动作约束', '')
+    """
+    if not key:
+        return ""
+    kind = names(key)
+    if kind is None:
+        return key
+    return kind.zh if language == "zh" else kind.en

@@ -1,0 +1,99 @@
+"""The plan of the house: arrows point downward, and start-up stays light."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "heedful"
+
+FLOORS = {
+    "errors": 1,
+    "schema": 2,
+    "taxonomy": 2,
+    "runs": 2,
+    "verify": 3,
+    "wires": 3,
+    "metrics": 3,
+    "formats": 4,
+    "judges": 4,
+    "evaluation": 5,
+    "reports": 5,
+    "cli": 8,
+    "__init__": 9,
+    "__main__": 9,
+}
+
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+HEAVY = ("numpy", "langdetect", "nltk", "rich", "pydantic", "cyclopts", "asyncio", "sqlite3")
+
+
+def room(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imports(path: Path) -> set[str]:
+    """The rooms that a module imports, wherever in the module it does."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module]
+            if node.module == "heedful":
+                names = [f"heedful.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        else:
+            continue
+        found |= {name.split(".")[1] for name in names if name.startswith("heedful.")}
+    return {name for name in found if name in FLOORS}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_module_imports_from_a_floor_above(path: Path) -> None:
+    here = room(path)
+    above = {name for name in imports(path) if FLOORS[name] > FLOORS[here]}
+    assert not above
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_folders_are_two_levels_deep(path: Path) -> None:
+    assert len(path.relative_to(SOURCE).parts) <= 2
+
+
+def loaded(code: str) -> set[str]:
+    """The top-level modules loaded after running code in a new interpreter."""
+    code += "\nimport sys; print('\\n'.join(sorted({name.split('.')[0] for name in sys.modules})))"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return set(done.stdout.split())
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert not loaded("import heedful; heedful.__version__; dir(heedful)") & set(HEAVY)
+
+
+def test_help_loads_neither_statistics_nor_models() -> None:
+    code = (
+        "import contextlib, io\n"
+        "from heedful.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(['--help'])"
+    )
+    assert not loaded(code) & {"numpy", "langdetect", "nltk", "pydantic", "sqlite3"}
+
+
+def test_every_public_name_can_be_imported_and_is_documented() -> None:
+    import heedful
+
+    for name in heedful.__all__:
+        value = getattr(heedful, name)
+        assert name.startswith("__") or value.__doc__, name
+    assert set(heedful.__all__) <= set(dir(heedful))
+    with pytest.raises(AttributeError, match="no_such_name"):
+        heedful.no_such_name  # noqa: B018

@@ -1,0 +1,171 @@
+"""The durable engine: order, resume, faults, interruptions."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from heedful.errors import InputError, RunError
+from heedful.runs.progress import Display, line
+from heedful.runs.runner import Item, Progress, run
+from heedful.runs.store import Store
+
+
+def items(count: int) -> list[Item[int]]:
+    return [Item(line=k + 1, id=f"id-{k}", value=k) for k in range(count)]
+
+
+def execute(store: Store, rows: list[Item[int]], work: object, concurrency: int = 4) -> Progress:
+    return asyncio.run(run(rows, work, store, encode=json.dumps, concurrency=concurrency))  # type: ignore[arg-type]
+
+
+async def double(value: int) -> str:
+    await asyncio.sleep((value * 7 % 5) / 1000)  # rows finish out of order
+    return json.dumps(2 * value)
+
+
+def test_entries_come_in_input_order_whatever_order_they_finished_in(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        execute(store, items(50), double)
+        found = [(entry.id, entry.output) for entry in store.entries()]
+    assert found == [(f"id-{k}", str(2 * k)) for k in range(50)]
+
+
+def test_a_resumed_run_works_only_on_what_is_left(tmp_path: Path) -> None:
+    asked: list[int] = []
+
+    async def breaks_at_30(value: int) -> str:
+        if value == 30:
+            raise KeyboardInterrupt
+        asked.append(value)
+        return await double(value)
+
+    with Store(tmp_path) as store, pytest.raises(KeyboardInterrupt):
+        execute(store, items(50), breaks_at_30, concurrency=1)
+    assert asked == list(range(30))
+
+    async def counts(value: int) -> str:
+        asked.append(value)
+        return await double(value)
+
+    with Store(tmp_path) as store:
+        progress = execute(store, items(50), counts)
+        assert len(list(store.entries())) == 50
+    assert sorted(asked) == list(range(50))
+    assert (progress.done, progress.resumed) == (50, 30)
+
+
+def test_work_that_raises_costs_its_own_row_only(tmp_path: Path) -> None:
+    async def fails_on_two(value: int) -> str:
+        if value == 2:
+            message = "no"
+            raise ValueError(message)
+        return await double(value)
+
+    with Store(tmp_path) as store:
+        progress = execute(store, items(4), fails_on_two)
+        failures = [entry.failure for entry in store.entries()]
+    assert failures == [None, None, "ValueError: no", None]
+    assert progress.failed == 1
+
+
+def test_the_second_of_two_equal_ids_is_a_problem_that_names_the_first(tmp_path: Path) -> None:
+    rows = [Item(line=1, id="a", value=1), Item(line=2, id="b", value=2), Item(line=5, id="a", value=3)]
+    with Store(tmp_path) as store:
+        execute(store, rows, double)
+        problems = [entry.problem for entry in store.entries()]
+    assert problems[:2] == [None, None]
+    assert problems[2] is not None
+    assert "duplicate id 'a', first on line 1" in problems[2]
+
+
+def test_rows_that_could_not_be_read_are_kept_with_their_reason(tmp_path: Path) -> None:
+    rows = [Item[int](line=1, id=None, value=None, problem="broken"), *items(2)]
+    with Store(tmp_path) as store:
+        progress = execute(store, rows, double)
+        assert [entry.problem for entry in store.entries()] == ["broken", None, None]
+    assert (progress.done, progress.failed) == (3, 1)
+
+
+def test_a_fault_of_the_source_is_raised_as_it_is_and_loses_nothing(tmp_path: Path) -> None:
+    def source() -> object:
+        yield from items(10)
+        raise InputError("the disk went away", where="data.jsonl")
+
+    with Store(tmp_path) as store:
+        with pytest.raises(InputError, match=r"data\.jsonl: the disk went away"):
+            asyncio.run(run(source(), double, store, encode=json.dumps, concurrency=2))  # type: ignore[arg-type]
+        assert sum(entry.output is not None for entry in store.entries()) >= 9
+
+
+def test_another_configuration_is_refused_and_the_difference_is_named(tmp_path: Path) -> None:
+    with Store(tmp_path) as store:
+        store.configure({"judge": "rules", "scoring": "strict"})
+    with Store(tmp_path) as store:
+        store.configure({"judge": "rules", "scoring": "strict"})
+        with pytest.raises(RunError, match="scoring was strict, now faithful"):
+            store.configure({"judge": "rules", "scoring": "faithful"})
+
+
+def test_a_file_in_the_way_of_the_run_is_named(tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("not a directory")
+    with pytest.raises(RunError, match="--run"):
+        Store(tmp_path / "run")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "run.sqlite").write_text("not a database, but long enough to be read" * 9)
+    with pytest.raises(RunError, match="--run"):
+        Store(tmp_path / "other")
+
+
+SLOW = """
+import asyncio, json, sys
+from pathlib import Path
+from heedful.runs.runner import Item, run
+from heedful.runs.store import Store
+async def work(value):
+    await asyncio.sleep(0.01)
+    return str(value)
+rows = [Item(line=k + 1, id=str(k), value=k) for k in range(100000)]
+print("ready", flush=True)
+with Store(Path(sys.argv[1])) as store:
+    asyncio.run(run(rows, work, store, encode=json.dumps, concurrency=8))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
+def test_a_killed_run_keeps_what_was_done_a_second_before(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(1.5)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    with Store(tmp_path) as store:
+        done = list(store.done())
+    assert len(done) > 50
+    assert done == sorted(done)
+
+
+def test_progress_says_how_far_how_fast_and_how_long() -> None:
+    progress = Progress(total=200, done=50, failed=2, started=100.0)
+    assert line(progress, 110.0) == "50 of 200 rows (25%), 5 rows/s, 0:30 left, 2 failed"
+    assert line(Progress(done=7, resumed=2, started=0.0), 1.0) == "7 rows, 5 rows/s, 2 from before"
+
+
+def test_a_pipe_gets_no_control_characters_and_a_quick_run_prints_nothing() -> None:
+    stream = io.StringIO()
+    display = Display(stream)
+    display(Progress(done=1))
+    display.clear()
+    assert stream.getvalue() == ""
