@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping  # noqa: TC003 - documented field types
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heedful.errors import RowError
 from heedful.formats.files import shown
-from heedful.schema import Message, Sample
+from heedful.schema import Critique, Message, Sample
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
 
-__all__ = ["Format", "Row", "explain", "messages", "optional_text", "prompt_of", "row_id", "text"]
+__all__ = [
+    "Format",
+    "Result",
+    "Row",
+    "Writer",
+    "explain",
+    "messages",
+    "optional_text",
+    "prompt_of",
+    "row_id",
+    "text",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +46,30 @@ class Row:
     problem: str | None = None
 
 
+class Result(Protocol):
+    """What came of one row: a judged sample, or the problem that kept it from being one."""
+
+    @property
+    def sample(self) -> Sample | None:
+        """The sample; ``None`` where the row could not be read."""
+
+    @property
+    def critique(self) -> Critique | None:
+        """Its judgments."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why the row could not be read or judged."""
+
+
+Writer = Callable[[Path, Callable[[], Iterable[Result]]], None]
+"""Writes results to a file; the second argument gives them anew for each pass."""
+
+
+def _no_writer(_: Path) -> Writer | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """How one benchmark writes its rows.
@@ -45,12 +81,15 @@ class Format:
             it takes to tell two formats with the same keys apart).
         sample: a record and its 1-based number in the file to a sample; pure; raises
             :class:`~heedful.errors.RowError` on a record that cannot be read.
+        writer: for a path, what writes results there in this format; ``None`` for a format in
+            which no results are written.
     """
 
     name: str
     needs: tuple[tuple[str, ...], ...]
     matches: Callable[[Mapping[str, Any]], bool]
     sample: Callable[[dict[str, Any], int], Sample]
+    writer: Callable[[Path], Writer | None] = _no_writer
 
     def missing(self, record: Mapping[str, Any]) -> list[str]:
         """Name the groups of keys of which the record has none, such as ``prompt or messages``."""

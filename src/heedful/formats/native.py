@@ -24,14 +24,15 @@ from heedful.schema import Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CONVERSATION_KEYS", "FORMAT", "PRIORITIES", "sample", "write"]
+__all__ = ["CHECKLIST_KEYS", "CONVERSATION_KEYS", "FORMAT", "PRIORITIES", "sample", "write"]
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Where the conversation may be; the first that is there counts."""
+CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
 _NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
-_RESULT_FIELDS = ("judgments", "scores", "line", "status", "declared", "text", "problem")
+_RESULT_FIELDS = ("judgments", "scores", "line", "status", "declared", "error")
 """What a results file says of a row beside the sample; judging again says it anew."""
 
 
@@ -42,11 +43,11 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         RowError: a field is missing or of the wrong type.
     """
     fields = dict(record)
+    fields["conversation"] = _conversation(fields)
     if fields.get("judgments") is not None:
         fields["recording"] = _recording(fields)
         fields = {key: value for key, value in fields.items() if key not in _RESULT_FIELDS}
     fields["id"] = row_id(record, number, "id")
-    fields["conversation"] = _conversation(fields)
     if fields.get("checklist") is None and "constraints" in fields:
         fields["checklist"] = fields.pop("constraints")
     for key in _NULLABLE:
@@ -93,6 +94,10 @@ def _conversation(fields: dict[str, Any]) -> Any:
             del fields[key]
             return (turn,)
         return messages(fields.pop(key), key)
+    if any(fields.get(key) is not None for key in CHECKLIST_KEYS):
+        return ()  # rules and recordings judge a response without the prompt
+    if fields.get("error") and fields.get("judgments") is not None:
+        raise RowError(f"the row had failed before: {fields['error']}")
     raise RowError(f"conversation is missing; give one of {', '.join(CONVERSATION_KEYS)}")
 
 
@@ -146,7 +151,7 @@ def _recording(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
-    return any(key in record for key in CONVERSATION_KEYS)
+    return any(key in record for key in CONVERSATION_KEYS + CHECKLIST_KEYS)
 
 
-FORMAT = Format("native", (CONVERSATION_KEYS,), _matches, sample)
+FORMAT = Format("native", (CONVERSATION_KEYS + CHECKLIST_KEYS,), _matches, sample)

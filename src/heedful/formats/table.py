@@ -26,11 +26,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMAT", "sample"]
 
 _JSON_COLUMNS = ("conversation", "messages", "labels", "tags", "recording", "judgments", "source")
-_LIST_COLUMNS = ("checklist", "constraints")
 _COLUMNS = (
     *native.CONVERSATION_KEYS,
     *_JSON_COLUMNS,
-    *_LIST_COLUMNS,
+    *native.CHECKLIST_KEYS,
     "id",
     "response",
     "reference",
@@ -56,12 +55,12 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _value(column: str, cell: str) -> Any:
-    if column in _JSON_COLUMNS or (column in _LIST_COLUMNS and _JSON_LIST.match(cell)):
+    if column in _JSON_COLUMNS or (column in native.CHECKLIST_KEYS and _JSON_LIST.match(cell)):
         try:
             return json.loads(cell)
         except (ValueError, RecursionError) as error:
             raise RowError(f"{column} is {shown(cell)}, which is not JSON: {error}") from error
-    if column in _LIST_COLUMNS:
+    if column in native.CHECKLIST_KEYS:
         return [line.strip() for line in cell.splitlines() if line.strip()]
     return cell
 

@@ -1,0 +1,255 @@
+"""What a run gathers row by row beside the families' rates, in bounded memory."""
+
+from __future__ import annotations
+
+from array import array
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from heedful.metrics.outcomes import MET, UNDECIDED, UNMET
+from heedful.metrics.statistics import Share, measure, spearman
+from heedful.schema import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from heedful.metrics.statistics import Correlation, Measure
+    from heedful.schema import Critique, Sample, Scoring
+
+__all__ = ["Factors", "Groups", "Labels", "Systems"]
+
+GROUPS = 500
+"""A breakdown by more values than this helps nobody and would grow with the data."""
+
+TURNS = 5
+"""Turns of a SysBench conversation."""
+
+LISTED_TURNS = 100
+LISTED_LABELS = 20
+
+Key = TypeVar("Key")
+
+
+class Groups(Generic[Key]):
+    """Counts what the rows of each group contribute; gives up past :data:`GROUPS` groups."""
+
+    def __init__(self) -> None:
+        self.cells: dict[str, Counter[Key]] = {}
+        self.dropped = False
+
+    def add(self, value: str, key: Key) -> None:
+        """Count one contribution to a group."""
+        cell = self.cells.get(value)
+        if cell is None:
+            if self.dropped:
+                return
+            if len(self.cells) == GROUPS:
+                self.dropped = True
+                self.cells = {}
+                return
+            cell = self.cells[value] = Counter()
+        cell[key] += 1
+
+    def tells_apart(self, rows: int) -> bool:
+        """Whether the groups are neither one group of all rows nor a group for each row."""
+        sizes = [cell.total() for cell in self.cells.values()]
+        return sum(sizes) < rows or (len(sizes) > 1 and max(sizes) > 1)
+
+    def __iter__(self) -> Iterator[tuple[str, Counter[Key]]]:
+        """Go through the groups by name, so that the order of the rows does not matter."""
+        return iter(sorted(self.cells.items()))
+
+
+class Systems:
+    """SysBench's SSR, and the turns whose shipped flag contradicts their verdicts.
+
+    SSR is the mean over systems (a model and a system prompt) of the number of leading turns that
+    are all met, divided by the five turns of a conversation (arXiv 2408.10943). Strict scoring
+    leaves a system out if a turn is undecided or missing before the first turn that fails;
+    faithful scoring goes by the shipped flags and takes a missing turn as one that fails.
+    """
+
+    def __init__(self, scoring: Scoring) -> None:
+        self._faithful = scoring == "faithful"
+        self._turns: dict[tuple[str, str], bytes] = {}
+        self._contradicting: list[dict[str, Any]] = []
+        self._contradictions = 0
+        self.unplaced = 0
+
+    def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
+        """Take in one turn: the states of its verdicts, and its flag where it has one."""
+        state = max(states, key=(MET, UNDECIDED, UNMET).index, default=UNDECIDED)
+        tags = sample.tags
+        system, turn = tags.get("system_id"), _turn(tags.get("turn"))
+        if all_ok is not None and all_ok != (state == MET):
+            self._contradictions += 1
+            if self._contradictions <= LISTED_TURNS:
+                place = {"id": sample.id, "system_id": system, "turn": turn}
+                self._contradicting.append(place | {"declared": all_ok, "verdicts": state == MET})
+        if system is None or turn is None:
+            self.unplaced += 1
+            return
+        if self._faithful:
+            passed = state == MET if all_ok is None else all_ok
+            state = MET if passed else UNMET
+        key = (str(tags.get("model", "")), str(system))
+        turns = self._turns.get(key, bytes([UNDECIDED]) * TURNS)
+        self._turns[key] = turns[: turn - 1] + bytes([state]) + turns[turn:]
+
+    def ssr(self, *, seed: int, readable: float) -> Measure | None:
+        """Compute SSR; ``None`` where no turn was placed in a conversation."""
+        shares = Counter(self._share(turns) for turns in self._turns.values())
+        if not shares:
+            return None
+        return measure(shares, name="sysbench.ssr", seed=seed, readable=readable)
+
+    def __bool__(self) -> bool:
+        """Whether any turn was taken in."""
+        return bool(self._turns or self.unplaced)
+
+    def contradictions(self) -> dict[str, Any]:
+        """Return how many turns have a flag that contradicts the verdicts, and the first ones."""
+        return {"count": self._contradictions, "turns": self._contradicting}
+
+    def _share(self, turns: bytes) -> Share:
+        certain = _leading(turns, {MET})
+        possible = certain if self._faithful else _leading(turns, {MET, UNDECIDED})
+        decided = int(certain == possible)
+        low, high = certain / TURNS, possible / TURNS
+        return Share(low if decided else 0.0, decided, low, high, 1, decided)
+
+
+class Labels:
+    """How often verdicts equal the known ones."""
+
+    def __init__(self) -> None:
+        self._strict: Counter[Share] = Counter()
+        self._loose: Counter[Share] = Counter()
+        self._disagreements: list[dict[str, Any]] = []
+
+    def add(self, sample: Sample, critique: Critique, states: Sequence[int]) -> None:
+        """Compare one row's verdicts with its labels; a label of ``None`` is not compared."""
+        known = [
+            (position, MET if label else UNMET)
+            for position, label in enumerate((sample.labels or ())[: len(states)])
+            if label is not None
+        ]
+        if not known:
+            return
+        self._strict[
+            _agreement(
+                [states[position] == label for position, label in known],
+                [states[position] != UNDECIDED for position, _ in known],
+            )
+        ] += 1
+        loose = [
+            critique.judgments[position].loose if position < len(critique.judgments) else None
+            for position, _ in known
+        ]
+        if any(loose):
+            wanted = [Status.MET if label == MET else Status.UNMET for _, label in known]
+            equal = [one is label for one, label in zip(loose, wanted, strict=True)]
+            self._loose[_agreement(equal, [bool(one and one.decided) for one in loose])] += 1
+        for position, label in known:
+            if states[position] not in {UNDECIDED, label}:
+                self._disagree(sample, position, label)
+
+    def result(self, *, seed: int, readable: float) -> dict[str, Any]:
+        """Return agreement, strict and (where verifiers judged) loose, and first disagreements."""
+        if not self._strict:
+            return {}
+        counts = {"strict": self._strict, "loose": self._loose}
+        agreement = {
+            name: measure(shares, name=f"labels.{name}", seed=seed, readable=readable)
+            for name, shares in counts.items()
+            if shares
+        }
+        return {"agreement": agreement, "disagreements": self._disagreements}
+
+    def _disagree(self, sample: Sample, position: int, label: int) -> None:
+        if len(self._disagreements) < LISTED_LABELS:
+            names = ("met", "unmet")
+            self._disagreements.append(
+                {
+                    "id": sample.id,
+                    "constraint": position + 1,
+                    "text": sample.checklist[position].text,
+                    "label": names[label],
+                    "verdict": names[1 - label],
+                }
+            )
+
+
+class Factors:
+    """CFBench's factor analysis: what goes with satisfaction (arXiv 2408.01122, section 5).
+
+    Keeps three numbers of each row that has priorities or types (12 bytes).
+    """
+
+    def __init__(self) -> None:
+        self._outcomes = array("i")
+        self._lengths = array("i")
+        self._types = array("i")
+
+    def add(self, sample: Sample, outcome: int) -> None:
+        """Take in one row; ``outcome`` is the number under which the caller knows its outcome."""
+        self._outcomes.append(outcome)
+        self._lengths.append(_prompt_length(sample))
+        kinds = {constraint.type for constraint in sample.checklist}
+        kinds.discard(None)
+        self._types.append(len(kinds))
+
+    def result(
+        self, columns: Mapping[str, Sequence[float]], rates: Mapping[str, Sequence[float | None]]
+    ) -> dict[str, dict[str, Correlation]]:
+        """Correlate rates with factors, by rank.
+
+        Args:
+            columns: further factors, by outcome's number.
+            rates: the rates, by outcome's number; ``None`` leaves the row out.
+
+        Returns:
+            For each rate, for each factor (prompt length in characters of the last user message,
+            number of types, and ``columns``) the correlation. Empty without rows.
+        """
+        if not self._outcomes:
+            return {}
+        import numpy as np
+
+        rows = np.asarray(self._outcomes)
+        factors = {"prompt_length": np.asarray(self._lengths), "types": np.asarray(self._types)}
+        factors |= {name: np.asarray(values)[rows] for name, values in columns.items()}
+        found = {}
+        for name, values in rates.items():
+            rate = np.array(values, dtype=np.float64)[rows]
+            if not np.isnan(rate).all():
+                found[name] = {factor: spearman(of, rate) for factor, of in factors.items()}
+        return found
+
+
+def _turn(tag: object) -> int | None:
+    """Read a turn's number, 1 to 5."""
+    try:
+        turn = int(str(tag))
+    except ValueError:
+        return None
+    return turn if 1 <= turn <= TURNS else None
+
+
+def _leading(turns: bytes, states: set[int]) -> int:
+    for position, state in enumerate(turns):
+        if state not in states:
+            return position
+    return len(turns)
+
+
+def _agreement(equal: Sequence[bool], decided: Sequence[bool]) -> Share:
+    agreed, compared, known = sum(equal), sum(decided), len(equal)
+    return Share(agreed, compared, agreed, agreed + known - compared, known, compared)
+
+
+def _prompt_length(sample: Sample) -> int:
+    for message in reversed(sample.conversation):
+        if message.role == "user":
+            return len(message.content)
+    return 0

@@ -1,0 +1,317 @@
+"""The published satisfaction rates: CFBench, InFoBench, AdvancedIF, IFEval and SysBench.
+
+A row (a sample and its critique) is first boiled down to an outcome (see
+:mod:`heedful.metrics.outcomes`). Each family turns an outcome into its part of each of its rates;
+nothing here adds rows up.
+
+Rules for what was not decided, the same for all families under ``strict`` scoring:
+
+- An undecided verdict is never met, unmet or one half.
+- A rate over verdicts, and CSR, use the decided ones; a row with none is left out.
+- A rate over rows that asks whether *all* was met uses complete rows only. A row with an undecided
+  verdict is left out even where another verdict of it is unmet: dropping only the rows that have
+  not failed yet would bias the rate down. What such rows can still change is in the bounds.
+
+``faithful`` scoring computes what the published code computes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heedful.metrics.outcomes import outcome
+from heedful.metrics.statistics import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, Outcome, Tally
+    from heedful.schema import Critique, Sample, Scoring
+
+__all__ = [
+    "FAMILIES",
+    "advancedif",
+    "advancedif_unreadable",
+    "cfbench",
+    "cfbench_scores",
+    "ifeval",
+    "infobench",
+    "pooled",
+    "scores",
+    "sysbench",
+]
+
+
+def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
+    """Score one row, for the results file.
+
+    Args:
+        sample: the row.
+        critique: the judgments on its checklist.
+        scoring: ``strict`` or ``faithful``.
+
+    Returns:
+        ``csr`` and ``isr``; ``psr`` where the checklist has priorities; ``strict`` and ``loose``
+        (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
+        decided.
+    """
+    row = outcome(sample, critique, scoring)
+    found = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
+    found = found or {"csr": None, "isr": None}
+    if row.loose.decided:
+        levels = ifeval(row, scoring)
+        found |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
+    return found
+
+
+def cfbench_scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
+    """Compute CFBench's three scores of one row.
+
+    Returns:
+        ``csr``, ``isr`` and ``psr``; ``None`` where the score is not decided, or, for ``psr``,
+        where the checklist has no priorities.
+    """
+    shares = cfbench(outcome(sample, critique, scoring), scoring)
+    return {name: _rate(shares[name]) if name in shares else None for name in ("csr", "isr", "psr")}
+
+
+def cfbench(row: Outcome, scoring: Scoring) -> dict[str, Share]:
+    """Compute a row's part of CFBench's CSR, ISR and PSR (arXiv 2408.01122, section 4).
+
+    CSR is the mean over rows of the share of constraints met, ISR the share of rows with all met,
+    PSR the share of rows that pass by priority, see :func:`_psr`. Faithful scoring rounds each
+    row's shares to two decimals on the way and takes the scores that CFBench's code gave to the
+    judge's reply, where the critique declares them. A constraint without priority in a checklist
+    that has priorities counts as secondary.
+
+    CSR's ``covered`` is the share of the row's verdicts that were decided.
+    """
+    verdicts = row.verdicts
+    if not verdicts.total:
+        return {}
+    if row.cfbench is not None:
+        covered = verdicts.decided / verdicts.total
+        published = _published_scores(row.cfbench)
+        found = {name: Share(one, 1, one, one, 1, covered) for name, one in published.items()}
+    else:
+        rounded = scoring == "faithful"
+        found = {
+            "csr": _csr_share(verdicts, rounded=rounded),
+            "isr": _isr_share(verdicts, rounded=rounded),
+            "psr": _psr_share(row.primary, row.other, rounded=rounded),
+        }
+    if not row.prioritised:
+        del found["psr"]
+    return found
+
+
+def infobench(row: Outcome, _scoring: Scoring) -> dict[str, Share]:
+    """Compute a row's part of the Decomposed Requirements Following Ratio: met / decided, pooled.
+
+    Source: InFoBench (arXiv 2401.03601). Both scorings agree.
+    """
+    verdicts = row.verdicts
+    return {"drfr": pooled(verdicts)} if verdicts.total else {}
+
+
+def ifeval(row: Outcome, _scoring: Scoring) -> dict[str, Share]:
+    """Compute a row's part of IFEval's four accuracies (arXiv 2311.07911, section 3).
+
+    Prompt level: the row's verifiable constraints are all met; instruction level: pooled over
+    constraints. Both scorings agree: where the published code differs, it is in its verifiers.
+    """
+    if not row.checked.total:
+        return {}
+    return {
+        "prompt_strict": _all_met(row.checked),
+        "instruction_strict": pooled(row.checked),
+        "prompt_loose": _all_met(row.loose),
+        "instruction_loose": pooled(row.loose),
+    }
+
+
+def sysbench(row: Outcome, scoring: Scoring) -> dict[str, Share]:
+    """Compute a turn's part of SysBench's CSR and ISR (arXiv 2408.10943).
+
+    CSR is the share of verdicts that are met; faithful scoring counts an undecided one as unmet.
+    ISR is the share of turns with all met; faithful scoring takes the shipped flag where there is
+    one. The third rate, SSR, needs whole conversations: see :mod:`heedful.metrics.gathering`.
+    """
+    verdicts = row.verdicts
+    if row.benchmark != "sysbench" or not verdicts.total:
+        return {}
+    csr, isr = pooled(verdicts), _all_met(verdicts)
+    if scoring == "faithful":
+        csr = csr._replace(denominator=verdicts.total)
+        passed = int(verdicts.met == verdicts.total) if row.all_ok is None else int(row.all_ok)
+        isr = isr._replace(numerator=passed, denominator=1)
+        if row.all_ok is not None:
+            isr = isr._replace(low=passed, high=passed)
+    return {"csr": csr, "isr": isr}
+
+
+def advancedif(row: Outcome, scoring: Scoring) -> dict[str, Share]:
+    """Compute a row's part of AdvancedIF's rates (arXiv 2511.10507 and its code).
+
+    ``success``: the judge's result was usable. ``overall``: the row passes. ``micro``: rubrics
+    met, pooled. ``row_rate``: mean over rows of the share of rubrics met. ``declared_disagreement``
+    (only where the judge declared something): its SATISFIED_ALL_REQUIREMENTS contradicts its own
+    verdicts.
+
+    Faithful scoring passes a row iff the judge declared YES, counts failed rows as not passed,
+    and counts as met each answer that contains "yes", out of the answers that the judge gave.
+    """
+    verdicts = row.verdicts
+    if row.benchmark != "advancedif" or not verdicts.total:
+        return {}
+    reply = row.advancedif
+    usable = int(
+        verdicts.decided > 0
+        if reply is None
+        else reply.satisfied_all is not None or reply.answers > 0
+    )
+    found = {"success": Share(usable, 1, usable, usable, 1, 1)}
+    if scoring == "strict":
+        found["overall"] = _all_met(verdicts)
+        found["micro"] = pooled(verdicts)
+        found["row_rate"] = _csr_share(verdicts, rounded=False)
+    else:
+        found |= _advancedif_declared(verdicts, reply, usable)
+    if reply is not None:
+        found["declared_disagreement"] = _disagreement(verdicts, reply)
+    return found
+
+
+def advancedif_unreadable(scoring: Scoring) -> dict[str, Share]:
+    """Compute what a row that could not be read contributes to AdvancedIF's rates.
+
+    Its judge had no usable result; faithful scoring therefore counts it as not passed.
+    """
+    found = {"success": Share(0, 1, 0, 0, 1, 1)}
+    if scoring == "faithful":
+        found["overall"] = Share(0, 1, 0, 1, 1, 0)
+    return found
+
+
+FAMILIES: Mapping[str, Callable[[Outcome, Scoring], dict[str, Share]]] = {
+    "ifeval": ifeval,
+    "advancedif": advancedif,
+    "sysbench": sysbench,
+    "cfbench": cfbench,
+    "infobench": infobench,
+}
+"""Each family's rates; a row that is none of its business contributes to none."""
+
+
+def _rate(share: Share) -> float | None:
+    return share.numerator / share.denominator if share.denominator else None
+
+
+def pooled(tally: Tally) -> Share:
+    """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
+    possible = tally.met + tally.undecided
+    return Share(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
+
+
+def _all_met(tally: Tally) -> Share:
+    """Count the row as one unit that passes iff all is met, left out unless complete."""
+    complete = int(not tally.undecided)
+    passed, possible = int(tally.met == tally.total), int(not tally.unmet)
+    return Share(passed, complete, passed, possible, 1, complete)
+
+
+def _csr_share(tally: Tally, *, rounded: bool) -> Share:
+    value = _mean(tally.met, tally.decided, rounded=rounded) if tally.decided else 0.0
+    low = _mean(tally.met, tally.total, rounded=rounded)
+    high = _mean(tally.met + tally.undecided, tally.total, rounded=rounded)
+    return Share(value, int(tally.decided > 0), low, high, 1, tally.decided / tally.total)
+
+
+def _isr_share(tally: Tally, *, rounded: bool) -> Share:
+    if not rounded:
+        return _all_met(tally)
+    complete = int(not tally.undecided)
+    passed = int(_mean(tally.met, tally.total, rounded=True) == 1)
+    possible = int(_mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
+    return Share(passed, complete, passed, possible, 1, complete)
+
+
+def _psr_share(primary: Tally, other: Tally, *, rounded: bool) -> Share:
+    complete = int(not primary.undecided and not other.undecided)
+    low = _psr(primary.met, primary.total, other.met, other.total, rounded=rounded)
+    high = _psr(
+        primary.met + primary.undecided,
+        primary.total,
+        other.met + other.undecided,
+        other.total,
+        rounded=rounded,
+    )
+    return Share(low, complete, low, high, 1, complete)
+
+
+def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:
+    """Say whether a row passes by priority (CFBench, section 4).
+
+    Any primary constraint unmet: no. Only primary ones: yes. No primary one: if CSR > 0.8. Both:
+    if 0.5 + 0.5 x the share of secondary ones met is more than 0.8, that is, if the share is more
+    than 0.6; in whole numbers there is no rounding error at the edge.
+    """
+    if primary_met < primary:
+        return 0
+    if not other:
+        return 1
+    if rounded:
+        share = _mean(other_met, other, rounded=True)
+        return int((0.5 + 0.5 * share if primary else share) > 0.8)  # noqa: PLR2004 - theirs
+    return int(5 * other_met > (3 if primary else 4) * other)
+
+
+def _mean(met: int, total: int, *, rounded: bool) -> float:
+    value = met / total
+    return _two_decimals(value) if rounded else value
+
+
+def _two_decimals(value: float) -> float:
+    """Round as numpy does, on which CFBench's code relies: 1/40 becomes 0.02, not 0.03."""
+    return round(value * 100) / 100
+
+
+def _published_scores(reply: CFBenchReply) -> dict[str, float]:
+    """Score a reply as CFBench's code does, the fallback parse's lost zeros included."""
+    points = reply.primary + reply.other
+    csr = _mean(points.met, points.total, rounded=True)
+    if reply.parsing == "1":
+        primary, other = reply.primary, reply.other
+        psr = _psr(primary.met, primary.total, other.met, other.total, rounded=True)
+    else:
+        psr = int(reply.parsing == "0" and csr > 0.8)  # noqa: PLR2004 - their threshold
+    return {"csr": csr, "isr": int(csr == 1), "psr": psr}
+
+
+def _advancedif_declared(
+    verdicts: Tally, reply: AdvancedIFReply | None, usable: int
+) -> dict[str, Share]:
+    total = verdicts.total
+    if not usable:
+        left_out = Share(0, 0, 0, 1, 1, 0)
+        micro = Share(0, 0, 0, total, total, 0)
+        return {"overall": Share(0, 1, 0, 1, 1, 0), "micro": micro, "row_rate": left_out}
+    if reply is None:
+        passed, yes, answers = int(verdicts.met == total), verdicts.met, verdicts.decided
+    else:
+        passed, yes, answers = int(reply.satisfied_all == "YES"), reply.yes, reply.answers
+    rate = yes / total
+    return {
+        "overall": Share(passed, 1, passed, passed, 1, 1),
+        "micro": Share(yes, answers, yes, yes, answers, answers),
+        "row_rate": Share(rate, 1, rate, rate, 1, 1),
+    }
+
+
+def _disagreement(verdicts: Tally, reply: AdvancedIFReply) -> Share:
+    """Compare the declaration with the verdicts, where these settle the row."""
+    settled = verdicts.unmet > 0 or not verdicts.undecided
+    if reply.satisfied_all is None or not settled:
+        return Share(0, 0, 0, 1, 1, 0)
+    differs = int((reply.satisfied_all == "YES") == (verdicts.unmet > 0))
+    return Share(differs, 1, differs, differs, 1, 1)

@@ -1,0 +1,306 @@
+"""A run in numbers: every family's rates, breakdowns, factors and agreement with labels."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from heedful.metrics.gathering import GROUPS, Factors, Groups, Labels, Systems
+from heedful.metrics.outcomes import UNDECIDED, Outcome, Tally, outcome, verdict_states
+from heedful.metrics.satisfaction import FAMILIES, advancedif_unreadable, pooled
+from heedful.metrics.statistics import Share, macro_measure, measure
+from heedful.schema import Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.metrics.statistics import Measure
+    from heedful.schema import Critique, Sample, Scoring
+
+    Part = tuple[str, str, Share]
+    """A row's contribution to one rate: the family, the rate, the share."""
+
+    Shares = dict[str, dict[str, Counter[Share]]]
+    """For each family and rate: how many rows made each contribution."""
+
+__all__ = ["Summary"]
+
+DIMENSIONS = ("type", "subtype", "priority", "verifier")
+DROPPED = {"dropped": f"more than {GROUPS} values"}
+
+
+class Summary:
+    """Takes in rows one by one and says at the end what they come to.
+
+    Memory does not grow with the rows, but for 12 bytes a row with priorities or types (rank
+    correlation needs all of them) and some hundred bytes a SysBench system. The result does not
+    depend on the order of the rows, but for which disagreements are listed.
+
+    Args:
+        scoring: ``strict`` (what the numbers should mean) or ``faithful`` (what the published
+            code computes).
+        seed: of the bootstrap; each rate draws from a stream of its own.
+    """
+
+    def __init__(self, scoring: Scoring = "strict", seed: int = 0) -> None:
+        self._scoring = scoring
+        self._seed = seed
+        self._outcomes: dict[Outcome, int] = {}
+        self._counts: Counter[int] = Counter()
+        self._undecided: Counter[Status] = Counter()
+        self._failed = 0
+        self._tags: dict[str, Groups[int]] = {}
+        self._dimensions: dict[str, Groups[Tally]] = {name: Groups() for name in DIMENSIONS}
+        self._systems = Systems(scoring)
+        self._labels = Labels()
+        self._factors = Factors()
+        self._misfits = 0
+
+    def add(self, sample: Sample, critique: Critique) -> None:
+        """Take in one row and the judgments on it."""
+        states = verdict_states(sample, critique)
+        row = outcome(sample, critique, self._scoring, states)
+        number = self._outcomes.setdefault(row, len(self._outcomes))
+        self._counts[number] += 1
+        for tag, value in sample.tags.items():
+            groups = self._tags.get(tag)
+            if groups is None:
+                groups = self._tags[tag] = Groups()
+            groups.add(value if isinstance(value, str) else str(value), number)
+        typed = self._add_constraints(sample, states)
+        if UNDECIDED in states or len(critique.judgments) != len(states):
+            self._add_undecided(critique, len(states))
+        if row.benchmark == "sysbench":
+            self._systems.add(sample, states, row.all_ok)
+        if sample.labels:
+            self._labels.add(sample, critique, states)
+        if typed or row.prioritised:
+            self._factors.add(sample, number)
+
+    def fail(self, n: int = 1) -> None:
+        """Take in rows that could not be read."""
+        self._failed += n
+
+    def result(self) -> dict[str, Any]:
+        """Sum up.
+
+        Returns:
+            A dict ready for JSON. ``metrics[family][name]`` and the breakdowns under ``by`` hold
+            measures (see :class:`heedful.metrics.statistics.Measure`); ``by[name]`` is
+            ``{"dropped": reason}`` where a tag has too many values.
+        """
+        read = self._counts.total()
+        verdicts = self._verdicts()
+        constraints = sum(verdicts.values())
+        decided = verdicts["met"] + verdicts["unmet"]
+        parts = self._parts()
+        result = {
+            "samples": read + self._failed,
+            "constraints": constraints,
+            "coverage": decided / constraints * self._readable if constraints else 0.0,
+            "verdicts": verdicts,
+            "rows": {"read": read, "failed": self._failed},
+            "metrics": self._metrics(parts),
+            "by": self._by_constraint() | self._by_tag(parts),
+            "factors": self._factor_analysis(parts),
+            "labels": self._labels.result(seed=self._seed, readable=self._readable),
+            "notes": self._notes(),
+        }
+        if self._systems:
+            result["contradictions"] = self._systems.contradictions()
+        return result
+
+    def _add_constraints(self, sample: Sample, states: Sequence[int]) -> bool:
+        """Count verdicts by type, subtype, priority and verifier; say whether any has a type."""
+        found: dict[tuple[str, str], list[int]] = {}
+        typed = False
+        for constraint, state in zip(sample.checklist, states, strict=True):
+            check = constraint.check
+            values = (
+                constraint.type,
+                constraint.subtype,
+                constraint.priority,
+                None if check is None else check.id,
+            )
+            for dimension, value in zip(DIMENSIONS, values, strict=True):
+                if value is not None:
+                    found.setdefault((dimension, value), [0, 0, 0])[state] += 1
+            typed = typed or values[0] is not None
+        for (dimension, value), tally in found.items():
+            self._dimensions[dimension].add(value, Tally(*tally))
+        return typed
+
+    def _add_undecided(self, critique: Critique, constraints: int) -> None:
+        judgments = critique.judgments[:constraints]
+        self._undecided.update(one.status for one in judgments if not one.status.decided)
+        if len(critique.judgments) != constraints:
+            self._misfits += 1
+            self._undecided[Status.UNPARSED] += constraints - len(judgments)
+
+    @property
+    def _readable(self) -> float:
+        read = self._counts.total()
+        return read / (read + self._failed) if read else 0.0
+
+    def _measure(self, shares: Mapping[Share, int], name: str) -> Measure:
+        return measure(shares, name=name, seed=self._seed, readable=self._readable)
+
+    def _verdicts(self) -> dict[str, int]:
+        counts = {status.value: self._undecided[status] for status in Status}
+        for row, number in self._outcomes.items():
+            verdicts = row.verdicts
+            counts["met"] += verdicts.met * self._counts[number]
+            counts["unmet"] += verdicts.unmet * self._counts[number]
+        return counts
+
+    def _parts(self) -> list[list[Part]]:
+        """List each outcome's contributions, by the outcome's number.
+
+        IFEval's rates are for verifiers: a run in which none gave a loose verdict has none.
+        """
+        loose = any(row.loose.decided for row in self._outcomes)
+        return [
+            [
+                (family, name, share)
+                for family, contribute in FAMILIES.items()
+                if loose or family != "ifeval"
+                for name, share in contribute(row, self._scoring).items()
+            ]
+            for row in self._outcomes
+        ]
+
+    def _metrics(self, parts: Sequence[Sequence[Part]]) -> dict[str, dict[str, Measure]]:
+        shares = _collect(self._counts, parts)
+        metrics = {
+            family: {
+                name: self._measure(found, f"{family}.{name}") for name, found in rates.items()
+            }
+            for family, rates in shares.items()
+        }
+        if "advancedif" in metrics:
+            metrics["advancedif"] |= self._unreadable_measures(shares["advancedif"])
+            metrics["advancedif"] |= self._macro(parts)
+        ssr = self._systems.ssr(seed=self._seed, readable=self._readable)
+        if ssr is not None:
+            metrics["sysbench"]["ssr"] = ssr
+        return metrics
+
+    def _unreadable_measures(self, rates: Mapping[str, Counter[Share]]) -> dict[str, Measure]:
+        """Count unreadable rows where AdvancedIF's code does, if all rows are AdvancedIF's."""
+        if not self._failed or any(row.benchmark != "advancedif" for row in self._outcomes):
+            return {}
+        return {
+            name: measure(
+                rates[name] + Counter({share: self._failed}),
+                name=f"advancedif.{name}",
+                seed=self._seed,
+            )
+            for name, share in advancedif_unreadable(self._scoring).items()
+        }
+
+    def _macro(self, parts: Sequence[Sequence[Part]]) -> dict[str, Measure]:
+        strata = {}
+        for task, counts in self._tags.get("task", Groups()):
+            overall = _collect(counts, parts).get("advancedif", {}).get("overall")
+            if overall:
+                strata[task] = overall
+        if not strata:
+            return {}
+        name = "advancedif.macro_overall"
+        return {
+            "macro_overall": macro_measure(
+                strata, name=name, seed=self._seed, readable=self._readable
+            )
+        }
+
+    def _by_constraint(self) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for dimension, groups in self._dimensions.items():
+            if groups.dropped:
+                found[dimension] = DROPPED
+            elif groups.cells:
+                found[dimension] = {
+                    value: self._measure(_pool(tallies), f"by.{dimension}.{value}")
+                    for value, tallies in groups
+                }
+        return found
+
+    def _by_tag(self, parts: Sequence[Sequence[Part]]) -> dict[str, Any]:
+        read = self._counts.total()
+        found: dict[str, Any] = {}
+        for tag, groups in sorted(self._tags.items()):
+            name = f"tag {tag}" if tag in DIMENSIONS else tag
+            if groups.dropped:
+                found[name] = DROPPED
+            elif groups.tells_apart(read):
+                found[name] = {
+                    value: {"samples": counts.total()}
+                    | {
+                        family: {
+                            rate: self._measure(shares, f"by.{name}.{value}.{family}.{rate}")
+                            for rate, shares in rates.items()
+                        }
+                        for family, rates in _collect(counts, parts).items()
+                    }
+                    for value, counts in groups
+                }
+        return found
+
+    def _factor_analysis(self, parts: Sequence[Sequence[Part]]) -> dict[str, Any]:
+        rates: dict[str, list[float | None]] = {
+            name: [
+                next(
+                    (
+                        share.numerator / share.denominator
+                        for family, rate, share in contributions
+                        if (family, rate) == ("cfbench", name) and share.denominator
+                    ),
+                    None,
+                )
+                for contributions in parts
+            ]
+            for name in ("isr", "psr")
+        }
+        columns = {
+            "constraints": [row.verdicts.total for row in self._outcomes],
+            "primaries": [row.primary.total for row in self._outcomes],
+        }
+        return self._factors.result(columns, rates)
+
+    def _notes(self) -> list[str]:
+        notes = [
+            f"no breakdown by {name}: more than {GROUPS} values"
+            for name, groups in sorted((self._dimensions | self._tags).items())
+            if groups.dropped
+        ]
+        empty = sum(
+            self._counts[number] for row, number in self._outcomes.items() if not row.verdicts.total
+        )
+        if empty:
+            notes.append(f"samples with no constraints, which count in no rate: {empty}")
+        if self._misfits:
+            notes.append(
+                "critiques with more or fewer judgments than their checklist has constraints: "
+                f"{self._misfits}; constraints without a judgment count as unparsed"
+            )
+        if self._systems.unplaced:
+            notes.append(
+                "SysBench turns without a system_id or a turn from 1 to 5, which are not in SSR: "
+                f"{self._systems.unplaced}"
+            )
+        return notes
+
+
+def _collect(counts: Mapping[int, int], parts: Sequence[Sequence[Part]]) -> Shares:
+    found: Shares = {}
+    for number, count in counts.items():
+        for family, name, share in parts[number]:
+            found.setdefault(family, {}).setdefault(name, Counter())[share] += count
+    return found
+
+
+def _pool(tallies: Mapping[Tally, int]) -> Counter[Share]:
+    shares: Counter[Share] = Counter()
+    for tally, count in tallies.items():
+        shares[pooled(tally)] += count
+    return shares

@@ -1,0 +1,37 @@
+"""Code that decides constraints exactly: the verifiers, found by id.
+
+>>> from heedful.schema import Check
+>>> from heedful.verify import Readings, describe
+>>> asked = Check(
+...     id="length_constraints:number_words", args={"num_words": 3, "relation": "less than"}
+... )
+>>> describe(asked)
+'Write less than 3 words.'
+>>> Readings("Here it is:\nOne two.").read(asked)
+Reading(strict=Finding(met=False, found='5 words, asked for less than 3'), loose=True)
+
+Third parties add verifiers of their own with :func:`verifier`, either in their own script or in a
+package whose entry-point group ``heedful.verifiers`` names the module that holds them.
+"""
+
+from __future__ import annotations
+
+from heedful.verify.base import Finding, Relation, amount, check, compare, describe, known, verifier
+from heedful.verify.readings import Reading, Readings
+from heedful.verify.sentences import sentence_rules
+from heedful.verify.text import Response
+
+__all__ = [
+    "Finding",
+    "Reading",
+    "Readings",
+    "Relation",
+    "Response",
+    "amount",
+    "check",
+    "compare",
+    "describe",
+    "known",
+    "sentence_rules",
+    "verifier",
+]

@@ -1,0 +1,134 @@
+"""IF-Critic's checklists and critiques: one block between markers for each constraint.
+
+Source: IF-Critic (arXiv 2511.01014) and its released data. A checklist's block is ``[要求k-开始]``,
+``要求：…``, ``[要求k-结束]``; a critique's has ``分析：…`` and ``结论：…`` below the constraint.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from heedful.errors import InputError
+from heedful.schema import Constraint, Judgment, Status
+from heedful.wires.base import undecided, unix_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["MET", "UNMET", "parse", "parse_checklist"]
+
+MET = "[[人工智能助手的回复满足了该要求]]"
+UNMET = "[[人工智能助手的回复没有满足该要求]]"
+
+_MARKER = re.compile(r"^[ \t]*\[要求(\d+)-(开始|结束)\][ \t]*$", re.MULTILINE)
+_CONSTRAINT = re.compile(r"\s*要求：")
+_ANALYSIS = re.compile(r"\s*\n\s*分析：")
+_CONCLUSION = re.compile(r"^[ \t]*结论：", re.MULTILINE)
+
+
+def parse_checklist(text: str) -> list[str]:
+    """Read a checklist: the constraints' texts, without outer white space.
+
+    Raises:
+        InputError: it is not numbered blocks of one constraint each; the message names the block.
+    """
+    constraints = []
+    for number, block in enumerate(_blocks(unix_lines(text)), start=1):
+        start = _CONSTRAINT.match(block)
+        constraint = block[start.end() :].strip() if start else ""
+        if not constraint:
+            raise InputError(f"block {number} has no 要求：")
+        constraints.append(constraint)
+    return constraints
+
+
+def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+    """Read a critique strictly: all constraints are decided, or none.
+
+    A block must repeat its constraint (outer white space aside), analyse it and end in exactly one
+    of the two conclusions. A marker or a second conclusion at the start of a line of an analysis
+    leaves two readings, and so none.
+
+    Args:
+        text: the critic's reply.
+        constraints: the checklist it was given.
+
+    Returns:
+        A judgment for each constraint; the explanation is the analysis.
+    """
+    try:
+        blocks = _blocks(unix_lines(text))
+        if len(blocks) != len(constraints):
+            return undecided(
+                constraints, f"{len(blocks)} blocks for {len(constraints)} constraints"
+            )
+        return [
+            _judgment(block, constraint.text, number)
+            for number, (block, constraint) in enumerate(
+                zip(blocks, constraints, strict=True), start=1
+            )
+        ]
+    except InputError as error:
+        return undecided(constraints, error.what)
+
+
+def _blocks(text: str) -> list[str]:
+    """Return what lies between the markers, which must be numbered 1 to n and hold all the text."""
+    blocks: list[str] = []
+    at = 0
+    opened = False
+    for marker in _MARKER.finditer(text):
+        number = len(blocks) + 1
+        expected = (str(number), "结束" if opened else "开始")
+        if marker.groups() != expected:
+            raise InputError(
+                f"block {number}: {marker[0].strip()} where [要求{'-'.join(expected)}] is due"
+            )
+        between = text[at : marker.start()]
+        if opened:
+            blocks.append(between)
+        elif between.strip():
+            raise InputError(f"text outside the blocks, before block {number}")
+        opened = not opened
+        at = marker.end()
+    if opened:
+        raise InputError(f"block {len(blocks) + 1} is not closed")
+    if not blocks:
+        raise InputError("no block [要求1-开始] … [要求1-结束]")
+    if text[at:].strip():
+        raise InputError(f"text outside the blocks, after block {len(blocks)}")
+    return blocks
+
+
+def _judgment(block: str, constraint: str, number: int) -> Judgment:
+    """Read one block of a critique.
+
+    Raises:
+        InputError: it is not a constraint, an analysis and one conclusion.
+    """
+    start = _CONSTRAINT.match(block)
+    if start is None:
+        raise InputError(f"block {number} has no 要求：")
+    # The constraint is known, so one that contains 分析： or 结论： itself does no harm.
+    rest = block[start.end() :].lstrip()
+    words = unix_lines(constraint).strip()
+    if not rest.startswith(words):
+        raise InputError(f"block {number} does not repeat its constraint")
+    analysis = _ANALYSIS.match(rest, len(words))
+    if analysis is None:
+        same = rest[len(words) :].lstrip(" \t").startswith("\n")
+        raise InputError(
+            f"block {number} has no 分析："
+            if same
+            else f"block {number} does not repeat its constraint"
+        )
+    body = rest[analysis.end() :]
+    conclusions = list(_CONCLUSION.finditer(body))
+    if len(conclusions) != 1:
+        raise InputError(f"block {number} has {len(conclusions)} lines 结论：, not one")
+    conclusion = body[conclusions[0].end() :].strip()
+    if conclusion not in (MET, UNMET):
+        raise InputError(f"block {number} concludes {conclusion[:40]!r}, which is no verdict")
+    status = Status.MET if conclusion == MET else Status.UNMET
+    return Judgment(status=status, explanation=body[: conclusions[0].start()].strip())
