@@ -148,9 +148,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         concurrency=concurrency,
         tick=tick,
     )
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
+    if not _in_event_loop():
         return asyncio.run(work)
     # In a notebook a loop already runs in this thread; the work gets a thread and loop of its own.
     from concurrent.futures import ThreadPoolExecutor
@@ -228,7 +226,7 @@ def make_judge(names: str, *, scoring: Scoring = "strict", seed: int = 0) -> Jud
 
     makers: Mapping[str, Callable[[], Judge]] = {
         "rules": lambda: Rules(scoring=scoring, seed=seed),
-        "recorded": lambda: Recorded(),
+        "recorded": Recorded,
     }
     asked = [name.strip() for name in names.split(",")]
     unknown = [name for name in asked if name not in makers]
@@ -239,6 +237,14 @@ def make_judge(names: str, *, scoring: Scoring = "strict", seed: int = 0) -> Jud
         )
     judges = [makers[name]() for name in asked]
     return judges[0] if len(judges) == 1 else Cascade(*judges)
+
+
+def _in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def _source(
@@ -338,7 +344,7 @@ def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
     What a reader looks for first comes first; the file can be read and scored again.
     """
     if row.sample is None or row.critique is None:
-        return {"id": row.id, "line": row.line, "error": row.problem, "scores": {}, "judgments": []}
+        return {"id": row.id, "line": row.line, "problem": row.problem, "scores": {}, "judgments": []}
     from heedful.formats import native
     from heedful.metrics import scores
 
@@ -356,7 +362,7 @@ def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
     if critique.declared:
         record["declared"] = critique.declared
     if row.problem is not None:
-        record["error"] = row.problem
+        record["problem"] = row.problem
     return record | native.write(sample)
 
 

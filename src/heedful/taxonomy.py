@@ -75,18 +75,19 @@ SUBTYPES: tuple[Kind, ...] = (
 )
 """The subtypes. Example, inverse and contradictory have none of their own and repeat the type."""
 
+# English names of subtypes are left out: "Task" or "Role" in data of its own means something else.
+# Types come last, so that a type's name wins over its namesake subtype.
 _BY_NAME = {
-    spelling.casefold(): kind
-    for kind in (*SUBTYPES, *TYPES)  # types last: a type's name wins over its namesake subtype
-    for spelling in (kind.key, kind.en, kind.zh)
+    **{name.casefold(): kind for kind in SUBTYPES for name in (kind.key, kind.zh)},
+    **{name.casefold(): kind for kind in TYPES for name in (kind.key, kind.en, kind.zh)},
 }
 
 
 def canonical(word: str | None) -> str | None:
-    """Turn a key or an English or Chinese name into the key; keep an unknown word as it is.
+    """Turn a key or a name as data has it into the key; keep an unknown word as it is.
 
-    >>> canonical("数值约束"), canonical("Word count"), canonical("动作约束"), canonical("")
-    ('numerical', 'numerical/word', '动作约束', None)
+    >>> canonical("数值约束"), canonical("Numerical"), canonical("动作约束"), canonical("")
+    ('numerical', 'numerical', '动作约束', None)
     """
     if not word or not word.strip():
         return None

@@ -100,9 +100,10 @@ def _show(result: Evaluation, run: Path, output: Path | None, seconds: float) ->
 
     console = Console(highlight=False)
     console.print(summary_view(result.summary))
-    fresh = result.progress.done - result.progress.resumed
-    rate = f", {fresh / seconds:,.0f} rows/s" if fresh else ", all of it done before"
-    console.print(f"  {seconds:.1f} s{rate}", style="dim")
+    if result.progress.resumed:
+        before = f"  {result.progress.resumed:,} of the rows were done before"
+        console.print(before, style="dim")
+    console.print(f"  {seconds:.1f} s", style="dim")
     for path in (run / "results.jsonl", run / "summary.json", output):
         if path is not None:
             console.print(f"  → {path}", style="dim", soft_wrap=True)

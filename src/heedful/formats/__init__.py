@@ -1,7 +1,7 @@
 """Formats: foreign files to samples, lazily; one file a format.
 
-``open_source(path)`` finds out a file's format and gives its rows: samples, and for each row that cannot
-be read the reason why.
+``open_source(path)`` finds out a file's format and gives its rows: samples, and for each row that
+cannot be read the reason why.
 """
 
 from __future__ import annotations

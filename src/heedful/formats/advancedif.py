@@ -20,6 +20,8 @@ from heedful.schema import Constraint, Recording, Sample
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from heedful.schema import Message
+
 __all__ = ["FORMAT", "TASKS", "sample"]
 
 TASKS = {
@@ -93,30 +95,29 @@ def _rubrics(record: Mapping[str, Any]) -> list[str]:
 
 def _response(value: Any) -> str | None:
     """Return the text to judge; text that is not JSON of messages is the response itself."""
-    if isinstance(value, str):
-        return _joined(_listed(value)) if _listed(value) else value
     if value is None:
         return None
+    if isinstance(value, str):
+        turns = _listed(value)
+        return _joined(turns) if turns else value
     if isinstance(value, bool | int | float | dict):
         mend = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
         raise RowError(f"response is {shown(value)}; if that is the answer, write it as {mend}")
-    messages(value, "response")
-    return _joined(value)
+    return _joined(messages(value, "response"))
 
 
-def _listed(words: str) -> list[dict[str, Any]]:
+def _listed(words: str) -> tuple[Message, ...]:
     """Return the messages that a text encodes; none where it is ordinary text."""
     if not words.lstrip().startswith("["):
-        return []
+        return ()
     try:
-        turns = messages(json.loads(words), "response")
+        return messages(json.loads(words), "response")
     except (ValueError, RecursionError, RowError):
-        return []
-    return [turn.model_dump() for turn in turns]
+        return ()
 
 
-def _joined(turns: list[dict[str, Any]]) -> str:
-    return "\n".join(turn["content"] for turn in turns)
+def _joined(turns: tuple[Message, ...]) -> str:
+    return "\n".join(turn.content for turn in turns)
 
 
 def _recording(record: Mapping[str, Any]) -> Recording | None:

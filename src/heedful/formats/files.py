@@ -29,6 +29,7 @@ _CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
 _TOKEN = 16
 """Longer than any JSON literal: an error this close to the end may only mean "read on"."""
+_NO_SPACE = re.compile(r"[^ \t\r\n]")
 _DECODER = json.JSONDecoder()
 _HALF_PAIR = re.compile(
     r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
@@ -67,7 +68,8 @@ def kind(path: Path) -> Kind:
     if text.startswith(b"{"):
         _refuse_spread_object(path, text)
         return "lines"
-    if any(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in text[:1024]):
+    header = text.partition(b"\n")[0][:1024]
+    if any(byte < ord(" ") and byte not in _TEXT_CONTROLS for byte in header):
         raise InputError(
             "this is not a text file",
             where=str(path),
@@ -154,7 +156,7 @@ def _lines(path: Path) -> Iterator[Record]:
 
 def _from_json(line: int, raw: bytes) -> Record:
     try:
-        text = raw.decode()
+        text = raw.decode().rstrip("\r\n")  # or an error at the end has no column
         value = json.loads(text)
     except UnicodeDecodeError as error:
         return Record(line, {}, f"invalid UTF-8 at byte {error.start + 1}")
@@ -168,7 +170,7 @@ def _from_json(line: int, raw: bytes) -> Record:
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return error.msg[0].lower() + error.msg[1:]
-    return "nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return "nested too deeply" if isinstance(error, RecursionError) else "a number is too long"
 
 
 def _checked(line: int, text: str, value: Any) -> Record:
@@ -219,8 +221,8 @@ class _Window:
     def peek(self) -> str:
         """Skip white space; return the next character, ``""`` at the end of the file."""
         while True:
-            rest = re.compile(r"[ \t\r\n]*").match(self.text, self.at)
-            self.advance(rest.end() if rest else self.at)
+            rest = _NO_SPACE.search(self.text, self.at)
+            self.advance(rest.start() if rest else len(self.text))
             if self.at < len(self.text):
                 return self.text[self.at]
             if not self.more():
@@ -274,7 +276,7 @@ def _array(path: Path) -> Iterator[Record]:
                 window.advance(window.at + 1)
                 yield from _after_array(window)
             else:
-                what = "no comma after a row" if mark else "the array is not closed: cut off?"
+                what = "no comma after a row" if mark else "the array is not closed, as if cut off"
                 yield Record(window.line, {}, f"broken JSON: {what}{_lost(window.line)}")
             return
 

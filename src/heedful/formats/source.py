@@ -145,7 +145,7 @@ def detect(path: str | Path) -> Format:
     for record in first:
         found = _format_of(path, record)
         if found is not None:
-            return found
+            return _check(path, found)
     raise InputError(
         f"the rows are in no format known; they have {', '.join(map(repr, first[0].data))}",
         where=f"{path}:{first[0].line}",
@@ -209,11 +209,14 @@ def _check(path: Path, wanted: Format) -> Format:
     if not all(wanted.missing(record.data) for record in first):
         return wanted
     fits = _format_of(path, first[0])
+    mend = f"it looks like --format {fits.name}" if fits else "no other format fits either"
+    if fits is wanted:
+        mend = "is this the right file? one of responses goes with --responses"
     raise InputError(
         f"not in the format {wanted.name}: the first row has no "
         f"{' and no '.join(wanted.missing(first[0].data))}",
         where=f"{path}:{first[0].line}",
-        mend=f"it looks like --format {fits.name}" if fits else "no other format fits either",
+        mend=mend,
     )
 
 

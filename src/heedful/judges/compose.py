@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.schema import Critique, Judgment, Status
+from heedful.schema import Critique, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.judges.base import Judge
-    from heedful.schema import Sample
+    from heedful.schema import Judgment, Sample
 
 __all__ = ["Cascade"]
 
@@ -65,6 +65,10 @@ def _better(old: Judgment | None, new: Judgment) -> Judgment:
     "Unsupported" only says that a judge was not made for the constraint; a reply that did not
     parse or a call that failed says more.
     """
-    if old is None or new.status.decided or old.status is Status.UNSUPPORTED:
+    if old is None or new.status.decided:
         return new
-    return old
+    if old.status is not Status.UNSUPPORTED:
+        return old
+    if new.status is not Status.UNSUPPORTED:
+        return new
+    return old.model_copy(update={"explanation": f"{old.explanation}; {new.explanation}"})

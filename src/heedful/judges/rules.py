@@ -1,15 +1,71 @@
-"""The judge that is code: verifiers decide, exactly and for nothing."""
+"""The judge that is code: verifiers decide, exactly and at no cost."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from heedful import verify
+from heedful.errors import VerifierError
 from heedful.schema import Critique, Judgment, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from typing import Any
 
-    from heedful.schema import Sample, Scoring
+    from heedful.schema import Constraint, Sample, Scoring
 
 __all__ = ["Rules"]
+
+
+class Rules:
+    """Decides each constraint that has a check; the others are ``unsupported``."""
+
+    name = "rules"
+
+    def __init__(self, scoring: Scoring = "strict", seed: int = 0) -> None:
+        """Make the judge.
+
+        Args:
+            scoring: ``faithful`` reproduces the defects of the published verifiers.
+            seed: for the random draws that the published verifiers make.
+        """
+        self.scoring = scoring
+        self.seed = seed
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """What verdicts depend on, the rules for sentences included: users may have others."""
+        return {"judge": self.name, "sentences": verify.sentence_rules()}
+
+    async def judge(self, sample: Sample, asked: Sequence[int] | None = None) -> Critique:
+        """Run the verifiers on the response."""
+        positions = range(len(sample.checklist)) if asked is None else asked
+        if sample.response is None:
+            constraints = [sample.checklist[position] for position in positions]
+            return Critique.undecided(
+                constraints, Status.FAILED, "the row has no response", self.name
+            )
+        seed = self.seed if self.scoring == "faithful" else None
+        readings = verify.Readings(sample.response, seed=seed, sample=sample.id)
+        return Critique(
+            judgments=tuple(
+                self._judgment(readings, sample.checklist[position], position)
+                for position in positions
+            )
+        )
+
+    def _judgment(
+        self, readings: verify.Readings, constraint: Constraint, position: int
+    ) -> Judgment:
+        if constraint.check is None:
+            reason = "the constraint has no check for code to run"
+            return Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
+        try:
+            strict, loose = readings.read(constraint.check, position)
+        except VerifierError as error:
+            return Judgment(status=Status.UNSUPPORTED, explanation=str(error), judge=self.name)
+        return Judgment(
+            status=Status.MET if strict.met else Status.UNMET,
+            explanation=strict.found,
+            judge=self.name,
+            loose=Status.MET if loose else Status.UNMET,
+        )

@@ -24,6 +24,10 @@ GROUPS = 500
 TURNS = 5
 """Turns of a SysBench conversation."""
 
+MISSING = 3
+WORSE = (MISSING, MET, UNDECIDED, UNMET)
+"""States of a turn: it is as its worst verdict, and a turn that comes twice as its worse one."""
+
 LISTED_TURNS = 100
 LISTED_LABELS = 20
 
@@ -78,7 +82,7 @@ class Systems:
 
     def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
         """Take in one turn: the states of its verdicts, and its flag where it has one."""
-        state = max(states, key=(MET, UNDECIDED, UNMET).index, default=UNDECIDED)
+        state = max(states, key=WORSE.index, default=UNDECIDED)
         tags = sample.tags
         system, turn = tags.get("system_id"), _turn(tags.get("turn"))
         if all_ok is not None and all_ok != (state == MET):
@@ -93,7 +97,8 @@ class Systems:
             passed = state == MET if all_ok is None else all_ok
             state = MET if passed else UNMET
         key = (str(tags.get("model", "")), str(system))
-        turns = self._turns.get(key, bytes([UNDECIDED]) * TURNS)
+        turns = self._turns.get(key, bytes([MISSING]) * TURNS)
+        state = max(turns[turn - 1], state, key=WORSE.index)
         self._turns[key] = turns[: turn - 1] + bytes([state]) + turns[turn:]
 
     def ssr(self, *, seed: int, readable: float) -> Measure | None:
@@ -113,7 +118,7 @@ class Systems:
 
     def _share(self, turns: bytes) -> Share:
         certain = _leading(turns, {MET})
-        possible = certain if self._faithful else _leading(turns, {MET, UNDECIDED})
+        possible = certain if self._faithful else _leading(turns, {MET, UNDECIDED, MISSING})
         decided = int(certain == possible)
         low, high = certain / TURNS, possible / TURNS
         return Share(low if decided else 0.0, decided, low, high, 1, decided)
@@ -191,13 +196,11 @@ class Factors:
         self._lengths = array("i")
         self._types = array("i")
 
-    def add(self, sample: Sample, outcome: int) -> None:
-        """Take in one row; ``outcome`` is the number under which the caller knows its outcome."""
+    def add(self, sample: Sample, outcome: int, types: int) -> None:
+        """Take in one row, the caller's number for its outcome, its number of types."""
         self._outcomes.append(outcome)
         self._lengths.append(_prompt_length(sample))
-        kinds = {constraint.type for constraint in sample.checklist}
-        kinds.discard(None)
-        self._types.append(len(kinds))
+        self._types.append(types)
 
     def result(
         self, columns: Mapping[str, Sequence[float]], rates: Mapping[str, Sequence[float | None]]

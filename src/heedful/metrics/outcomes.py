@@ -26,6 +26,8 @@ __all__ = [
 MET, UNMET, UNDECIDED = 0, 1, 2
 """States of a verdict, as positions in a :class:`Tally`."""
 
+_MET, _UNMET = Status.MET, Status.UNMET  # looking a member up in its class is slow in Python 3.11
+
 
 class Tally(NamedTuple):
     """Verdicts by state."""
@@ -118,7 +120,10 @@ def verdict_states(sample: Sample, critique: Critique) -> list[int]:
     Constraints that the critique does not reach are undecided; judgments past the checklist's end
     are ignored.
     """
-    states = [_state(judgment.status) for judgment in critique.judgments]
+    states = [
+        MET if (status := judgment.status) is _MET else UNMET if status is _UNMET else UNDECIDED
+        for judgment in critique.judgments
+    ]
     missing = len(sample.checklist) - len(states)
     if missing > 0:
         states += [UNDECIDED] * missing
@@ -165,15 +170,11 @@ def outcome(
     )
 
 
-def _state(status: Status | None) -> int:
-    if status is Status.MET:
-        return MET
-    return UNMET if status is Status.UNMET else UNDECIDED
-
-
 def _loose_state(critique: Critique, position: int) -> int:
-    judgments = critique.judgments
-    return _state(judgments[position].loose) if position < len(judgments) else UNDECIDED
+    if position >= len(critique.judgments):
+        return UNDECIDED
+    status = critique.judgments[position].loose
+    return MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
 
 
 def _cfbench_reply(

@@ -231,9 +231,9 @@ def _isr_share(tally: Tally, *, rounded: bool) -> Share:
     if not rounded:
         return _all_met(tally)
     complete = int(not tally.undecided)
-    passed = int(_mean(tally.met, tally.total, rounded=True) == 1)
-    possible = int(_mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
-    return Share(passed, complete, passed, possible, 1, complete)
+    low = int(_mean(tally.met, tally.total, rounded=True) == 1)
+    high = int(_mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
+    return Share(low * complete, complete, low, high, 1, complete)
 
 
 def _psr_share(primary: Tally, other: Tally, *, rounded: bool) -> Share:
@@ -246,7 +246,7 @@ def _psr_share(primary: Tally, other: Tally, *, rounded: bool) -> Share:
         other.total,
         rounded=rounded,
     )
-    return Share(low, complete, low, high, 1, complete)
+    return Share(low * complete, complete, low, high, 1, complete)
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,6 +36,9 @@ NORMAL_QUANTILE = 1.959963984540054
 
 CELLS = 1_000_000
 """Numbers that one block of bootstrap replicates may hold (8 MB)."""
+
+
+Pair = TypeVar("Pair", bound=tuple[float, float])
 
 
 class Share(NamedTuple):
@@ -155,7 +158,7 @@ def macro_measure(
 
 
 def bootstrap_interval(
-    counts: Mapping[tuple[float, float], int],
+    counts: Mapping[Pair, int],
     *,
     name: str,
     seed: int = 0,
@@ -282,7 +285,7 @@ def _percentiles(draws: Floats, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _replicates(counts: Mapping[tuple[float, float], int], stream: str, size: int) -> Floats:
+def _replicates(counts: Mapping[Pair, int], stream: str, size: int) -> Floats:
     """Draw the rate ``size`` times; contributions are sorted so that their order is no matter."""
     import numpy as np
 

@@ -17,15 +17,19 @@ if TYPE_CHECKING:
     from heedful.metrics.statistics import Measure
     from heedful.schema import Critique, Sample, Scoring
 
-    Part = tuple[str, str, Share]
-    """A row's contribution to one rate: the family, the rate, the share."""
+    Rate = tuple[str, str]
+    """A family and the name of one of its rates."""
 
-    Shares = dict[str, dict[str, Counter[Share]]]
-    """For each family and rate: how many rows made each contribution."""
+    Shares = dict[Rate, dict[Share, int]]
+    """For each rate: how many rows made each contribution."""
 
 __all__ = ["Summary"]
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
+BITS = 20
+PACKED = tuple(1 << BITS * state for state in range(3))
+"""One verdict of each state in a tally packed into one number: this is the hot path."""
+
 DROPPED = {"dropped": f"more than {GROUPS} values"}
 
 
@@ -50,7 +54,7 @@ class Summary:
         self._undecided: Counter[Status] = Counter()
         self._failed = 0
         self._tags: dict[str, Groups[int]] = {}
-        self._dimensions: dict[str, Groups[Tally]] = {name: Groups() for name in DIMENSIONS}
+        self._dimensions: dict[str, Groups[int]] = {name: Groups() for name in DIMENSIONS}
         self._systems = Systems(scoring)
         self._labels = Labels()
         self._factors = Factors()
@@ -67,15 +71,15 @@ class Summary:
             if groups is None:
                 groups = self._tags[tag] = Groups()
             groups.add(value if isinstance(value, str) else str(value), number)
-        typed = self._add_constraints(sample, states)
+        types = self._add_constraints(sample, states)
         if UNDECIDED in states or len(critique.judgments) != len(states):
             self._add_undecided(critique, len(states))
         if row.benchmark == "sysbench":
             self._systems.add(sample, states, row.all_ok)
         if sample.labels:
             self._labels.add(sample, critique, states)
-        if typed or row.prioritised:
-            self._factors.add(sample, number)
+        if types or row.prioritised:
+            self._factors.add(sample, number, types)
 
     def fail(self, n: int = 1) -> None:
         """Take in rows that could not be read."""
@@ -110,25 +114,25 @@ class Summary:
             result["contradictions"] = self._systems.contradictions()
         return result
 
-    def _add_constraints(self, sample: Sample, states: Sequence[int]) -> bool:
-        """Count verdicts by type, subtype, priority and verifier; say whether any has a type."""
-        found: dict[tuple[str, str], list[int]] = {}
-        typed = False
+    def _add_constraints(self, sample: Sample, states: Sequence[int]) -> int:
+        """Count verdicts by type, subtype, priority and verifier; return the number of types."""
+        found: tuple[dict[str, int], ...] = ({}, {}, {}, {})
+        types, subtypes, priorities, verifiers = found
         for constraint, state in zip(sample.checklist, states, strict=True):
-            check = constraint.check
-            values = (
-                constraint.type,
-                constraint.subtype,
-                constraint.priority,
-                None if check is None else check.id,
-            )
-            for dimension, value in zip(DIMENSIONS, values, strict=True):
-                if value is not None:
-                    found.setdefault((dimension, value), [0, 0, 0])[state] += 1
-            typed = typed or values[0] is not None
-        for (dimension, value), tally in found.items():
-            self._dimensions[dimension].add(value, Tally(*tally))
-        return typed
+            unit = PACKED[state]
+            if (name := constraint.type) is not None:
+                types[name] = types.get(name, 0) + unit
+            if (name := constraint.subtype) is not None:
+                subtypes[name] = subtypes.get(name, 0) + unit
+            if (name := constraint.priority) is not None:
+                priorities[name] = priorities.get(name, 0) + unit
+            if constraint.check is not None:
+                name = constraint.check.id
+                verifiers[name] = verifiers.get(name, 0) + unit
+        for groups, tallies in zip(self._dimensions.values(), found, strict=True):
+            for name, packed in tallies.items():
+                groups.add(name, packed)
+        return len(types)
 
     def _add_undecided(self, critique: Critique, constraints: int) -> None:
         judgments = critique.judgments[:constraints]
@@ -153,65 +157,63 @@ class Summary:
             counts["unmet"] += verdicts.unmet * self._counts[number]
         return counts
 
-    def _parts(self) -> list[list[Part]]:
+    def _parts(self) -> list[dict[Rate, Share]]:
         """List each outcome's contributions, by the outcome's number.
 
         IFEval's rates are for verifiers: a run in which none gave a loose verdict has none.
         """
         loose = any(row.loose.decided for row in self._outcomes)
+        families = {name: of for name, of in FAMILIES.items() if loose or name != "ifeval"}
         return [
-            [
-                (family, name, share)
-                for family, contribute in FAMILIES.items()
-                if loose or family != "ifeval"
+            {
+                (family, name): share
+                for family, contribute in families.items()
                 for name, share in contribute(row, self._scoring).items()
-            ]
+            }
             for row in self._outcomes
         ]
 
-    def _metrics(self, parts: Sequence[Sequence[Part]]) -> dict[str, dict[str, Measure]]:
+    def _measures(self, shares: Shares, prefix: str = "") -> dict[str, dict[str, Measure]]:
+        found: dict[str, dict[str, Measure]] = {}
+        for (family, name), counts in shares.items():
+            measured = self._measure(counts, f"{prefix}{family}.{name}")
+            found.setdefault(family, {})[name] = measured
+        return found
+
+    def _metrics(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, dict[str, Measure]]:
         shares = _collect(self._counts, parts)
-        metrics = {
-            family: {
-                name: self._measure(found, f"{family}.{name}") for name, found in rates.items()
-            }
-            for family, rates in shares.items()
-        }
+        metrics = self._measures(shares)
         if "advancedif" in metrics:
-            metrics["advancedif"] |= self._unreadable_measures(shares["advancedif"])
-            metrics["advancedif"] |= self._macro(parts)
+            metrics["advancedif"] |= self._unreadable_measures(shares) | self._macro(parts)
         ssr = self._systems.ssr(seed=self._seed, readable=self._readable)
         if ssr is not None:
-            metrics["sysbench"]["ssr"] = ssr
+            metrics.setdefault("sysbench", {})["ssr"] = ssr
         return metrics
 
-    def _unreadable_measures(self, rates: Mapping[str, Counter[Share]]) -> dict[str, Measure]:
+    def _unreadable_measures(self, shares: Shares) -> dict[str, Measure]:
         """Count unreadable rows where AdvancedIF's code does, if all rows are AdvancedIF's."""
         if not self._failed or any(row.benchmark != "advancedif" for row in self._outcomes):
             return {}
-        return {
-            name: measure(
-                rates[name] + Counter({share: self._failed}),
-                name=f"advancedif.{name}",
-                seed=self._seed,
-            )
-            for name, share in advancedif_unreadable(self._scoring).items()
-        }
+        found = {}
+        for name, share in advancedif_unreadable(self._scoring).items():
+            counts = Counter(shares["advancedif", name])
+            counts[share] += self._failed
+            found[name] = measure(counts, name=f"advancedif.{name}", seed=self._seed)
+        return found
 
-    def _macro(self, parts: Sequence[Sequence[Part]]) -> dict[str, Measure]:
+    def _macro(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Measure]:
         strata = {}
         for task, counts in self._tags.get("task", Groups()):
-            overall = _collect(counts, parts).get("advancedif", {}).get("overall")
+            overall = _collect(counts, parts).get(("advancedif", "overall"))
             if overall:
                 strata[task] = overall
         if not strata:
             return {}
-        name = "advancedif.macro_overall"
-        return {
-            "macro_overall": macro_measure(
-                strata, name=name, seed=self._seed, readable=self._readable
-            )
-        }
+        name = "macro_overall"
+        measured = macro_measure(
+            strata, name=f"advancedif.{name}", seed=self._seed, readable=self._readable
+        )
+        return {name: measured}
 
     def _by_constraint(self) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -225,7 +227,7 @@ class Summary:
                 }
         return found
 
-    def _by_tag(self, parts: Sequence[Sequence[Part]]) -> dict[str, Any]:
+    def _by_tag(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
         read = self._counts.total()
         found: dict[str, Any] = {}
         for tag, groups in sorted(self._tags.items()):
@@ -235,29 +237,18 @@ class Summary:
             elif groups.tells_apart(read):
                 found[name] = {
                     value: {"samples": counts.total()}
-                    | {
-                        family: {
-                            rate: self._measure(shares, f"by.{name}.{value}.{family}.{rate}")
-                            for rate, shares in rates.items()
-                        }
-                        for family, rates in _collect(counts, parts).items()
-                    }
+                    | self._measures(_collect(counts, parts), f"by.{name}.{value}.")
                     for value, counts in groups
                 }
         return found
 
-    def _factor_analysis(self, parts: Sequence[Sequence[Part]]) -> dict[str, Any]:
-        rates: dict[str, list[float | None]] = {
+    def _factor_analysis(self, parts: Sequence[Mapping[Rate, Share]]) -> dict[str, Any]:
+        rates = {
             name: [
-                next(
-                    (
-                        share.numerator / share.denominator
-                        for family, rate, share in contributions
-                        if (family, rate) == ("cfbench", name) and share.denominator
-                    ),
-                    None,
-                )
-                for contributions in parts
+                share.numerator / share.denominator
+                if (share := shares.get(("cfbench", name))) and share.denominator
+                else None
+                for shares in parts
             ]
             for name in ("isr", "psr")
         }
@@ -291,16 +282,22 @@ class Summary:
         return notes
 
 
-def _collect(counts: Mapping[int, int], parts: Sequence[Sequence[Part]]) -> Shares:
+def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, Share]]) -> Shares:
+    """Add up the contributions of the outcomes counted, by rate."""
     found: Shares = {}
     for number, count in counts.items():
-        for family, name, share in parts[number]:
-            found.setdefault(family, {}).setdefault(name, Counter())[share] += count
+        for rate, share in parts[number].items():
+            shares = found.get(rate)
+            if shares is None:
+                shares = found[rate] = {}
+            shares[share] = shares.get(share, 0) + count
     return found
 
 
-def _pool(tallies: Mapping[Tally, int]) -> Counter[Share]:
+def _pool(tallies: Mapping[int, int]) -> Counter[Share]:
+    """Turn packed tallies into contributions to a rate over verdicts."""
     shares: Counter[Share] = Counter()
-    for tally, count in tallies.items():
+    for packed, count in tallies.items():
+        tally = Tally(*(packed >> BITS * state & PACKED[1] - 1 for state in range(3)))
         shares[pooled(tally)] += count
     return shares

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from heedful.verify.base import Finding, Relation, amount, check, compare, describe, known, verifier
 from heedful.verify.readings import Reading, Readings
-from heedful.verify.sentences import sentence_rules
+from heedful.verify.english import sentence_rules
 from heedful.verify.text import Response
 
 __all__ = [

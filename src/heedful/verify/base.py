@@ -15,13 +15,11 @@ import reprlib
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.errors import VerifierError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
@@ -34,6 +32,8 @@ Relation = Literal["less than", "at least"]
 """How IFEval and its family compare a count with its bound."""
 
 Wording = str | Callable[..., str]
+
+_F = TypeVar("_F", bound=Callable[..., "Finding"])
 
 _BUILT_IN = ("heedful.verify.ifeval",)
 _PLUGINS = "heedful.verifiers"
@@ -67,18 +67,18 @@ class _Binding:
     """A verifier with the arguments of one check, validated."""
 
     verifier: _Verifier
-    arguments: Mapping[str, Any]
+    arguments: dict[str, Any]
 
 
 _registry: dict[str, _Verifier] = {}
 _bindings: dict[tuple[str, str], _Binding] = {}
 
 
-def verifier[F: Callable[..., Finding]](
+def verifier(
     id: str,  # noqa: A002 - what the data calls it
     *,
     describe: Wording,
-) -> Callable[[F], F]:
+) -> Callable[[_F], _F]:
     """Register a function as the verifier of an id.
 
     Args:
@@ -90,11 +90,11 @@ def verifier[F: Callable[..., Finding]](
         A decorator; the function itself is left as it is.
 
     Raises:
-        VerifierError: another function has that id.
+        VerifierError: another function has that id already.
     """
 
-    def register(function: F) -> F:
-        if not function.__module__.startswith("heedful.verify."):
+    def register(function: _F) -> _F:
+        if function.__module__ not in _BUILT_IN:
             _load_built_in()
         taken = _registry.get(id)
         if taken is not None and _origin(taken.function) != _origin(function):
@@ -108,3 +108,229 @@ def verifier[F: Callable[..., Finding]](
         return function
 
     return register
+
+
+def known(id: str) -> bool:  # noqa: A002 - what the data calls it
+    """Say whether a verifier has that id, built in, a plugin's, or the caller's own."""
+    return _find(id) is not None
+
+
+def describe(check: Check) -> str:
+    """Say in English what a check asks for, e.g. ``"Write at least 300 words."``.
+
+    Raises:
+        VerifierError: no verifier has the check's id, or the arguments do not fit it.
+    """
+    binding = _bind(check)
+    wording = binding.verifier.wording
+    try:
+        if isinstance(wording, str):
+            return wording.format_map(binding.arguments)
+        return wording(**binding.arguments)
+    except Exception as error:
+        raise _broken(check, "cannot be worded", error) from error
+
+
+def check(check: Check, response: Response) -> Finding:
+    """Decide one check on one response, exactly as it stands (IFEval's strict reading).
+
+    A response of nothing but white space meets no check.
+
+    Raises:
+        VerifierError: no verifier has the check's id, the arguments do not fit it, or it failed.
+    """
+    binding = _bind(check)
+    if response.empty:
+        return Finding(met=False, found="the response is empty")
+    try:
+        finding = binding.verifier.function(response, **binding.arguments)
+    except VerifierError:
+        raise
+    except Exception as error:
+        raise _broken(check, "failed on this response", error) from error
+    if not isinstance(finding, Finding):
+        raise VerifierError(
+            f"the verifier returned {reprlib.repr(finding)}, which is no Finding",
+            where=check.id,
+            mend=f"mend {_origin(binding.verifier.function)}",
+        )
+    return finding
+
+
+def amount(number: int, noun: str) -> str:
+    """Name a number of things.
+
+    >>> amount(1, "word"), amount(2, "word")
+    ('1 word', '2 words')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def compare(number: int, relation: Relation, bound: int, noun: str) -> Finding:
+    """Compare a count with its bound.
+
+    >>> compare(412, "less than", 400, "word")
+    Finding(met=False, found='412 words, asked for less than 400')
+    """
+    met = number < bound if relation == "less than" else number >= bound
+    return Finding(met=met, found=f"{amount(number, noun)}, asked for {relation} {bound}")
+
+
+# --- from an id and arguments to a function ready to call ---------------------------------------
+
+
+def _bind(check: Check) -> _Binding:
+    """Find the verifier and validate the arguments, once for all equal checks.
+
+    Files of checks repeat a few hundred of them, so what was bound is kept; the key is the
+    arguments' repr because they may hold lists.
+    """
+    key = (check.id, repr(check.args))
+    binding = _bindings.get(key)
+    if binding is None:
+        found = _find(check.id)
+        if found is None:
+            raise _unknown(check.id)
+        binding = _Binding(found, _validate(found, check.args))
+        if len(_bindings) >= _BINDINGS_KEPT:
+            _bindings.clear()
+        _bindings[key] = binding
+    return binding
+
+
+def _find(id: str) -> _Verifier | None:  # noqa: A002 - what the data calls it
+    """Look among the built-in verifiers first: plugins cost time to find."""
+    _load_built_in()
+    if id not in _registry:
+        _load_plugins()
+    return _registry.get(id)
+
+
+@functools.cache
+def _load_built_in() -> None:
+    for module in _BUILT_IN:
+        importlib.import_module(module)
+
+
+@functools.cache
+def _load_plugins() -> tuple[str, ...]:
+    """Import what the entry points name, once; return why some could not be imported."""
+    from importlib.metadata import entry_points
+
+    failures = []
+    for point in entry_points(group=_PLUGINS):
+        try:
+            point.load()
+        except Exception as error:  # noqa: BLE001 - foreign code may raise anything
+            failures.append(f"plugin {point.name!r} ({point.value}) cannot be loaded: {error!r}")
+    return tuple(failures)
+
+
+def _unknown(id: str) -> VerifierError:  # noqa: A002 - what the data calls it
+    import difflib
+
+    near = difflib.get_close_matches(id, _registry, n=1)
+    failures = _load_plugins()
+    if failures:
+        mend = f"it may belong to a plugin: {'; '.join(failures)}"
+    elif near:
+        mend = f"did you mean {near[0]}?"
+    else:
+        mend = f"register one with heedful.verify.verifier or the entry-point group {_PLUGINS}"
+    return VerifierError(f"no verifier has the id {id!r}", mend=mend)
+
+
+def _validate(found: _Verifier, args: dict[str, Any]) -> dict[str, Any]:
+    """Check the arguments against the function's signature; a null counts as absent.
+
+    Data sets pad the arguments of every constraint to the same columns, with nulls.
+    """
+    from pydantic import ValidationError
+
+    adapter = _arguments(found.function)
+    given = {name: value for name, value in args.items() if value is not None}
+    try:
+        return dict(vars(adapter.validate_python(given)))
+    except ValidationError as error:
+        wrong = "; ".join(_complaint(detail) for detail in error.errors())
+        raise VerifierError(
+            f"its arguments do not fit: {wrong}",
+            where=found.id,
+            mend=_allowed(found.function),
+        ) from error
+
+
+def _complaint(detail: ErrorDetails) -> str:
+    name = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
+        return f"{name} is missing"
+    if detail["type"] == "unexpected_keyword_argument":
+        return f"{name} is not an argument of it"
+    return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
+
+
+@functools.cache
+def _arguments(function: Callable[..., Finding]) -> TypeAdapter[Any]:
+    """Make the validator of a verifier's keyword-only arguments."""
+    from dataclasses import field, make_dataclass
+
+    from pydantic import ConfigDict, TypeAdapter
+
+    fields = [
+        (name, hint, field() if default is inspect.Parameter.empty else field(default=default))
+        for name, (hint, default) in _signature(function).items()
+    ]
+    settings = {"__pydantic_config__": ConfigDict(extra="forbid")}
+    return TypeAdapter(make_dataclass("Arguments", fields, kw_only=True, namespace=settings))
+
+
+def _signature(function: Callable[..., Finding]) -> dict[str, tuple[Any, Any]]:
+    """Read the type and default of each keyword-only argument.
+
+    Only their annotations are evaluated, so that the module of a verifier may import what else
+    its signature names for type checkers alone.
+    """
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.kind is not parameter.KEYWORD_ONLY or parameter.annotation is parameter.empty:
+            raise VerifierError(
+                f"its parameter {parameter.name!r} is not keyword-only or has no type",
+                where=_origin(function),
+                mend="write it as (response, *, name: type)",
+            )
+    annotated = typing.cast("Any", lambda: None)
+    annotated.__annotations__ = {each.name: each.annotation for each in parameters}
+    try:
+        hints = typing.get_type_hints(annotated, globalns=getattr(function, "__globals__", {}))
+    except NameError as error:
+        raise VerifierError(
+            f"a type in its signature is not known at run time: {error}",
+            where=_origin(function),
+            mend="import it outside of TYPE_CHECKING",
+        ) from error
+    return {each.name: (hints[each.name], each.default) for each in parameters}
+
+
+def _allowed(function: Callable[..., Finding]) -> str:
+    arguments = _signature(function)
+    if not arguments:
+        return "it takes no arguments"
+    return "it takes " + ", ".join(f"{name}: {_spell(t)}" for name, (t, _) in arguments.items())
+
+
+def _spell(hint: Any) -> str:
+    if typing.get_origin(hint) is Literal:
+        return " or ".join(repr(choice) for choice in typing.get_args(hint))
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
+
+
+def _origin(function: Callable[..., Any]) -> str:
+    return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
+
+
+def _broken(check: Check, what: str, error: Exception) -> VerifierError:
+    return VerifierError(
+        f"the check {what}: {type(error).__name__}: {error}",
+        where=check.id,
+        mend="see that its arguments suit it; else this is a fault of the verifier, report it",
+    )

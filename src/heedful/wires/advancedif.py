@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["declared", "parse"]
 
 _OBJECT = re.compile(r'\{\s*"')
+_STARTS = 1000
+"""Braces from which an object is tried; bounds the time that a hostile reply can take."""
 _WORD = re.compile(r"[^\W_]+")  # markdown's underscores are no part of a word
 _VERDICTS = {"yes": Status.MET, "no": Status.UNMET}
 
@@ -81,7 +83,10 @@ def _replies(text: str, *, strict_keys: bool) -> list[dict[str, Any]]:
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if strict_keys else None)
     replies = []
     at = 0
-    while match := _OBJECT.search(text, at):
+    for _ in range(_STARTS):
+        match = _OBJECT.search(text, at)
+        if match is None:
+            break
         at = match.end()
         try:
             value, end = decoder.raw_decode(text, match.start())

@@ -1,0 +1,65 @@
+"""The judge whose work is done: it reads the verdicts that a file already holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful import wires
+from heedful.schema import Critique, Judgment, Status
+from heedful.wires import advancedif, cfbench
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.schema import Recording, Sample
+
+__all__ = ["Recorded"]
+
+
+class Recorded:
+    """Parses the judge output in the file, so that scoring saved judgments needs no call."""
+
+    name = "recorded"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Its name: the verdicts depend on the file alone."""
+        return {"judge": self.name}
+
+    async def judge(self, sample: Sample, asked: Sequence[int] | None = None) -> Critique:
+        """Read the recorded verdicts; what the record does not hold is not decided."""
+        positions = range(len(sample.checklist)) if asked is None else asked
+        constraints = [sample.checklist[position] for position in positions]
+        recording = sample.recording
+        if recording is None:
+            reason = "the file holds no judge output for this row"
+            return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
+        if recording.text is None and recording.verdicts is None:
+            reason = str(recording.declared.get("error", "the judge's reply is missing"))
+            return Critique.undecided(constraints, Status.FAILED, reason, self.name)
+        # A reply can be matched to its constraints only against the whole checklist.
+        judgments = wires.read(recording, sample.checklist)
+        return Critique(
+            judgments=tuple(
+                _signed(judgments[position], f"{self.name}:{recording.wire}")
+                for position in positions
+            ),
+            text=recording.text,
+            declared=_declared(recording, sample),
+        )
+
+
+def _signed(judgment: Judgment, judge: str) -> Judgment:
+    """Name who decided; a results file of heedful already does."""
+    return judgment if judgment.judge else judgment.model_copy(update={"judge": judge})
+
+
+def _declared(recording: Recording, sample: Sample) -> dict[str, Any]:
+    """Work out what the published code makes of the whole row; faithful scoring reads it."""
+    if recording.wire == "cfbench" and recording.text is not None:
+        texts = [constraint.text for constraint in sample.checklist]
+        scores, parsing = cfbench.faithful_scores(recording.text, texts)
+        return {"cfbench": {"scores": scores, "parsing": parsing}}
+    if recording.wire == "advancedif" and recording.text is not None:
+        return {"advancedif": advancedif.declared(recording.text)}
+    return recording.declared

@@ -1,0 +1,186 @@
+"""Which language a text is in: langdetect's algorithm and profiles, without its slowness.
+
+``langdetect`` (a port of Nakatani Shuyo's language-detection, 2010) is a naive Bayes classifier
+over character 1- to 3-grams. It samples n-grams at random until one language is almost certain,
+seven times over, and averages. This does the same arithmetic on the same profiles in the same
+order, so the answers are those of ``langdetect`` with ``DetectorFactory.seed = 0``; it only reads
+the profiles without expanding them, and finds the n-grams of a word once, not once per occurrence.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import random
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["language_of"]
+
+_SEED = 0
+_TRIALS = 7
+_SMOOTHING = 0.5
+_SMOOTHING_WIDTH = 0.05
+_SMOOTHING_SCALE = 10_000
+_CERTAIN = 0.99999
+_MOST_DRAWS = 1000
+_CHECK_EVERY = 5
+_LEAST_PROBABILITY = 0.1
+_LONGEST_TEXT = 10_000
+_LONGEST_WORD_KEPT = 40
+
+_URL = re.compile(r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}")
+_MAIL = re.compile(r"[-_.0-9A-Za-z]{1,64}@[-_0-9A-Za-z]{1,255}[-_.0-9A-Za-z]{1,255}")
+_SPACES = re.compile(" {2,}")
+_SPACE = re.compile(r"\s")
+_LATIN = re.compile("[A-z]")
+_NOT_LATIN = re.compile("[\u0300-\u1dff\u1f00-\U0010ffff]")  # 1E00-1EFF is Latin too
+
+
+def language_of(text: str) -> str | None:
+    """Detect the language of a text.
+
+    Returns:
+        An ISO 639-1 code (``zh-cn`` and ``zh-tw`` for Chinese), ``"unknown"`` where no language
+        reaches a probability of 0.1, and ``None`` where the text holds no n-gram of any language.
+    """
+    profiles = _profiles()
+    grams = profiles.grams(_clean(text))
+    if not grams:
+        return None
+    draws = random.Random(_SEED)
+    trials = [profiles.trial(grams, draws) / _TRIALS for _ in range(_TRIALS)]
+    mean = functools.reduce(operator.add, trials)
+    best = int(mean.argmax())
+    return profiles.languages[best] if mean[best] > _LEAST_PROBABILITY else "unknown"
+
+
+class _Profiles:
+    """langdetect's profiles: for each language, how often it uses each n-gram."""
+
+    def __init__(self) -> None:
+        import json
+        from pathlib import Path
+
+        from langdetect.detector_factory import PROFILES_DIRECTORY
+
+        self.languages: list[str] = []
+        self._counts: list[dict[str, int]] = []
+        self._totals: list[list[int]] = []
+        # In the order of their names: a folder's own order differs between machines.
+        for path in sorted(Path(PROFILES_DIRECTORY).iterdir()):
+            if path.is_file() and not path.name.startswith("."):
+                profile = json.loads(path.read_text(encoding="utf-8"))
+                self.languages.append(profile["name"])
+                self._counts.append(profile["freq"])
+                self._totals.append(profile["n_words"])
+        self._known: set[str] = set().union(*self._counts)
+        self._rows: dict[str, NDArray[np.float64]] = {}
+        self._normal = _Normal()
+        self._grams_of_word = functools.lru_cache(maxsize=1 << 15)(self._find_grams)
+
+    def grams(self, text: str) -> list[str]:
+        """List the n-grams of a text that some profile knows, in order, repeats included."""
+        text = text.translate(self._normal)
+        *words, last = text.split(" ")
+        grams: list[str] = []
+        for word in words:
+            if word:
+                kept = len(word) <= _LONGEST_WORD_KEPT
+                grams += self._grams_of_word(word) if kept else self._find_grams(word)
+        if last:
+            grams += self._find_grams(last, end="")
+        return grams
+
+    def _find_grams(self, word: str, end: str = " ") -> list[str]:
+        """List the n-grams of one word; past its second capital in a row, none until the end."""
+        grams = []
+        window = previous = " "
+        shouted = False
+        for char in word + end:
+            window = (window + char)[-3:]
+            shouted = char.isupper() and (shouted or previous.isupper())
+            previous = char
+            if not shouted:
+                endings = (window[-size:] for size in range(1, len(window) + 1))
+                grams += [gram for gram in endings if gram != " " and gram in self._known]
+        return grams
+
+    def trial(self, grams: list[str], draws: random.Random) -> NDArray[np.float64]:
+        """Draw n-grams until one language is almost certain; return all probabilities."""
+        import numpy as np
+
+        probabilities = np.full(len(self.languages), 1.0 / len(self.languages))
+        smoothing = _SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH
+        weight = smoothing / _SMOOTHING_SCALE
+        for turn in range(_MOST_DRAWS + 1):
+            gram = draws.choice(grams)
+            row = self._rows.get(gram)
+            probabilities *= weight + (self._row(gram) if row is None else row)
+            if turn % _CHECK_EVERY == 0:
+                # Python's sum, not numpy's, adds in the order that langdetect does.
+                probabilities /= sum(probabilities.tolist())
+                if probabilities.max() > _CERTAIN:
+                    break
+        return probabilities
+
+    def _row(self, gram: str) -> NDArray[np.float64]:
+        """Work out the share of an n-gram among those of its length, in each language."""
+        import numpy as np
+
+        size = len(gram) - 1
+        pairs = zip(self._counts, self._totals, strict=True)
+        row = np.array([counts.get(gram, 0) / totals[size] for counts, totals in pairs])
+        self._rows[gram] = row
+        return row
+
+
+class _Normal(dict[int, str]):
+    """langdetect's normal form of each character, for ``str.translate``; filled as met."""
+
+    def __init__(self) -> None:
+        from langdetect.utils.ngram import NGram
+
+        self._normalize = NGram.normalize
+
+    def __missing__(self, code: int) -> str:
+        char: str = self._normalize(chr(code))
+        self[code] = char
+        return char
+
+
+_profiles = functools.cache(_Profiles)
+
+
+def _clean(text: str) -> str:
+    """Drop addresses, runs of spaces, all past the first 10,000 characters, and stray Latin."""
+    from langdetect.utils.ngram import NGram
+
+    text = _without_addresses(text)
+    text = _SPACES.sub(" ", NGram.normalize_vi(text)[:_LONGEST_TEXT])
+    if 2 * len(_LATIN.findall(text)) < len(_NOT_LATIN.findall(text)):
+        text = _LATIN.sub("", text)
+    return text
+
+
+def _without_addresses(text: str) -> str:
+    """Blank out addresses, reading no more of a long text than is looked at afterwards.
+
+    Addresses hold no white space, so a text may be cut there.
+    """
+    size = 2 * _LONGEST_TEXT
+    while True:
+        cut = _SPACE.search(text, size)
+        head = text[: cut.start()] if cut else text
+        if "http" in head:
+            head = _URL.sub(" ", head)
+        if "@" in head:
+            head = _MAIL.sub(" ", head)
+        # Joining a letter and its mark shortens a text, at most by half.
+        if cut is None or len(head) >= 2 * _LONGEST_TEXT:
+            return head
+        size *= 2

@@ -1,0 +1,114 @@
+"""A response prepared once for all the checks on it: its words, sentences, paragraphs, language."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from heedful.verify.language import language_of
+from heedful.verify.english import splitter
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Sequence
+
+__all__ = ["Response", "count_capital_words"]
+
+_WORD = re.compile(r"\w+")
+
+
+class Response:
+    """The text of a response, and what the verifiers need of it, each worked out on first use.
+
+    Attributes:
+        text: the response, as the model wrote it.
+        faithful: ``None`` scores strictly. In faithful scoring, where verifiers reproduce the
+            published code's defects, the source of that code's random draws; whoever scores sets
+            it anew before each check.
+    """
+
+    def __init__(self, text: str, faithful: random.Random | None = None) -> None:
+        self.text = text
+        self.faithful = faithful
+
+    @cached_property
+    def empty(self) -> bool:
+        """Whether there is nothing but white space."""
+        return not self.text or self.text.isspace()
+
+    @cached_property
+    def lower(self) -> str:
+        """The text in lower case."""
+        return self.text.lower()
+
+    @cached_property
+    def words(self) -> list[str]:
+        """The runs of letters, digits and underscores, as IFEval counts words."""
+        return _WORD.findall(self.text)
+
+    @cached_property
+    def sentences(self) -> list[str]:
+        """The sentences; :func:`heedful.verify.sentence_rules` says by which rules."""
+        return splitter().split(self.text)
+
+    @cached_property
+    def paragraphs(self) -> list[str]:
+        """What blank lines separate, the empty pieces left out."""
+        return [piece for piece in self.text.split("\n\n") if piece.strip()]
+
+    @cached_property
+    def language(self) -> str | None:
+        """The code of the language, e.g. ``en``; ``None`` where no letter tells it.
+
+        The detector was trained on running text and skips the insides of words in capitals, so
+        an all-capitals text is lower-cased first. Faithful scoring leaves that out.
+        """
+        shouted = self.faithful is None and self.text.isupper()
+        return language_of(self.lower if shouted else self.text)
+
+    @cached_property
+    def capital_words(self) -> int:
+        """The number of words all in capitals, by the Penn Treebank's rules for what is a word."""
+        return count_capital_words(self.sentences)
+
+
+# --- words in capitals --------------------------------------------------------------------------
+
+_APART = re.compile(
+    r"[][?!;@#$%&*(){}<>\"`«»“”„‘’‒–—―]"  # always a token of its own
+    r"|--|\.{2,}|''"
+    r"|[:,](?!\d)"
+    # An apostrophe that opens a quotation, as in 'HERE, not a clitic, as in 'S.
+    r"|(?<!\w)'(?!(?i:re|ve|ll|m|t|s|d|n)\b)(?=\w)"
+)
+_CLITIC = re.compile(r"(?<=[^' ])(?='(?:[sSmMdD]|ll|LL|re|RE|ve|VE) |(?:n't|N'T) )")
+_FUSED = re.compile(
+    r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na))\b",
+    re.IGNORECASE,
+)
+_CLOSERS = "])}>\"'»”’ "
+
+
+def count_capital_words(sentences: Sequence[str]) -> int:
+    """Count the words that are all in capitals.
+
+    A word is a token of the Penn Treebank's English conventions: punctuation stands apart, and
+    clitics too, so ``DON'T`` is two (``DO``, ``N'T``) and ``WELL-KNOWN`` one. Only tokens with
+    letters matter here, so punctuation is dropped rather than kept as tokens.
+    """
+    return sum(_capital_words(sentence) for sentence in sentences)
+
+
+def _capital_words(sentence: str) -> int:
+    if sentence.islower():
+        return 0
+    # A full stop is part of its word (U.S.) except at the end of the sentence.
+    body = sentence.rstrip()
+    core = body.rstrip(_CLOSERS)
+    if core.endswith(".") and not core.endswith(".."):
+        body = core[:-1]
+    spaced = " ".join(f" {_APART.sub(' ', body)} ".split())
+    spaced = _CLITIC.sub(" ", f" {spaced} ")
+    spaced = _FUSED.sub(lambda match: " ".join(filter(None, match.groups())), spaced)
+    return sum(map(str.isupper, spaced.split()))

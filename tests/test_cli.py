@@ -1,0 +1,257 @@
+"""The command line: what it prints, what it writes, how it exits; bad input above all."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heedful.cli import main
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
+
+GOOD = json.dumps(
+    {
+        "id": "good",
+        "prompt": "No commas, please.",
+        "checklist": [{"text": "No commas.", "check": "punctuation:no_comma"}],
+        "response": "None here.",
+    }
+)
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+def rows(path: str | Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+
+def test_the_example_is_judged_and_the_same_command_resumes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("evaluate", EXAMPLE) == 0
+    shown = capsys.readouterr().out
+    assert "8 samples, 28 constraints: 23 met, 4 unmet, 1 unparsed" in shown
+    assert "27 of 28 verdicts decided, coverage 96.4 %" in shown
+    (directory,) = Path("heedful-runs").iterdir()
+    assert {path.name for path in directory.iterdir()} >= {
+        "run.sqlite",
+        "results.jsonl",
+        "summary.json",
+    }
+    assert run("evaluate", EXAMPLE) == 0
+    assert "8 of the rows were done before" in capsys.readouterr().out
+    assert run("evaluate", EXAMPLE, "--judge", "rules", "--quiet") == 0
+    assert capsys.readouterr().out == ""
+    assert len(list(Path("heedful-runs").iterdir())) == 2
+
+
+def test_min_coverage_decides_the_exit_code() -> None:
+    assert run("evaluate", EXAMPLE, "--min-coverage", "0.96", "-q") == 0
+    assert run("evaluate", EXAMPLE, "--min-coverage", "0.97", "-q") == 1
+    assert run("evaluate", EXAMPLE, "--judge", "recorded", "--run", "r", "-q") == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "no such file"),
+        (b"", "empty"),
+        (b" \n\n", "empty"),
+        (b"\x00\x01\x02\x03", "not a text file"),
+        (b"[]", "no rows"),
+        (b"prompt,response\n", "no rows"),
+        (b'{"data": [{"prompt": "p"}]}', "'data'"),
+        (b'{"colour": "green"}\n', "no format known"),
+        (b"not json at all\n", "no format known|no rows"),
+    ],
+)
+def test_a_file_that_is_none_is_refused_in_one_line(
+    content: bytes | None, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if content is not None:
+        Path("bad.jsonl").write_bytes(content)
+    assert run("evaluate", "bad.jsonl") == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("heedful: bad.jsonl")
+    assert len(said.err.splitlines()) == 1
+    assert any(part in said.err for part in message.split("|"))
+
+
+def test_a_format_that_does_not_fit_is_refused_and_the_right_one_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("evaluate", EXAMPLE, "--format", "cfbench") == 2
+    said = capsys.readouterr().err
+    assert "criteria" in said
+    assert "native" in said
+    assert run("evaluate", EXAMPLE, "--format", "telepathy") == 2
+    assert "sysbench" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"id": "bad", "prompt": "p", "response": ', "broken JSON"),
+        ('{"id": "bad", "response": "r"}', "conversation is missing"),
+        ('{"id": "bad", "prompt": "p", "response": 42}', "response is a number (42)"),
+        ('{"id": "bad", "prompt": "p", "response": true}', "response is true"),
+        ('{"id": "bad", "prompt": "p", "response": []}', "response is an empty list"),
+        ('{"id": "bad", "prompt": "p", "response": {"a": 1}}', "response is an object"),
+        ('{"id": "bad", "prompt": "p", "checklist": "one"}', "not a list"),
+        ('{"id": "good", "prompt": "p"}', "duplicate id 'good'"),
+        ("[1, 2]", "not an object"),
+        ("42", "not an object"),
+        ('{"id": "bad", "prompt": "\\ud800"}', "surrogate"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_line_and_costs_no_other(
+    line: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = GOOD.replace('"good"', '"other"')
+    Path("rows.jsonl").write_text(f"{GOOD}\n{line}\n{other}\n", encoding="utf-8")
+    assert run("evaluate", "rows.jsonl", "-o", "out.jsonl") == 1
+    said = capsys.readouterr()
+    assert "line 2: " in said.err
+    assert message in said.err
+    assert "1 row could not be read" in said.out
+    found = rows("out.jsonl")
+    assert [row["scores"].get("isr") for row in found] == [1.0, None, 1.0]
+    assert message in found[1]["problem"]
+    summary = json.loads(next(Path("heedful-runs").rglob("summary.json")).read_text())
+    assert summary["samples"] == 3
+    assert summary["rows"] == {"read": 2, "failed": 1}
+    assert summary["coverage"] == pytest.approx(2 / 3)
+
+
+def test_byte_order_mark_windows_line_ends_and_bad_bytes() -> None:
+    bad = b'{"id": "bad", "prompt": "caf\xe9", "response": "r"}'
+    Path("rows.jsonl").write_bytes(b"\xef\xbb\xbf" + GOOD.encode() + b"\r\n" + bad + b"\r\n")
+    assert run("evaluate", "rows.jsonl", "-o", "out.jsonl") == 1
+    good, failed = rows("out.jsonl")
+    assert good["scores"]["isr"] == 1.0
+    assert "invalid UTF-8" in failed["problem"]
+
+
+def test_csv_with_a_ragged_row_and_a_cell_of_ten_megabytes() -> None:
+    with Path("rows.csv").open("w", encoding="utf-8-sig", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["id", "prompt", "response", "checklist"])
+        check = json.dumps([{"text": "No commas.", "check": "punctuation:no_comma"}])
+        table.writerow(["big", "p", "word " * 2_000_000, check])
+        file.write("ragged,p\r\n")
+        table.writerow(["small", "p", "a, b", check])
+    assert run("evaluate", "rows.csv", "-o", "out.jsonl") == 1
+    found = {row["id"]: row for row in rows("out.jsonl")}
+    assert found["big"]["scores"]["isr"] == 1.0
+    assert found["small"]["scores"]["isr"] == 0.0
+    (problem,) = (row["problem"] for row in found.values() if "problem" in row)
+    assert "2 cells, the header has 4" in problem
+
+
+def test_a_prompt_without_response_and_a_response_without_prompt_are_counted_and_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def prompt(key: int) -> dict[str, Any]:
+        ids = ["punctuation:no_comma"]
+        return {"key": key, "prompt": f"p{key}", "instruction_id_list": ids, "kwargs": [{}]}
+
+    Path("p.jsonl").write_text("".join(json.dumps(prompt(k)) + "\n" for k in (1, 2, 3)))
+    answers = [{"prompt": f"p{k}", "response": "fine"} for k in (1, 3, 9)]
+    Path("r.jsonl").write_text("".join(json.dumps(answer) + "\n" for answer in answers))
+    assert run("evaluate", "p.jsonl", "--responses", "r.jsonl", "--run", "run") == 1
+    said = capsys.readouterr().err
+    assert "2" in said
+    assert "r.jsonl" in said
+    summary = json.loads(Path("run/summary.json").read_text())
+    assert summary["rows"] == {"read": 2, "failed": 2}
+
+
+def advancedif(**fields: Any) -> dict[str, Any]:
+    reply = {"rubrics_check": {"question_1": "YES - it does"}, "SATISFIED_ALL_REQUIREMENTS": "YES"}
+    return {
+        "conversation_history": json.dumps([{"role": "user", "content": "Say hello."}]),
+        "response": json.dumps([{"role": "assistant", "content": "Hello!"}]),
+        "prompt_metadata": json.dumps({"rubrics": json.dumps(["Does it say hello?"])}),
+        "benchmark_name": "complex_if_single_turn_v5",
+        "judge_raw_output": json.dumps(reply),
+    } | fields
+
+
+def test_advancedif_is_written_back_in_its_own_format() -> None:
+    table = [advancedif(), advancedif(benchmark_name="if_carried_context_oss", response="42")]
+    Path("in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in table))
+    assert run("evaluate", "in.jsonl", "-o", "out.jsonl", "--run", "run") == 0
+    first, second = rows("out.jsonl")
+    assert first["judge_result"]["satisfied_all_requirements"] == "YES"
+    assert first["conversation_history"] == table[0]["conversation_history"]
+    assert second["judge_result"]["rubric_level_pass_rate"] == 1.0
+    summary = json.loads(Path("run/summary.json").read_text())
+    assert summary["metrics"]["advancedif"]["overall"]["value"] == 1.0
+    assert run("evaluate", "in.jsonl", "-o", "out.csv", "--task", "if_complex_if_oss") == 0
+    with Path("out.csv").open(encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    assert row["judge_success"] == "True"
+    assert row["judge_rubric_1_decision"].startswith("YES")
+
+
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("evaluate", EXAMPLE, "-o", "no/such/folder/out.jsonl") == 2
+    assert "no/such/folder" in capsys.readouterr().err
+    assert not Path("heedful-runs").exists()
+    assert run("evaluate", EXAMPLE, "-o", "out.csv") == 2
+    assert ".jsonl" in capsys.readouterr().err
+
+
+def test_a_changed_configuration_on_a_named_run_is_refused(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run("evaluate", EXAMPLE, "--run", "r", "-q") == 0
+    assert run("evaluate", EXAMPLE, "--run", "r", "--scoring", "faithful") == 2
+    assert "scoring was strict, now faithful" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["evaluate"], ["evaluate", "x", "--bogus"], ["sing"]])
+def test_wrong_use_exits_with_two_or_shows_help(words: list[str]) -> None:
+    assert run(*words) == (2 if words else 0)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
+def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on() -> None:
+    row = json.loads(GOOD)
+    with Path("many.jsonl").open("w") as file:
+        for number in range(60_000):
+            file.write(json.dumps(row | {"id": str(number)}) + "\n")
+    command = [sys.executable, "-m", "heedful", "evaluate", "many.jsonl", "--run", "r", "-q"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not Path("r/run.sqlite").exists():
+        time.sleep(0.01)
+    time.sleep(0.7)
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert "the same command goes on" in said
+    assert not Path("r/summary.json").exists()
+    assert run(*command[3:]) == 0
+    assert json.loads(Path("r/summary.json").read_text())["verdicts"]["met"] == 60_000

@@ -1,0 +1,237 @@
+"""The main job through its Python API."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heedful import (
+    Cascade,
+    Check,
+    Constraint,
+    Critique,
+    Judgment,
+    Recorded,
+    Recording,
+    RunError,
+    Sample,
+    Status,
+    UsageError,
+    evaluate,
+    evaluate_async,
+)
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def sample(key: str = "1", response: str | None = "One, two.", **fields: Any) -> Sample:
+    constraint = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
+    return Sample(id=key, checklist=(constraint,), response=response, **fields)
+
+
+def test_code_and_recorded_judgments_decide_the_example(tmp_path: Path) -> None:
+    result = evaluate(EXAMPLE, run=tmp_path / "run")
+    assert result.summary["samples"] == 8
+    assert result.summary["constraints"] == 28
+    assert result.summary["verdicts"] == {
+        "met": 23,
+        "unmet": 4,
+        "unparsed": 1,
+        "failed": 0,
+        "unsupported": 0,
+    }
+    first = lines(tmp_path / "run" / "results.jsonl")[0]
+    assert [judgment["judge"] for judgment in first["judgments"]] == [
+        "example-judge",
+        "rules",
+        "rules",
+    ]
+    assert all(judgment["explanation"] for judgment in first["judgments"])
+
+
+def test_results_are_in_input_order_and_can_be_scored_again(tmp_path: Path) -> None:
+    once = evaluate(EXAMPLE, run=tmp_path / "one", output=tmp_path / "results.jsonl")
+    rows = lines(tmp_path / "results.jsonl")
+    assert [row["id"] for row in rows] == [row["id"] for row in lines(EXAMPLE)]
+    assert rows == lines(tmp_path / "one" / "results.jsonl")
+    again = evaluate(tmp_path / "results.jsonl", judge="recorded", run=tmp_path / "two")
+    for key in ("verdicts", "metrics", "coverage"):
+        assert again.summary[key] == once.summary[key]
+
+
+def test_a_finished_run_is_summarised_again_without_judging(tmp_path: Path) -> None:
+    evaluate(EXAMPLE, run=tmp_path)
+    before = (tmp_path / "summary.json").read_bytes(), (tmp_path / "results.jsonl").read_bytes()
+    (tmp_path / "summary.json").unlink()
+    result = evaluate(EXAMPLE, run=tmp_path)
+    assert result.progress.resumed == 8
+    after = (tmp_path / "summary.json").read_bytes(), (tmp_path / "results.jsonl").read_bytes()
+    assert after == before
+
+
+def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> None:
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(EXAMPLE.read_bytes())
+    evaluate(EXAMPLE, run=tmp_path / "run")
+    evaluate(copy, run=tmp_path / "run")  # the same content elsewhere is the same input
+    with pytest.raises(RunError, match="judge was rules,recorded, now rules"):
+        evaluate(EXAMPLE, judge="rules", run=tmp_path / "run")
+    with copy.open("a", encoding="utf-8") as file:
+        file.write('{"prompt": "p", "response": "r"}\n')
+    with pytest.raises(RunError, match="input was"):
+        evaluate(copy, run=tmp_path / "run")
+
+
+def test_samples_in_memory_need_no_file_and_no_directory() -> None:
+    result = evaluate([sample("1"), sample("2", "One and two."), sample("3", None)])
+    found = [row.critique.judgments[0] for row in result if row.critique]
+    assert [judgment.status for judgment in found] == [Status.UNMET, Status.MET, Status.FAILED]
+    assert found[0].explanation.startswith("1 comma")
+    assert found[2].explanation == "the row has no response"
+    assert result.directory is None
+
+
+def test_it_works_inside_a_running_event_loop() -> None:
+    async def notebook() -> tuple[Any, Any]:
+        return evaluate([sample()]).summary, (await evaluate_async([sample()])).summary
+
+    first, second = asyncio.run(notebook())
+    assert first == second
+
+
+def test_an_unknown_judge_is_refused_with_the_names_there_are() -> None:
+    with pytest.raises(UsageError, match=r"'oracle'.*rules, recorded"):
+        evaluate([sample()], judge="rules,oracle")
+
+
+class Stubborn:
+    """Decides what it is told to, and notes what it was asked."""
+
+    name = "stubborn"
+
+    def __init__(self, status: Status) -> None:
+        self.status = status
+        self.asked: list[list[int]] = []
+
+    @property
+    def config(self) -> dict[str, Any]:
+        return {"judge": self.name}
+
+    async def judge(self, sample: Sample, asked: Any = None) -> Critique:
+        positions = list(range(len(sample.checklist)) if asked is None else asked)
+        self.asked.append(positions)
+        verdict = Judgment(status=self.status, explanation=self.status.value, judge=self.name)
+        return Critique(judgments=(verdict,) * len(positions))
+
+
+def test_a_cascade_asks_the_next_judge_only_for_what_is_undecided() -> None:
+    recording = Recording(wire="native", verdicts=({"status": "met"}, {"status": "unparsed"}))
+    constraints = (Constraint(text="a"), Constraint(text="b"))
+    row = Sample(id="1", checklist=constraints, response="r", recording=recording)
+    last = Stubborn(Status.UNMET)
+    critique = asyncio.run(Cascade(Recorded(), last).judge(row))
+    assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
+    assert last.asked == [[1]]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "kept"),
+    [
+        (Status.UNSUPPORTED, Status.UNPARSED, Status.UNPARSED),
+        (Status.FAILED, Status.UNSUPPORTED, Status.FAILED),
+        (Status.UNPARSED, Status.FAILED, Status.UNPARSED),
+    ],
+)
+def test_an_undecided_constraint_keeps_the_most_telling_reason(
+    first: Status, second: Status, kept: Status
+) -> None:
+    cascade = Cascade(Stubborn(first), Stubborn(second))
+    assert asyncio.run(cascade.judge(sample())).judgments[0].status is kept
+
+
+def test_a_judge_that_raises_fails_its_row_and_no_other() -> None:
+    class Fragile(Stubborn):
+        async def judge(self, sample: Sample, asked: Any = None) -> Critique:
+            if sample.id == "2":
+                message = "out of memory"
+                raise RuntimeError(message)
+            return await super().judge(sample, asked)
+
+    result = evaluate([sample("1"), sample("2"), sample("3")], judge=Fragile(Status.MET))
+    assert result.summary["verdicts"]["met"] == 2
+    assert result.summary["verdicts"]["failed"] == 1
+    assert "out of memory" in result.summary["problems"][0]["problem"]
+
+
+# --- published numbers -------------------------------------------------------------------------
+
+
+def counts(summary: dict[str, Any], family: str) -> dict[str, tuple[float, float]]:
+    measures = summary["metrics"][family]
+    return {name: (one["numerator"], one["denominator"]) for name, one in measures.items()}
+
+
+def test_ifeval_gpt4_strict(data: Path) -> None:
+    result = evaluate(
+        data / "ifeval" / "input_data.jsonl",
+        responses=data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl",
+    )
+    assert counts(result.summary, "ifeval") == {
+        "prompt_strict": (417, 541),
+        "instruction_strict": (698, 834),
+        "prompt_loose": (431, 541),
+        "instruction_loose": (714, 834),
+    }
+
+
+def test_sysbench_as_published_and_strict(data: Path) -> None:
+    path = data / "sysbench" / "gpt35.jsonl"
+    faithful = evaluate(path, scoring="faithful").summary
+    values = {name: one["value"] for name, one in faithful["metrics"]["sysbench"].items()}
+    assert {name: round(100 * value, 1) for name, value in values.items()} == {
+        "csr": 61.6,
+        "isr": 43.2,
+        "ssr": 20.8,
+    }
+    strict = evaluate(path).summary
+    assert counts(strict, "sysbench")["csr"] == (3668, 5940)
+    assert strict["verdicts"]["unparsed"] == 12
+    assert strict["contradictions"]["count"] == 7
+
+
+def test_cfbench_faithful_is_every_shipped_metric_and_strict_differs_where_the_parse_fails(
+    data: Path, tmp_path: Path
+) -> None:
+    for path in sorted((data / "cfbench" / "judge").glob("*.json")):
+        shipped = {
+            f"{row['infer_model']}/{row['idx']}": row
+            for row in json.loads(path.read_text(encoding="utf-8"))
+        }
+        run = tmp_path / path.stem
+        evaluate(path, scoring="faithful", run=run / "faithful")
+        evaluate(path, run=run / "strict")
+        for row in lines(run / "faithful" / "results.jsonl"):
+            scores = {name.upper(): value for name, value in row["scores"].items()}
+            assert scores == shipped[row["id"]]["judge_metric"]
+        for row in lines(run / "strict" / "results.jsonl"):
+            parsed = shipped[row["id"]]["judge_parsing"] == "1"
+            metric = shipped[row["id"]]["judge_metric"]
+            assert (row["scores"]["isr"] == metric["ISR"]) is parsed
+            assert (row["scores"]["psr"] == metric["PSR"]) is parsed
+
+
+def test_every_if_critic_critique_parses(data: Path) -> None:
+    verdicts = {}
+    for name in ("critiques", "sft_data", "dpo_data"):
+        summary = evaluate(data / "if_critic" / f"{name}.json").summary
+        assert summary["coverage"] == 1.0
+        verdicts[name] = summary["verdicts"]["met"], summary["verdicts"]["unmet"]
+    assert verdicts["critiques"] == (95, 33)

@@ -1,0 +1,363 @@
+"""Each benchmark's format: hand-written records here, the real files where they are at hand."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heedful import formats
+from heedful.errors import InputError, RowError
+from heedful.formats import advancedif, cfbench, if_critic, ifeval, sysbench
+from heedful.schema import Constraint, Recording, Sample
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' data is not here")
+
+
+def read(name: str, **options: Any) -> list[formats.Row]:
+    return list(formats.read(DATA / name, **options))
+
+
+def raw(name: str) -> list[dict[str, Any]]:
+    loaded: list[dict[str, Any]] = json.loads((DATA / name).read_text(encoding="utf-8"))
+    return loaded
+
+
+# --- ifeval ---------------------------------------------------------------------------------
+
+IFEVAL: dict[str, Any] = {
+    "key": 1000,
+    "prompt": "Write without commas.",
+    "instruction_id_list": ["en:punctuation:no_comma", "en:length_constraints:number_words"],
+    "kwargs": [None, {"relation": "at least", "num_words": 3, "letter": None}],
+}
+
+
+def test_ifeval_ids_lose_their_language_and_arguments_their_nulls() -> None:
+    sample = ifeval.sample(IFEVAL | {"response": "One two", "extra": 1}, 1)
+    checks = [constraint.check for constraint in sample.checklist]
+    assert [check.id for check in checks if check] == [
+        "punctuation:no_comma",
+        "length_constraints:number_words",
+    ]
+    assert [check.args for check in checks if check] == [
+        {},
+        {"relation": "at least", "num_words": 3},
+    ]
+    first = sample.checklist[0]
+    assert (first.type, first.subtype) == ("punctuation", "punctuation:no_comma")
+    assert all(constraint.text for constraint in sample.checklist)
+    assert (sample.id, sample.response) == ("1000", "One two")
+    assert sample.tags == {"benchmark": "ifeval", "language": "en"}
+    assert sample.source["extra"] == 1
+
+
+def test_ifeval_keeps_an_unknown_id_as_its_words() -> None:
+    record = IFEVAL | {"instruction_id_list": ["no:such_verifier"], "kwargs": [{}]}
+    assert ifeval.sample(record, 1).checklist[0].text == "no:such_verifier"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"kwargs": [{}]}, "kwargs has 1 entries for 2 ids"),
+        ({"kwargs": None}, "kwargs is null"),
+        ({"kwargs": [{}, 3]}, "kwargs[1] is a number (3)"),
+        ({"instruction_id_list": "x"}, "instruction_id_list is text"),
+        ({"instruction_id_list": ["en:a:b", "de:a:b"]}, "mixes languages: de, en"),
+        ({"prompt": None}, "prompt is null"),
+        ({"follow_instruction_list": [True]}, "1 verdicts for 2 ids"),
+        ({"response": 42}, "response is a number (42)"),
+    ],
+)
+def test_ifeval_problems_are_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RowError) as error:
+        ifeval.sample(IFEVAL | change, 1)
+    assert said in error.value.what
+
+
+@needs_data
+def test_ifeval_joins_its_responses_and_stored_verdicts() -> None:
+    answers = DATA / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl"
+    rows = read("ifeval/input_data.jsonl", responses=answers)
+    found = [row.sample for row in rows if row.sample]
+    assert len(rows) == len(found) == 541
+    assert sum(len(sample.checklist) for sample in found) == 834
+    strict = next((DATA / "mifeval_en").glob("gpt-4o*/eval_results_strict.jsonl"))
+    labelled = read("mifeval_en/en_input_data.jsonl", responses=strict)
+    assert sum(row.sample.labels is not None for row in labelled if row.sample) == 541
+
+
+@needs_data
+def test_verdict_files_without_arguments_are_refused_with_the_mend() -> None:
+    with pytest.raises(InputError, match=r"no kwargs.*--responses"):
+        formats.open_source(DATA / "ifbench" / "eval_results_strict.jsonl")
+
+
+# --- cfbench --------------------------------------------------------------------------------
+
+CFBENCH: dict[str, Any] = {
+    "idx": 4,
+    "prompt": "写一首诗",
+    "isanswer": "否",
+    "gold": "",
+    "doamin": "文学",
+    "scenario": "",
+    "source": "tob",
+    "split": "hard",
+    "criteria": [["是诗\n四行", "主需", "数值约束", "句子数值约束"], ["好", "次需", "", ""]],
+}
+
+
+def test_cfbench_maps_what_it_knows_and_writes_the_record_back() -> None:
+    judged = CFBENCH | {"response": "床前", "infer_model": "m", "judge_response": "x", "own": 1}
+    sample = cfbench.sample(judged, 1)
+    assert sample.id == "m/4"
+    assert cfbench.sample(CFBENCH, 1).id == "4"
+    assert sample.checklist == (
+        Constraint(
+            text="是诗\n四行", type="numerical", subtype="numerical/sentence", priority="primary"
+        ),
+        Constraint(text="好", priority="secondary"),
+    )
+    assert sample.tags == {
+        "benchmark": "cfbench",
+        "domain": "文学",
+        "source": "tob",
+        "split": "hard",
+        "model": "m",
+    }
+    assert sample.reference is None
+    assert sample.recording == Recording(wire="cfbench", text="x")
+    assert cfbench.record(sample) == judged
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"criteria": []}, "criteria is an empty list"),
+        ({"criteria": [["a", "必须", "", ""]]}, "criteria[0] has the priority '必须'"),
+        ({"criteria": ["a"]}, "criteria[0] is text"),
+        ({"response": 1}, "response is a number (1)"),
+    ],
+)
+def test_cfbench_problems_are_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RowError) as error:
+        cfbench.sample(CFBENCH | change, 1)
+    assert said in error.value.what
+
+
+@needs_data
+def test_cfbench_reproduces_every_record_of_its_files() -> None:
+    names = ["cfbench_data.json", *(f"judge/{p.name}" for p in (DATA / "cfbench/judge").iterdir())]
+    for name in names:
+        rows = read(f"cfbench/{name}")
+        assert [cfbench.record(row.sample) for row in rows if row.sample] == raw(f"cfbench/{name}")
+    rows = read("cfbench/cfbench_data.json")
+    checklists = [row.sample.checklist for row in rows if row.sample]
+    assert sum(map(len, checklists)) == 4237
+    types = Counter(constraint.type for checklist in checklists for constraint in checklist)
+    assert (types["content"], types["rule"], types[None]) == (1385, 160, 129)
+
+
+# --- advancedif -----------------------------------------------------------------------------
+
+HISTORY = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi"}]
+ADVANCEDIF: dict[str, Any] = {
+    "conversation_history": HISTORY,
+    "response": "Hello",
+    "prompt_metadata": {"rubrics": ["Is it brief?", "Is it polite?"]},
+    "benchmark_name": "carried_context_multi_turn_eval_v5",
+}
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_advancedif_fields_may_be_encoded_at_any_level(depth: int) -> None:
+    def encoded(value: Any) -> Any:
+        for _ in range(depth):
+            value = json.dumps(value)
+        return value
+
+    record = ADVANCEDIF | {
+        "conversation_history": encoded(HISTORY),
+        "prompt_metadata": encoded({"rubrics": encoded(["Is it brief?", "Is it polite?"])}),
+    }
+    sample = advancedif.sample(record, 3)
+    assert [constraint.text for constraint in sample.checklist] == ["Is it brief?", "Is it polite?"]
+    assert [turn.role for turn in sample.conversation] == ["system", "user"]
+    assert sample.tags == {"benchmark": "advancedif", "task": "carried_context"}
+    assert (sample.id, sample.source) == ("row-3", record)
+
+
+@pytest.mark.parametrize(
+    ("response", "text"),
+    [
+        ("plain", "plain"),
+        ("", ""),
+        ("42", "42"),
+        ("true", "true"),
+        ("[]", "[]"),
+        ('{"a": 1}', '{"a": 1}'),
+        ("[1, 2]", "[1, 2]"),
+        ('[{"role": "assistant", "content": "said"}]', "said"),
+        ([{"role": "assistant", "content": "said"}], "said"),
+        (None, None),
+    ],
+)
+def test_advancedif_text_is_literal_unless_it_encodes_messages(
+    response: Any, text: str | None
+) -> None:
+    assert advancedif.sample(ADVANCEDIF | {"response": response}, 1).response == text
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"response": 42}, 'response is a number (42); if that is the answer, write it as "42"'),
+        ({"response": True}, 'response is true; if that is the answer, write it as "true"'),
+        ({"response": {"a": 1}}, "response is an object"),
+        ({"response": []}, "response is an empty list"),
+        ({"prompt_metadata": ""}, "prompt_metadata is missing"),
+        ({"prompt_metadata": {}}, "prompt_metadata.rubrics is missing"),
+        ({"prompt_metadata": "{"}, "prompt_metadata is text"),
+        ({"prompt_metadata": {"rubrics": [1]}}, "rubrics[0] is a number (1)"),
+        ({"prompt_metadata": {"rubrics": "[]"}}, "rubrics is an empty list"),
+        ({"conversation_history": "[]"}, "conversation_history is an empty list"),
+        ({"conversation_history": [{"role": "user"}]}, "conversation_history[0].content"),
+    ],
+)
+def test_advancedif_problems_are_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RowError) as error:
+        advancedif.sample(ADVANCEDIF | change, 1)
+    assert said in error.value.what
+
+
+def test_advancedif_tasks_go_by_all_their_names(tmp_path: Path) -> None:
+    names = ["if_complex_if_oss", "complex_if_single_turn_v5", "my_own", None]
+    path = tmp_path / "data.jsonl"
+    records = [ADVANCEDIF | {"benchmark_name": name} for name in names]
+    path.write_text("\n".join(map(json.dumps, records)))
+    for task in ("complex_if", *names[:2]):
+        source = formats.open_source(path, task=task)
+        assert [row.line for row in source] == [1, 2]
+        assert source.filtered == 2
+    assert [row.line for row in formats.read(path, task="my_own")] == [3]
+    with pytest.raises(InputError, match="complex_if, my_own"):
+        formats.open_source(path, task="typo")
+
+
+def test_advancedif_recordings_are_found_in_results() -> None:
+    stored = [
+        ADVANCEDIF | {"judge_result": {"success": True, "raw_output": "{}"}},
+        ADVANCEDIF | {"judge_raw_output": "{}", "judge_error": ""},
+        ADVANCEDIF | {"judge_result": {"success": False, "raw_output": None, "error": "timeout"}},
+    ]
+    read_back = [advancedif.sample(record, 1).recording for record in stored]
+    reply = Recording(wire="advancedif", text="{}")
+    failure = Recording(wire="advancedif", declared={"error": "timeout"})
+    assert read_back == [reply, reply, failure]
+
+
+# --- if-critic ------------------------------------------------------------------------------
+
+CHECKLIST = "[要求1-开始]\n要求：押韵\n[要求1-结束]\n\n[要求2-开始]\n要求：四行\n[要求2-结束]"
+
+
+def test_if_critic_critiques_become_recordings_in_numeric_order() -> None:
+    sampled = {f"generated_critique_{k}": f"critique {k}" for k in (10, 2, 0)}
+    record = {"instruction": "写诗", "checklist": CHECKLIST, "final_critique": "f"} | sampled
+    sample = if_critic.sample(record | {"own": 1}, 2)
+    assert [constraint.text for constraint in sample.checklist] == ["押韵", "四行"]
+    assert sample.recording
+    assert sample.recording.text == "f"
+    assert sample.recording.others == ("critique 0", "critique 2", "critique 10")
+    assert (sample.id, sample.response) == ("row-2", None)
+    assert if_critic.record(sample) == record | {"own": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"checklist": "押韵"}, "checklist does not parse: no block"),
+        ({"checklist": CHECKLIST.replace("2-结", "3-结")}, "[要求2-结束] is due"),
+        (
+            {"checklist": CHECKLIST.replace("要求：四", "四")},
+            "block 2 has no 要求：",
+        ),
+        ({"checklist": None}, "checklist is missing"),
+        ({"checklist_struct": [{"编号": "1", "要求": "押韵"}]}, "disagree"),
+        ({"checklist_struct": [{"编号": "2", "要求": "押韵"}]}, "has 编号 2, not 1"),
+        ({"critique": 3}, "critique is a number (3)"),
+    ],
+)
+def test_if_critic_problems_are_named(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(RowError) as error:
+        if_critic.sample({"instruction": "写诗", "checklist": CHECKLIST} | change, 1)
+    assert said in error.value.what
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "count"), [("checklists", 25), ("critiques", 25), ("sft_data", 12), ("dpo_data", 13)]
+)
+def test_if_critic_reproduces_every_record_of_its_files(name: str, count: int) -> None:
+    found = [row.sample for row in read(f"if_critic/{name}.json") if row.sample]
+    assert len(found) == count
+    assert [if_critic.record(sample) for sample in found] == raw(f"if_critic/{name}.json")
+
+
+# --- sysbench -------------------------------------------------------------------------------
+
+SYSBENCH: dict[str, Any] = {
+    "model": "m",
+    "system_id": 7,
+    "turn": 2,
+    "multi_turn_dependent": True,
+    "alignment": "align",
+    "domain": "旅游",
+    "scenario": float("nan"),
+    "system_prompt": "你是导游",
+    "prompt": "去哪？",
+    "response": "武汉",
+    "criteria": ["1. 介绍 | 价格 | 内容约束", "2. 语气亲切 | 其他"],
+    "verdicts": [{"crit": "1. 内容约束", "v": "是"}, {"crit": "2. 其他", "v": "否"}],
+    "reason": "因为",
+    "all_ok": 0,
+}
+
+
+def test_sysbench_turns_become_samples() -> None:
+    sample = sysbench.sample(SYSBENCH | {"own": 1}, 1)
+    assert sample.id == "m-7-2"
+    assert sysbench.sample(SYSBENCH | {"model": None}, 1).id == "7-2"
+    assert [turn.role for turn in sample.conversation] == ["system", "user"]
+    assert sample.checklist == (
+        Constraint(text="介绍 | 价格", type="content"),
+        Constraint(text="语气亲切", type="其他"),
+    )
+    assert "scenario" not in sample.tags
+    assert (sample.tags["turn"], sample.tags["multi_turn_dependent"]) == (2, True)
+    assert sample.recording
+    assert sample.recording.declared == {"all_ok": 0}
+    assert sample.source == {"own": 1}
+
+
+def test_sysbench_problems_are_named() -> None:
+    with pytest.raises(RowError, match="has the number 3, not 1"):
+        sysbench.sample(SYSBENCH | {"criteria": ["3. 介绍 | 内容约束"]}, 1)
+    with pytest.raises(RowError, match="verdicts is text"):
+        sysbench.sample(SYSBENCH | {"verdicts": "是"}, 1)
+
+
+@needs_data
+def test_sysbench_reads_every_turn() -> None:
+    source = formats.open_source(DATA / "sysbench" / "gpt35.jsonl")
+    found: list[Sample] = [row.sample for row in source if row.sample]
+    assert source.format.name == "sysbench"
+    assert (len(found), sum(len(sample.checklist) for sample in found)) == (2500, 5952)
+    assert len({sample.id for sample in found}) == 2500
+    assert sum("scenario" not in sample.tags for sample in found) == 15

@@ -1,0 +1,127 @@
+"""AdvancedIF's results files, as its README lays them out."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heedful import formats
+from heedful.errors import InputError
+from heedful.formats import advancedif
+from heedful.formats.advancedif_results import results
+from heedful.schema import Critique, Judgment, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from heedful.formats.base import Result
+
+MET = Judgment(status=Status.MET, explanation="it is")
+UNMET = Judgment(status=Status.UNMET, explanation="it is not")
+UNPARSED = Judgment(status=Status.UNPARSED, explanation="no verdict")
+
+
+@dataclass(frozen=True)
+class Row:
+    sample: Sample | None = None
+    critique: Critique | None = None
+    problem: str | None = None
+
+
+def sample(*rubrics: str, **fields: Any) -> Sample:
+    return advancedif.sample(
+        {
+            "conversation_history": [{"role": "user", "content": "Hi"}],
+            "response": "Hello",
+            "prompt_metadata": {"rubrics": list(rubrics)},
+        }
+        | fields,
+        1,
+    )
+
+
+def critique(*judgments: Judgment) -> Critique:
+    return Critique(judgments=judgments, text="{raw}")
+
+
+ROWS = [
+    Row(sample("a", zeta="é"), critique(MET)),
+    Row(problem="broken JSON"),
+    Row(sample("a", "b", alpha=None), critique(MET, UNMET)),
+    Row(sample("a", judge_prompt="asked", judge_rubric_9_decision="old"), critique(UNPARSED)),
+]
+
+
+def rows() -> Iterable[Result]:
+    return iter(ROWS)
+
+
+def test_results_are_computed_from_the_rubrics() -> None:
+    judged = [results(row.sample, row.critique) for row in ROWS if row.sample and row.critique]
+    first, second, third = [record["judge_result"] for record in judged]
+    assert (first["satisfied_all_requirements"], first["rubric_level_pass_rate"]) == ("YES", 1.0)
+    assert (second["satisfied_all_requirements"], second["rubric_level_pass_rate"]) == ("NO", 0.5)
+    assert second["rubrics_check"] == {
+        "question_1": "YES - it is",
+        "question_2": "NO - it is not",
+    }
+    assert (third["success"], third["satisfied_all_requirements"]) == (False, None)
+    assert third["error"] == "rubric 1 is unparsed: no verdict"
+    assert third["judge_prompt"] == "asked"
+    assert judged[0]["response"] == "Hello"
+
+
+def test_json_lines_hold_every_row_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "out.jsonl"
+    writer = advancedif.FORMAT.writer(path)
+    assert writer
+    writer(path, rows)
+    written = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    assert [record["judge_result"]["success"] for record in written] == [True, False, True, False]
+    assert written[1] == {"judge_result": {"success": False, "error": "broken JSON"}}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_csv_has_the_union_of_columns_in_the_published_order(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    writer = advancedif.FORMAT.writer(path)
+    assert writer
+    writer(path, rows)
+    with path.open(encoding="utf-8", newline="") as file:
+        written = list(csv.DictReader(file))
+    assert list(written[0]) == [
+        "alpha",
+        "conversation_history",
+        "prompt_metadata",
+        "response",
+        "zeta",
+        "judge_success",
+        "judge_satisfied_all_requirements",
+        "judge_rubric_level_pass_rate",
+        "judge_rubric_1_decision",
+        "judge_rubric_2_decision",
+        "judge_prompt",
+        "judge_raw_output",
+        "judge_error",
+    ]
+    assert [row["judge_success"] for row in written] == ["True", "False", "True", "False"]
+    assert written[1]["judge_error"] == "broken JSON"
+    assert written[2]["judge_rubric_2_decision"] == "NO - it is not"
+    again = list(formats.read(path))
+    assert [row.sample is not None for row in again] == [True, False, True, True]
+    assert again[2].sample
+    assert again[2].sample.recording
+    assert again[2].sample.recording.text == "{raw}"
+
+
+def test_an_output_that_cannot_be_written_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "no" / "out.jsonl"
+    writer = advancedif.FORMAT.writer(path)
+    assert writer
+    with pytest.raises(InputError, match="cannot be written"):
+        writer(path, rows)

@@ -1,0 +1,423 @@
+"""Files are read lazily, whatever is wrong with them, and native samples survive a round trip."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from heedful import formats
+from heedful.errors import InputError, UsageError
+from heedful.formats import native
+from heedful.schema import Check, Constraint, Message, Recording, Sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GOOD: dict[str, Any] = {"prompt": "Hi", "response": "Hello", "checklist": ["Greet."]}
+GOOD_LINE = json.dumps(GOOD)
+
+
+@pytest.fixture
+def put(tmp_path: Path) -> Any:
+    def write(content: str | bytes, name: str = "data") -> Path:
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def rows(path: Path, **options: Any) -> list[tuple[int, str | None]]:
+    """Line and problem of each row."""
+    return [(row.line, row.problem) for row in formats.read(path, **options)]
+
+
+def samples(path: Path, **options: Any) -> list[Sample]:
+    found = list(formats.read(path, **options))
+    assert [row.problem for row in found if row.problem] == []
+    return [row.sample for row in found if row.sample]
+
+
+def problem(put: Any, record: dict[str, Any]) -> str:
+    """The problem of a native record, read beside a good one."""
+    found = list(formats.read(put(f"{GOOD_LINE}\n{json.dumps(record)}\n")))
+    assert found[1].sample is None
+    return found[1].problem or ""
+
+
+# --- JSON lines -----------------------------------------------------------------------------
+
+
+def test_json_lines_with_mark_blank_lines_and_windows_ends(put: Any) -> None:
+    path = put(b"\xef\xbb\xbf" + f"{GOOD_LINE}\r\n\r\n  \n{GOOD_LINE}".encode())
+    assert rows(path) == [(1, None), (4, None)]
+    assert [sample.id for sample in samples(path)] == ["row-1", "row-2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b'{"prompt": "\xff"}', "invalid UTF-8 at byte 13"),
+        (b'{"prompt": "p"', "broken JSON at column 15: expecting ',' delimiter"),
+        (b'{"prompt": "\\ud800"}', r"\ud800 is half a surrogate pair"),
+        (b'{"prompt": 1' + b"0" * 5000 + b"}", "broken JSON: a number is too long"),
+        (b'{"a":' * 100_000, "broken JSON: nested too deeply"),
+        (b"[1]", "the row is a list, not an object"),
+        (b"3", "the row is a number (3), not an object"),
+        (b"null", "the row is null, not an object"),
+    ],
+)
+def test_a_bad_line_costs_its_own_row_only(put: Any, line: bytes, said: str) -> None:
+    good = GOOD_LINE.encode()
+    first, second, third = formats.read(put(b"\n".join([good, line, good])))
+    assert second.line == 2
+    assert second.id == "row-2"
+    assert said in (second.problem or "")
+    assert first.sample is not None
+    assert third.sample is not None
+
+
+def test_surrogate_pairs_and_escaped_backslashes_are_text(put: Any) -> None:
+    line = r'{"prompt": "\ud83d\ude00 \\ud800", "checklist": ["a"]}'
+    assert samples(put(line))[0].conversation[0].content == "😀 \\ud800"
+
+
+# --- JSON arrays ----------------------------------------------------------------------------
+
+
+def test_an_array_knows_the_line_of_each_element(put: Any) -> None:
+    text = f"[\n{GOOD_LINE},\n\n{json.dumps(GOOD, indent=1)}\n,{GOOD_LINE}]\n"
+    assert rows(put(text)) == [(2, None), (4, None), (11, None)]
+
+
+def test_elements_longer_than_the_window_are_read_whole(put: Any) -> None:
+    long = {**GOOD, "response": "é" * 300_000}
+    path = put(json.dumps([GOOD, long, GOOD], ensure_ascii=False))
+    assert [len(sample.response or "") for sample in samples(path)] == [5, 300_000, 5]
+
+
+@given(st.lists(st.fixed_dictionaries({"prompt": st.text(), "n": st.integers()}), min_size=1))
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_any_json_array_is_read_as_json_reads_it(put: Any, records: list[dict[str, Any]]) -> None:
+    path = put(json.dumps(records, indent=1, ensure_ascii=False).encode(errors="replace"))
+    expected = json.loads(path.read_text(encoding="utf-8"))
+    read = samples(path)
+    assert [sample.conversation[0].content for sample in read] == [r["prompt"] for r in expected]
+    assert [(sample.model_extra or {})["n"] for sample in read] == [r["n"] for r in expected]
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        (',\n{"prompt": tru},\n{}]', "broken JSON on line 2: expecting value"),
+        (",\n]", "broken JSON on line 2"),
+        ("", "the array is not closed"),
+        (",", "expecting value"),
+        ("\n{}]", "no comma after a row"),
+        ("] {}", "text after the array's closing bracket"),
+        ("," + "[" * 100_000, "nested too deeply"),
+    ],
+)
+def test_what_follows_a_broken_element_is_said_to_be_lost(put: Any, rest: str, said: str) -> None:
+    found = rows(put("[" + GOOD_LINE + rest))
+    assert len(found) == 2
+    assert said in (found[1][1] or "")
+    assert "cannot be read" in (found[1][1] or "")
+
+
+def test_elements_that_are_no_text_or_no_object_cost_their_own_row(put: Any) -> None:
+    good = GOOD_LINE.encode()
+    found = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
+    assert [line for line, _ in found] == [1, 2, 3, 4]
+    assert [bool(said) for _, said in found] == [False, True, True, False]
+    assert "invalid UTF-8 at byte 13 of this array element" in (found[1][1] or "")
+
+
+# --- CSV ------------------------------------------------------------------------------------
+
+
+def test_csv_cells_are_text_json_or_lines(put: Any) -> None:
+    path = put(
+        b"\xef\xbb\xbfid,prompt,checklist,response,labels,tags,note\r\n"
+        b'7,"a\r\nb","One\nTwo",42,"[true, null]","{""split"": ""easy""}",mine\r\n\r\n'
+        b'8,p,"[""One""]",,,,\r\n'
+        b"9,p,[1] be short,r,,,\r\n"
+    )
+    source = formats.open_source(path)
+    first, second, third = samples(path)
+    assert source.format.name == "csv"
+    assert (first.id, first.response, first.conversation[0].content) == ("7", "42", "a\r\nb")
+    assert [constraint.text for constraint in first.checklist] == ["One", "Two"]
+    assert (first.labels, first.tags) == ((True, None), {"split": "easy"})
+    assert (first.model_extra or {})["note"] == "mine"
+    assert (second.response, second.checklist[0].text) == (None, "One")
+    assert third.checklist[0].text == "[1] be short"
+    assert [line for line, _ in rows(path)] == [2, 6, 7]
+
+
+def test_csv_rows_that_cannot_be_read_say_so_and_the_others_are_read(put: Any) -> None:
+    path = put(
+        b"id,prompt,checklist\n1,p\n2,p,\xff\n3,p,a\x00b\n"
+        b'4,p,"a"x\n5,p,"[""a"",]"\n6,p,a\n7,p,"a\n8,p,a\n'
+    )
+    said = [problem for _, problem in rows(path)]
+    assert said[0] == "2 cells, the header has 3"
+    assert said[1] == "invalid UTF-8 at byte 5 of line 3"
+    assert "NUL byte" in (said[2] or "")
+    assert "double the quotes" in (said[3] or "")
+    assert "checklist" in (said[4] or "")
+    assert said[5] is None
+    assert "line 8 is never closed" in (said[6] or "")
+    assert len(said) == 7
+
+
+def test_csv_cells_may_be_huge(put: Any) -> None:
+    path = put('prompt,checklist,response\np,c,"' + "x" * 9_999_999 + "\n" + '"\n')
+    assert [len(sample.response or "") for sample in samples(path)] == [10_000_000]
+
+
+# --- files that are none --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "empty"),
+        (" \n\n", "empty"),
+        ("[]", "no rows"),
+        ("prompt,checklist\n", "no rows"),
+        ("prompt,prompt\nx,y\n", "more than once"),
+        ("prompt;checklist\na;b\n", "CSV needs commas"),
+        ("just words\nand more\n", "no format known"),
+        ('{\n "prompt": "p",\n "checklist": ["a"]\n}\n', "over several lines"),
+        ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
+        ('{"question": 1}', "they have 'question'"),
+        ("[1, 2]", "no row can be read; the first: the row is a number (1)"),
+        (b"PK\x03\x04\x00\x00", "not a text file"),
+        (b"\xff\xfe{\x00}\x00", "UTF-16"),
+    ],
+)
+def test_a_file_that_cannot_be_read_says_why(put: Any, content: str | bytes, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        formats.open_source(put(content))
+    assert said in str(error.value)
+    assert "data" in error.value.where
+
+
+def test_a_missing_file_and_a_folder_say_so(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        formats.open_source(tmp_path / "none.jsonl")
+    with pytest.raises(InputError, match="folder"):
+        formats.open_source(tmp_path)
+
+
+def test_the_wrong_format_names_what_is_missing_and_what_fits(put: Any) -> None:
+    path = put(GOOD_LINE)
+    with pytest.raises(InputError, match=r"no criteria.*--format native"):
+        formats.open_source(path, format="cfbench")
+    with pytest.raises(InputError, match="not CSV"):
+        formats.open_source(path, format="csv")
+    with pytest.raises(UsageError, match="no format 'nope'"):
+        formats.open_source(path, format="nope")
+
+
+# --- native ---------------------------------------------------------------------------------
+
+
+def test_friendly_spellings(put: Any) -> None:
+    record = {
+        "id": 3,
+        "messages": [{"role": "user", "content": "Hi", "name": "Ann"}],
+        "constraints": [
+            "Greet.",
+            {"text": "Short.", "type": "数值约束", "subtype": "单词数值约束", "priority": "主需"},
+            {"text": "No commas.", "check": "punctuation:no_comma", "weight": 2},
+        ],
+        "tags": {"split": "easy", "model": None},
+        "mine": [1],
+    }
+    (sample,) = samples(put(json.dumps(record)))
+    assert sample.id == "3"
+    assert sample.conversation[0].model_extra == {"name": "Ann"}
+    assert sample.checklist == (
+        Constraint(text="Greet."),
+        Constraint(text="Short.", type="numerical", subtype="numerical/word", priority="primary"),
+        Constraint.model_validate(
+            {"text": "No commas.", "check": Check(id="punctuation:no_comma"), "weight": 2}
+        ),
+    )
+    assert (sample.response, sample.tags) == (None, {"split": "easy"})
+    assert sample.model_extra == {"mine": [1]}
+
+
+def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
+    record = GOOD | {
+        "judgments": [True, "unmet", {"status": "met", "explanation": "yes"}, None],
+        "checklist": ["a", "b", "c", "d"],
+        "scores": {},
+        "declared": {"all_ok": 1},
+    }
+    (sample,) = samples(put(json.dumps(record)))
+    assert sample.recording == Recording(
+        wire="native",
+        verdicts=(
+            {"status": True},
+            {"status": "unmet"},
+            {"status": "met", "explanation": "yes"},
+            {"status": None},
+        ),
+        declared={"all_ok": 1},
+    )
+    assert not sample.model_extra
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"response": 42}, 'response is a number (42); write it as text: "42"'),
+        ({"response": [1]}, "response is a list"),
+        ({"prompt": None, "checklist": None}, "conversation is missing"),
+        ({"prompt": 1}, "prompt is a number (1)"),
+        ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
+        ({"messages": []}, "messages is an empty list"),
+        ({"id": True}, "id is true"),
+        ({"checklist": "a"}, "checklist is text"),
+        ({"checklist": [1]}, "checklist[0] is a number (1)"),
+        ({"checklist": [{"txt": "a"}]}, "checklist[0].text is missing"),
+        ({"checklist": [{"text": "a", "priority": "urgent"}]}, "checklist[0].priority"),
+        ({"labels": [True, False]}, "2 labels for 1 constraints"),
+        ({"tags": {"a": [1]}}, "tags.a is a list"),
+        ({"judgments": "met"}, "judgments is text"),
+    ],
+)
+def test_a_bad_field_is_named(put: Any, change: dict[str, Any], said: str) -> None:
+    assert said in problem(put, GOOD | change)
+
+
+def test_rows_that_failed_in_a_results_file_say_so_again(put: Any) -> None:
+    record = {"id": "x", "line": 3, "error": "broken", "scores": {}, "judgments": []}
+    assert problem(put, record) == "the row had failed before: broken"
+
+
+words = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+extras = st.dictionaries(
+    words.map(lambda word: f"x_{word}"), st.none() | st.integers() | words | st.lists(words)
+)
+
+
+@st.composite
+def any_sample(draw: st.DrawFn) -> Sample:
+    turns = draw(st.lists(st.tuples(st.sampled_from(["system", "user"]), words), min_size=1))
+    checks = st.none() | st.builds(Check, id=words, args=extras)
+    constraint = st.builds(
+        Constraint,
+        text=words,
+        type=st.none() | st.sampled_from(["numerical", "own words"]),
+        priority=st.sampled_from([None, "primary", "secondary"]),
+        check=checks,
+    )
+    checklist = tuple(draw(st.lists(constraint, max_size=3)))
+    labels = st.tuples(*[st.none() | st.booleans() for _ in checklist])
+    return Sample.model_validate(
+        {
+            "id": draw(words.filter(bool)),
+            "conversation": tuple(Message(role=role, content=text) for role, text in turns),
+            "checklist": checklist,
+            "response": draw(st.none() | words),
+            "reference": draw(st.none() | words),
+            "tags": draw(st.dictionaries(words, words | st.integers() | st.booleans())),
+            "labels": draw(st.none() | labels),
+            "recording": draw(st.none() | st.builds(Recording, wire=words, text=words)),
+            "source": draw(extras),
+        }
+        | draw(extras)
+    )
+
+
+@given(any_sample())
+@settings(max_examples=60, deadline=None)
+def test_what_is_written_reads_back_the_same(sample: Sample) -> None:
+    record = native.write(sample)
+    assert native.sample(json.loads(json.dumps(record)), 1) == sample
+
+
+# --- responses from another file ------------------------------------------------------------
+
+
+def lines(*records: dict[str, Any]) -> str:
+    return "".join(json.dumps(record) + "\n" for record in records)
+
+
+def test_responses_join_by_key_then_prompt_then_bare_prompt(put: Any) -> None:
+    data = put(lines(*({"id": key, "prompt": f"{key}?", "checklist": ["x"]} for key in "abc")))
+    answers = put(
+        lines(
+            {"key": "a", "response": "A"},
+            {"prompt": "b?", "response": "B"},
+            {"prompt": " c?\n", "response": "C", "follow_instruction_list": [True]},
+        ),
+        "answers",
+    )
+    source = formats.open_source(data, responses=answers)
+    found = [row.sample for row in source if row.sample]
+    assert [sample.response for sample in found] == ["A", "B", "C"]
+    assert found[2].labels == (True,)
+    assert source.files == (data, answers)
+    assert len(list(source)) == 3
+
+
+def test_what_does_not_join_is_named(put: Any) -> None:
+    data = put(lines(*({"id": key, "prompt": f"{key}?", "checklist": ["x"]} for key in "abcd")))
+    answers = put(
+        lines(
+            {"key": "a", "response": "A"},
+            {"prompt": "b?", "response": "B"},
+            {"prompt": "b?", "response": "B2"},
+            {"key": "c", "prompt": "another?", "response": "C"},
+            {"prompt": "nobody asked", "response": "D"},
+            {"prompt": "d?", "response": 4},
+            {"response": "E"},
+        ),
+        "answers",
+    )
+    said = [problem or "" for _, problem in rows(data, responses=answers)]
+    assert said[0] == ""
+    assert "answers:2 and" in said[1]
+    assert "answers:3 both answer b" in said[1]
+    assert "but another prompt" in said[2]
+    assert "no response in" in said[3]
+    assert "answers:5 joins no prompt" in said[4]
+    assert "answers:6: response is a number (4)" in said[5]
+    assert "answers:7: the row has neither key nor prompt" in said[6]
+    assert len(said) == 7
+
+
+def test_a_missing_responses_file_is_said_at_once(put: Any, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file"):
+        formats.open_source(put(GOOD_LINE), responses=tmp_path / "none")
+
+
+def test_rows_of_other_tasks_are_counted_not_given(put: Any) -> None:
+    path = put(lines(GOOD | {"tags": {"task": "a"}}, GOOD | {"tags": {"task": "b"}}, GOOD))
+    source = formats.open_source(path, task="a")
+    assert [row.line for row in source] == [1]
+    assert source.filtered == 2
+    with pytest.raises(InputError, match=r"no row is of the task 'c'; the file has a, b"):
+        formats.open_source(path, task="c")
+
+
+def test_reading_is_lazy(put: Any) -> None:
+    path = put("[" + ",\n".join([GOOD_LINE] * 5000) + "]")
+    before = next(iter(formats.open_source(path)))
+    assert before.line == 1
+    table = put("", "table")
+    with table.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["prompt", "checklist"], *[["p", "c"]] * 3])
+    assert sum(1 for _ in formats.read(table)) == 3

@@ -1,0 +1,512 @@
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful.metrics import Summary, cfbench_scores, scores
+from heedful.schema import Check, Constraint, Critique, Judgment, Message, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from heedful.schema import Scoring
+
+    Row = tuple[Sample, Critique]
+
+WORDS = {
+    "1": Status.MET,
+    "0": Status.UNMET,
+    "?": Status.UNPARSED,
+    "!": Status.FAILED,
+    "-": Status.UNSUPPORTED,
+}
+PRIORITIES = {"p": "primary", "s": "secondary", ".": None}
+
+
+def row(
+    verdicts: str,
+    priorities: str = "",
+    *,
+    loose: str = "",
+    declared: Mapping[str, Any] | None = None,
+    identity: str = "row",
+    **tags: str | float | bool,
+) -> Row:
+    """Write a row as one letter a constraint, such as row("10?", "pss")."""
+    checklist = tuple(
+        Constraint(
+            text=f"c{position}",
+            priority=PRIORITIES[letter],  # type: ignore[arg-type]
+            check=Check(id="a:b") if loose else None,
+        )
+        for position, letter in enumerate(priorities.ljust(len(verdicts), "."))
+    )
+    judgments = tuple(
+        Judgment(status=WORDS[letter], loose=WORDS[loose[position]] if loose else None)
+        for position, letter in enumerate(verdicts)
+    )
+    sample = Sample(id=identity, checklist=checklist, response="r", tags=tags)
+    return sample, Critique(judgments=judgments, declared=dict(declared or {}))
+
+
+def summed(rows: Iterable[Row], scoring: Scoring = "strict", failed: int = 0) -> dict[str, Any]:
+    summary = Summary(scoring)
+    for sample, critique in rows:
+        summary.add(sample, critique)
+    if failed:
+        summary.fail(failed)
+    return summary.result()
+
+
+def rates(rows: Iterable[Row], family: str, scoring: Scoring = "strict") -> dict[str, Any]:
+    found: dict[str, Any] = summed(rows, scoring)["metrics"][family]
+    return found
+
+
+# --- CFBench ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "priorities", "expected"),
+    [
+        ("11", "pp", (1, 1, 1)),
+        ("10", "ps", (0.5, 0, 0)),  # 0.5 + 0.5 * 0 is not more than 0.8
+        ("110", "psp", (2 / 3, 0, 0)),  # a primary one is unmet
+        ("111100", "psssss", (4 / 6, 0, 0)),  # secondary share 0.6: exactly 0.8 is not more
+        ("111110", "psssss", (5 / 6, 0, 1)),
+        ("11110", "sssss", (0.8, 0, 0)),  # no primary: CSR must be more than 0.8
+        ("111110", "ssssss", (5 / 6, 0, 1)),
+        ("1", "p", (1, 1, 1)),  # no secondary
+        ("0", "p", (0, 0, 0)),
+        ("11", "p.", (1, 1, 1)),  # no priority counts as secondary
+        ("10", "p.", (0.5, 0, 0)),
+    ],
+)
+@pytest.mark.parametrize("scoring", ["strict", "faithful"])
+def test_cfbench_scores_by_hand(
+    scoring: Scoring, verdicts: str, priorities: str, expected: tuple[float, int, int]
+) -> None:
+    found = cfbench_scores(*row(verdicts, priorities), scoring)
+    csr = round(expected[0], 2) if scoring == "faithful" else expected[0]
+    assert found == {"csr": csr, "isr": expected[1], "psr": expected[2]}
+
+
+def test_rounding_parts_the_scorings() -> None:
+    secondary = "s" * 28
+    verdicts = "1" + "1" * 17 + "0" * 11  # 17/28 = 0.607: 0.61 rounded, more than 0.6 as it is
+    assert cfbench_scores(*row(verdicts, "p" + secondary), "strict")["psr"] == 1
+    verdicts = "1" + "1" * 125 + "0" * 83  # 125/208 = 0.60096: more than 0.6, but 0.60 rounded
+    wide = "p" + "s" * 208
+    assert cfbench_scores(*row(verdicts, wide), "strict")["psr"] == 1
+    assert cfbench_scores(*row(verdicts, wide), "faithful")["psr"] == 0
+    nearly = "1" * 299 + "0"
+    assert cfbench_scores(*row(nearly), "strict")["isr"] == 0
+    assert cfbench_scores(*row(nearly), "faithful")["isr"] == 1
+    one_in_forty = "1" + "0" * 39  # numpy rounds 0.025 to 0.02, Python to 0.03
+    assert cfbench_scores(*row(one_in_forty), "faithful")["csr"] == 0.02
+
+
+def declared(points: Sequence[object], parsing: str) -> dict[str, Any]:
+    return {"cfbench": {"scores": list(points), "parsing": parsing}}
+
+
+@pytest.mark.parametrize(
+    ("points", "parsing", "expected"),
+    [
+        ([1.0, 1.0, 0.0], "1", (0.67, 0, 0)),
+        ([1.0, 1.0], "0", (1.0, 1, 1)),  # the fallback lost the zeros
+        ([0.0], "-1", (0.0, 0, 0)),
+        (["1", "1", "1"], "1", (1.0, 1, 1)),
+    ],
+)
+def test_faithful_takes_the_published_parse(
+    points: list[object], parsing: str, expected: tuple[float, int, int]
+) -> None:
+    sample, critique = row("???", "pss", declared=declared(points, parsing))
+    found = cfbench_scores(sample, critique, "faithful")
+    assert tuple(found.values()) == expected
+    assert cfbench_scores(sample, critique, "strict") == {"csr": None, "isr": None, "psr": None}
+    assert rates([(sample, critique)], "cfbench", "faithful")["csr"]["coverage"] == 0
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"cfbench": None},
+        {"cfbench": {"scores": ["x"], "parsing": "1"}},
+        {"cfbench": {"scores": [0.5, 1, 1], "parsing": "1"}},
+        {"cfbench": {"scores": [1, 1], "parsing": "1"}},
+        {"cfbench": {"scores": [float("nan")], "parsing": "0"}},
+        {"cfbench": {"scores": [], "parsing": "0"}},
+        {"cfbench": [1]},
+    ],
+)
+def test_a_declaration_that_makes_no_sense_is_not_taken(bad: dict[str, Any]) -> None:
+    found = cfbench_scores(*row("110", "pss", declared=bad), "faithful")
+    assert found == {"csr": 0.67, "isr": 0, "psr": 0}
+
+
+def test_undecided_verdicts_are_left_out() -> None:
+    rows = [row("11", "ps"), row("10?", "pss"), row("1?", "ps"), row("??", "ps")]
+    found = rates(rows, "cfbench")
+    assert found["csr"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
+    assert found["csr"]["undecided"] == 1
+    assert found["csr"]["coverage"] == pytest.approx((1 + 2 / 3 + 1 / 2 + 0) / 4)
+    assert found["csr"]["bounds"] == pytest.approx([(1 + 1 / 3 + 0.5) / 4, (1 + 2 / 3 + 2) / 4])
+    assert (found["isr"]["numerator"], found["isr"]["denominator"]) == (1, 1)
+    assert found["isr"]["undecided"] == 3
+    assert found["isr"]["bounds"] == [1 / 4, 3 / 4]  # the second has failed whatever is missing
+    assert found["psr"]["bounds"] == [1 / 4, 3 / 4]
+    assert [scores(*one, "strict")["csr"] for one in rows] == [1, 0.5, 1, None]
+    assert [scores(*one, "strict")["isr"] for one in rows] == [1, None, None, None]
+
+
+def test_priorities_and_loose_verdicts_decide_which_scores_a_row_has() -> None:
+    assert set(scores(*row("1"), "strict")) == {"csr", "isr"}
+    assert set(scores(*row("1", "s"), "strict")) == {"csr", "isr", "psr"}
+    assert scores(*row("10", loose="11"), "strict") == {
+        "csr": 0.5,
+        "isr": 0,
+        "strict": 0,
+        "loose": 1,
+    }
+    assert scores(*row(""), "strict") == {"csr": None, "isr": None}
+    assert "psr" not in rates([row("1")], "cfbench")
+
+
+# --- InFoBench, IFEval -----------------------------------------------------------------------
+
+
+def test_drfr_pools_constraints() -> None:
+    found = rates([row("1110"), row("0"), row("?")], "infobench")["drfr"]
+    assert (found["numerator"], found["denominator"], found["undecided"]) == (3, 5, 1)
+
+
+def test_ifevals_four_accuracies() -> None:
+    rows = [
+        row("11", loose="11"),
+        row("10", loose="11"),
+        row("0-", loose="0-"),
+        row("-", loose="-"),
+    ]
+    found = rates(rows, "ifeval")
+    assert {name: (one["numerator"], one["denominator"]) for name, one in found.items()} == {
+        "prompt_strict": (1, 2),
+        "instruction_strict": (3, 5),
+        "prompt_loose": (2, 2),
+        "instruction_loose": (4, 5),
+    }
+    assert found["prompt_strict"]["undecided"] == 2
+
+
+def test_ifeval_is_for_verifiers_only() -> None:
+    sample, critique = row("1", loose="1")
+    bare = Critique(judgments=(Judgment(status=Status.MET),))
+    assert "ifeval" in summed([(sample, critique)])["metrics"]
+    assert "ifeval" not in summed([(sample, bare)])["metrics"]
+
+
+# --- AdvancedIF ------------------------------------------------------------------------------
+
+
+def advancedif(
+    verdicts: str, satisfied_all: str | None, answers: Sequence[str], task: str = "a"
+) -> Row:
+    reply = {
+        "satisfied_all": satisfied_all,
+        "answers": {f"question_{k}": text for k, text in enumerate(answers, 1)},
+    }
+    return row(verdicts, declared={"advancedif": reply}, benchmark="advancedif", task=task)
+
+
+ADVANCEDIF = [
+    advancedif("11", "YES", ["YES", "yes, it does"]),
+    advancedif("10", "YES", ["YES", "NO"]),  # declares YES against its own verdict
+    advancedif("10", "NO", ["Yes.", "NO: eyes only"]),  # "eyes" holds a "yes"
+    advancedif("1?", "NO", ["YES"], "b"),  # one answer is missing
+    row("!!", benchmark="advancedif", task="b"),
+]
+
+
+def test_advancedif_strict_goes_by_the_verdicts() -> None:
+    found = rates(ADVANCEDIF, "advancedif")
+    assert (found["overall"]["numerator"], found["overall"]["denominator"]) == (1, 3)
+    assert (found["micro"]["numerator"], found["micro"]["denominator"]) == (5, 7)
+    assert found["row_rate"]["value"] == pytest.approx((1 + 0.5 + 0.5 + 1) / 4)
+    assert found["success"]["value"] == 4 / 5
+    disagreement = found["declared_disagreement"]
+    assert (disagreement["numerator"], disagreement["denominator"]) == (1, 3)
+    assert found["macro_overall"]["value"] == pytest.approx(1 / 3)  # nothing complete in task b
+
+
+def test_advancedif_faithful_goes_by_the_declaration() -> None:
+    found = rates(ADVANCEDIF, "advancedif", "faithful")
+    assert (found["overall"]["numerator"], found["overall"]["denominator"]) == (2, 5)
+    assert found["overall"]["undecided"] == 1
+    assert (found["micro"]["numerator"], found["micro"]["denominator"]) == (6, 7)
+    assert found["row_rate"]["value"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
+    assert found["macro_overall"]["value"] == pytest.approx((2 / 3 + 0) / 2)
+
+
+def test_advancedif_by_task() -> None:
+    by = summed(ADVANCEDIF)["by"]["task"]
+    assert by["a"]["samples"] == 3
+    assert by["a"]["advancedif"]["overall"]["value"] == pytest.approx(1 / 3)
+    assert by["b"]["advancedif"]["overall"]["value"] is None
+
+
+def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> None:
+    faithful = summed(ADVANCEDIF, "faithful", failed=5)["metrics"]["advancedif"]
+    assert faithful["overall"]["value"] == 2 / 10
+    assert faithful["success"]["value"] == 4 / 10
+    assert faithful["overall"]["coverage"] == 4 / 10
+    strict = summed(ADVANCEDIF, failed=5)["metrics"]["advancedif"]
+    assert strict["overall"]["value"] == pytest.approx(1 / 3)
+    assert strict["overall"]["coverage"] == pytest.approx(3 / 10)
+
+
+def test_without_a_declaration_the_verdicts_count() -> None:
+    rows = [row("11", benchmark="advancedif"), row("10", benchmark="advancedif")]
+    found = rates(rows, "advancedif", "faithful")
+    assert found["overall"]["value"] == 0.5
+    assert found["micro"]["value"] == 0.75
+    assert "declared_disagreement" not in found
+
+
+# --- SysBench --------------------------------------------------------------------------------
+
+
+def turns(system: int, verdicts: Sequence[str], flags: str = "") -> list[Row]:
+    return [
+        row(
+            one,
+            declared={"all_ok": int(flags[turn])} if flags else None,
+            identity=f"{system}-{turn + 1}",
+            benchmark="sysbench",
+            model="m",
+            system_id=system,
+            turn=turn + 1,
+        )
+        for turn, one in enumerate(verdicts)
+    ]
+
+
+def test_ssr_counts_leading_turns_in_turn_order() -> None:
+    rows = turns(1, ["11", "1", "0", "1", "1"]) + turns(2, ["0", "1", "1", "1", "1"])
+    random.Random(0).shuffle(rows)
+    found = rates(rows, "sysbench")
+    assert found["ssr"]["value"] == pytest.approx((2 / 5 + 0) / 2)
+    assert found["isr"]["value"] == 8 / 10
+    assert (found["csr"]["numerator"], found["csr"]["denominator"]) == (9, 11)
+
+
+def test_an_undecided_turn_that_leads_leaves_its_system_undecided() -> None:
+    rows = turns(1, ["1", "1", "?", "1", "0"]) + turns(2, ["1", "0", "?", "1", "1"])
+    rows += turns(3, ["1", "1"])  # three turns are missing
+    found = rates(rows, "sysbench")["ssr"]
+    assert found["value"] == 1 / 5
+    assert found["undecided"] == 2
+    assert found["bounds"] == pytest.approx([(2 + 1 + 2) / 15, (4 + 1 + 5) / 15])
+    faithful = rates(rows, "sysbench", "faithful")
+    assert faithful["ssr"]["value"] == pytest.approx((2 + 1 + 2) / 15)
+    assert faithful["csr"]["denominator"] == 12
+
+
+def test_faithful_sysbench_goes_by_the_flag_and_lists_contradictions() -> None:
+    rows = turns(7, ["1?", "11", "0", "1", "1"], "11011")
+    found = summed(rows, "faithful")
+    assert found["metrics"]["sysbench"]["isr"]["value"] == 4 / 5
+    assert found["metrics"]["sysbench"]["ssr"]["value"] == 2 / 5
+    turn = {"id": "7-1", "system_id": 7, "turn": 1, "declared": True, "verdicts": False}
+    assert found["contradictions"] == {"count": 1, "turns": [turn]}
+    assert summed(rows)["metrics"]["sysbench"]["isr"]["numerator"] == 3
+
+
+def test_a_turn_without_a_place_is_noted() -> None:
+    found = summed([row("1", benchmark="sysbench", system_id=1, turn="first")])
+    assert "ssr" not in found["metrics"]["sysbench"]
+    assert any("system_id" in note for note in found["notes"])
+
+
+# --- labels, factors, breakdowns, the whole ---------------------------------------------------
+
+
+def test_labels_are_compared_where_both_are_known() -> None:
+    sample, critique = row("10?1", loose="11?1")
+    sample = sample.model_copy(update={"labels": (True, True, True, None)})
+    found = summed([(sample, critique), row("0")])["labels"]
+    strict, loose = found["agreement"]["strict"], found["agreement"]["loose"]
+    assert (strict["numerator"], strict["denominator"], strict["undecided"]) == (1, 2, 1)
+    assert (loose["numerator"], loose["denominator"]) == (2, 2)
+    assert found["disagreements"] == [
+        {"id": "row", "constraint": 2, "text": "c1", "label": "met", "verdict": "unmet"}
+    ]
+    assert summed([row("1")])["labels"] == {}
+
+
+def test_factors_are_rank_correlations() -> None:
+    rows = []
+    for length, verdicts in enumerate(["1", "11", "110", "1000", "0"], 1):
+        sample, critique = row(verdicts, "p" + "s" * (len(verdicts) - 1))
+        message = Message(role="user", content="x" * length)
+        rows.append((sample.model_copy(update={"conversation": (message,)}), critique))
+    found = summed(rows)["factors"]["isr"]
+    assert set(found) == {"prompt_length", "types", "constraints", "primaries"}
+    assert found["prompt_length"]["n"] == 5
+    assert found["prompt_length"]["rho"] == pytest.approx(-0.8660254)
+    assert found["primaries"]["rho"] is None
+    assert summed([row("1"), row("0")])["factors"] == {}
+
+
+def test_constraints_are_broken_down_by_what_they_are() -> None:
+    checklist = (
+        Constraint(text="a", type="format", subtype="format/other", priority="primary"),
+        Constraint(text="b", type="format", check=Check(id="x:y")),
+        Constraint(text="c", type="rule"),
+    )
+    states = (Status.MET, Status.UNMET, Status.UNPARSED)
+    critique = Critique(judgments=tuple(Judgment(status=status) for status in states))
+    by = summed([(Sample(id="1", checklist=checklist), critique)])["by"]
+    assert by["type"]["format"]["value"] == 0.5
+    assert by["type"]["rule"]["value"] is None
+    assert set(by) == {"type", "subtype", "priority", "verifier"}
+    assert by["verifier"]["x:y"]["denominator"] == 1
+
+
+def test_tags_that_say_nothing_are_no_breakdown() -> None:
+    rows = [
+        row("1", same="x", key=number, kind=number % 2, type="t" if number else "u")
+        for number in range(502)
+    ]
+    found = summed(rows)
+    assert set(found["by"]) == {"key", "kind", "tag type"}
+    assert found["by"]["key"] == {"dropped": "more than 500 values"}
+    assert found["by"]["kind"]["0"]["samples"] == 251
+    assert any("key" in note for note in found["notes"])
+    assert "key" not in summed(rows[:500])["by"]
+
+
+def test_coverage_counts_rows_that_could_not_be_read() -> None:
+    found = summed([row("11?-"), row("0!")], failed=2)
+    assert found["samples"] == 4
+    assert found["rows"] == {"read": 2, "failed": 2}
+    assert found["constraints"] == 6
+    assert found["coverage"] == pytest.approx(3 / 6 * 2 / 4)
+    assert found["verdicts"] == {
+        "met": 2,
+        "unmet": 1,
+        "unparsed": 1,
+        "failed": 1,
+        "unsupported": 1,
+    }
+    assert found["metrics"]["infobench"]["drfr"]["coverage"] == found["coverage"]
+
+
+def test_nothing_read_and_nothing_asked() -> None:
+    assert summed([], failed=3)["coverage"] == 0
+    found = summed([row("")])
+    assert found["metrics"] == {}
+    assert "no constraints" in found["notes"][0]
+
+
+def test_judgments_that_do_not_fit_the_checklist_are_unparsed_and_noted() -> None:
+    sample, critique = row("11")
+    short = Critique(judgments=critique.judgments[:1])
+    long = Critique(judgments=critique.judgments * 2)
+    found = summed([(sample, short), (sample, long)])
+    assert found["verdicts"]["unparsed"] == 1
+    assert found["verdicts"]["met"] == 3
+    assert "2" in found["notes"][0]
+
+
+quickly = settings(max_examples=25, deadline=None)  # each draws a thousand resamples a measure
+
+ROWS = st.lists(
+    st.builds(
+        lambda pairs, loose, kind, number: row(
+            "".join(verdict for verdict, _ in pairs),
+            "".join(priority for _, priority in pairs),
+            loose="".join(verdict for verdict, _ in pairs) if loose else "",
+            benchmark=kind,
+            task=f"t{number % 3}",
+            system_id=number // 5,
+            turn=number % 5 + 1,
+        ),
+        st.lists(st.tuples(st.sampled_from("1110?!-"), st.sampled_from("ps.")), max_size=6),
+        st.booleans(),
+        st.sampled_from(["advancedif", "sysbench", "cfbench"]),
+        st.integers(0, 9),
+    ),
+    max_size=8,
+)
+
+
+def measures(found: Any) -> Iterable[dict[str, Any]]:
+    if isinstance(found, dict):
+        if "bounds" in found:
+            yield found
+        else:
+            for part in found.values():
+                yield from measures(part)
+
+
+@quickly
+@given(ROWS, st.sampled_from(["strict", "faithful"]), st.integers(0, 3))
+def test_every_measure_keeps_its_promises(rows: list[Row], scoring: Scoring, failed: int) -> None:
+    found = summed(rows, scoring, failed)
+    json.dumps(found, allow_nan=False)
+    for one in measures(found):
+        assert (one["value"] is None) == (one["denominator"] == 0) == (one["interval"] is None)
+        assert 0 <= one["coverage"] <= 1 + 1e-9
+        assert one["undecided"] >= 0
+        assert 0 <= one["bounds"][0] <= one["bounds"][1] <= 1
+        if one["value"] is not None:
+            assert 0 <= one["numerator"] <= one["denominator"]
+            assert 0 <= one["interval"][0] <= one["interval"][1] <= 1
+            assert one["bounds"][0] <= one["value"] + 1e-9
+
+
+@quickly
+@given(ROWS)
+def test_rates_over_verdicts_lie_within_their_bounds(rows: list[Row]) -> None:
+    metrics = summed(rows)["metrics"]
+    for family, name in [("infobench", "drfr"), ("cfbench", "csr"), ("sysbench", "csr")]:
+        one = metrics.get(family, {}).get(name)
+        if one and one["value"] is not None:
+            assert one["bounds"][0] - 1e-9 <= one["value"] <= one["bounds"][1] + 1e-9
+
+
+@quickly
+@given(ROWS, st.randoms())
+def test_the_order_of_the_rows_does_not_matter(rows: list[Row], draw: random.Random) -> None:
+    shuffled = list(rows)
+    draw.shuffle(shuffled)
+    assert summed(rows) == summed(shuffled)
+
+
+@quickly
+@given(st.lists(st.text("01", min_size=1, max_size=5), min_size=1, max_size=6))
+def test_scorings_agree_where_all_is_decided(verdicts: list[str]) -> None:
+    rows = [made for system, one in enumerate(verdicts) for made in turns(system, list(one), one)]
+    strict, faithful = summed(rows), summed(rows, "faithful")
+    assert strict["metrics"]["sysbench"]["isr"] == faithful["metrics"]["sysbench"]["isr"]
+    assert strict["metrics"]["sysbench"]["csr"] == faithful["metrics"]["sysbench"]["csr"]
+    assert strict["contradictions"]["count"] == 0
+    replies = [
+        advancedif(one, "NO" if "0" in one else "YES", ["NO" if c == "0" else "YES" for c in one])
+        for one in verdicts
+    ]
+    assert rates(replies, "advancedif") == rates(replies, "advancedif", "faithful")
+
+
+@given(st.text("01", min_size=1, max_size=4), st.text("ps", min_size=4, max_size=4))
+def test_declared_points_score_like_the_verdicts_they_repeat(verdicts: str, of: str) -> None:
+    plain = row(verdicts, of[: len(verdicts)])
+    told = row(verdicts, of[: len(verdicts)], declared=declared([float(v) for v in verdicts], "1"))
+    assert cfbench_scores(*plain, "faithful") == cfbench_scores(*told, "faithful")
+    assert cfbench_scores(*plain, "strict")["psr"] == cfbench_scores(*plain, "faithful")["psr"]

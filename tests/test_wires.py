@@ -1,0 +1,332 @@
+"""Parsers of judges' replies: what is said counts, nothing is guessed."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import formats, wires
+from heedful.errors import InputError
+from heedful.schema import Constraint, Judgment, Recording, Status
+from heedful.wires import advancedif, cfbench, if_critic, native, sysbench
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' data is not here")
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=12)
+
+
+def constraints(*texts: str) -> tuple[Constraint, ...]:
+    return tuple(Constraint(text=text) for text in texts)
+
+
+def verdicts(judgments: Sequence[Judgment]) -> str:
+    """One letter for each status: m(et), u(nmet), - (unparsed)."""
+    letters = {Status.MET: "m", Status.UNMET: "u", Status.UNPARSED: "-"}
+    return "".join(letters[judgment.status] for judgment in judgments)
+
+
+@given(st.text(), st.lists(words, max_size=4))
+def test_no_text_breaks_a_parser_or_changes_how_many_judgments(text: str, items: list[str]) -> None:
+    asked = constraints(*items)
+    for wire in (advancedif, cfbench, if_critic):
+        judgments = wire.parse(text, asked)
+        assert len(judgments) == len(asked)
+        assert all(judgment.explanation or judgment.status.decided for judgment in judgments)
+    cfbench.faithful_scores(text, items)
+    advancedif.declared(text)
+
+
+# --- cfbench --------------------------------------------------------------------------------
+
+
+@given(st.lists(st.tuples(words, st.booleans()), min_size=1, max_size=6))
+def test_cfbench_reads_what_it_asked_for(items: list[tuple[str, bool]]) -> None:
+    asked = [text for text, _ in items]
+    reply = "\n\n".join(f"{text}\t{int(met)}" for text, met in items)
+    expected = "".join("m" if met else "u" for _, met in items)
+    assert verdicts(cfbench.parse(reply, constraints(*asked))) == expected
+    assert verdicts(cfbench.parse(reply.replace("\n", "\r\n"), constraints(*asked))) == expected
+    scores, parsing = cfbench.faithful_scores(reply, asked)
+    assert (scores, parsing) == ([float(met) for _, met in items], "1")
+
+
+def test_cfbench_criteria_may_hold_line_ends_blank_lines_and_tabs() -> None:
+    asked = constraints("first\nline", "with\n\nblank", "with\ttab", "first\nline")
+    reply = "\n\n".join(f"{c.text}\t{value}" for c, value in zip(asked, "1010", strict=True))
+    assert verdicts(cfbench.parse(reply, asked)) == "mumu"
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        ("", "empty"),
+        ("a\t1", "1 lines for 2 criteria"),
+        ("a\t1\nb\t0", "1 lines for 2 criteria"),
+        ("b\t1\n\na\t1", "line 1 does not repeat its criterion"),
+        ("a\t1\n\nb 0", "line 2 has no tab"),
+        ("a\t1\n\nb\tyes", "line 2 ends in 'yes', not in 0 or 1"),
+        ("a\t1\n\nb\t0.5", "line 2 ends in '0.5'"),
+    ],
+)
+def test_cfbench_decides_all_or_nothing(reply: str, reason: str) -> None:
+    judgments = cfbench.parse(reply, constraints("a", "b"))
+    assert verdicts(judgments) == "--"
+    assert reason in judgments[0].explanation
+
+
+def test_cfbench_faithful_fallback_drops_zeros() -> None:
+    assert cfbench.faithful_scores("x\t1\nb\t0\n\nc\t1.0", ["a", "b", "c"]) == ([1.0, 1.0], "0")
+    assert cfbench.faithful_scores("a\t0\nb\t0", ["a", "b"]) == ([0.0], "-1")
+    assert cfbench.faithful_scores("a\tyes\n\nb\t1", ["a", "b"]) == ([1.0], "0")
+
+
+@needs_data
+def test_cfbench_faithful_scores_are_the_shipped_ones() -> None:
+    for path in sorted((DATA / "cfbench" / "judge").iterdir()):
+        for record in json.loads(path.read_text(encoding="utf-8")):
+            criteria = [criterion[0] for criterion in record["criteria"]]
+            shipped = ([float(score) for score in record["judge_score"]], record["judge_parsing"])
+            assert cfbench.faithful_scores(record["judge_response"], criteria) == shipped
+
+
+# --- if_critic ------------------------------------------------------------------------------
+
+
+def block(number: int, text: str, analysis: str, conclusion: str) -> str:
+    return (
+        f"[要求{number}-开始]\n要求：{text}\n分析：{analysis}\n结论：{conclusion}\n"
+        f"[要求{number}-结束]"
+    )
+
+
+@given(st.lists(st.tuples(words, words, st.booleans()), min_size=1, max_size=4))
+def test_if_critic_reads_what_it_asked_for(items: list[tuple[str, str, bool]]) -> None:
+    reply = "\n\n".join(
+        block(number, text, analysis, if_critic.MET if met else if_critic.UNMET)
+        for number, (text, analysis, met) in enumerate(items, start=1)
+    )
+    asked = constraints(*(text for text, _, _ in items))
+    judgments = if_critic.parse(reply, asked)
+    assert verdicts(judgments) == "".join("m" if met else "u" for _, _, met in items)
+    assert [judgment.explanation for judgment in judgments] == [
+        text.strip() for _, text, _ in items
+    ]
+    assert if_critic.parse(reply.replace("\n", "\r\n"), asked) == judgments
+
+
+GOOD = f"{block(1, '押韵', '很好', if_critic.MET)}\n\n{block(2, '四行', '三行', if_critic.UNMET)}"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("[要求2-", "[要求3-", "block 2: [要求3-开始] where [要求2-开始] is due"),
+        ("要求：四行", "要求：五行", "block 2 does not repeat its constraint"),
+        ("要求：四行", "要求：四行诗", "block 2 does not repeat its constraint"),
+        ("分析：三行", "三行", "block 2 has no 分析："),
+        ("没有满足", "部分满足", "block 2 concludes"),
+        ("结论：[[人工智能助手的回复没", "[[没", "block 2 has 0 lines 结论："),
+        ("三行", f"三行\n结论：{if_critic.MET}", "block 2 has 2 lines 结论："),
+        ("三行", "三行\n[要求2-结束]", "block 3: [要求2-结束] where [要求3-开始] is due"),
+        ("\n[要求2-结束]", "", "block 2 is not closed"),
+        ("[要求1-开始]", "好的：\n[要求1-开始]", "text outside the blocks, before block 1"),
+        ("[要求2-结束]", "[要求2-结束]\n完", "text outside the blocks, after block 2"),
+    ],
+)
+def test_if_critic_decides_all_or_nothing(old: str, new: str, reason: str) -> None:
+    assert verdicts(if_critic.parse(GOOD, constraints("押韵", "四行"))) == "mu"
+    judgments = if_critic.parse(GOOD.replace(old, new), constraints("押韵", "四行"))
+    assert verdicts(judgments) == "--"
+    assert reason in judgments[0].explanation
+
+
+def test_if_critic_needs_as_many_blocks_as_constraints() -> None:
+    judgments = if_critic.parse(GOOD, constraints("押韵"))
+    assert judgments[0].explanation == "2 blocks for 1 constraints"
+
+
+def test_if_critic_constraints_may_look_like_a_critique() -> None:
+    odd = f"写出\n分析：和\n结论：{if_critic.UNMET}"
+    judgments = if_critic.parse(block(1, odd, "写了", if_critic.MET), constraints(odd))
+    assert [(judgment.status, judgment.explanation) for judgment in judgments] == [
+        (Status.MET, "写了")
+    ]
+
+
+def test_if_critic_checklists_name_the_broken_block() -> None:
+    assert if_critic.parse_checklist("[要求1-开始]\r\n要求： 押韵\r\n[要求1-结束]") == ["押韵"]
+    with pytest.raises(InputError, match="block 1 has no 要求"):
+        if_critic.parse_checklist("[要求1-开始]\n押韵\n[要求1-结束]")
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "final", "sampled"),
+    [
+        ("critiques", (25, 95, 33), (0, 0, 0)),
+        ("sft_data", (12, 55, 5), (0, 0, 0)),
+        ("dpo_data", (13, 46, 14), (130, 477, 123)),
+    ],
+)
+def test_if_critic_parses_every_released_critique(
+    name: str, final: tuple[int, int, int], sampled: tuple[int, int, int]
+) -> None:
+    counts = {"final": Counter[Status](), "sampled": Counter[Status]()}
+    texts = Counter[str]()
+    for row in formats.read(DATA / "if_critic" / f"{name}.json"):
+        assert row.sample
+        assert row.sample.recording
+        recording = row.sample.recording
+        replies = [("final", recording.text), *(("sampled", text) for text in recording.others)]
+        for kind, text in replies:
+            judgments = if_critic.parse(text or "", row.sample.checklist)
+            counts[kind].update(judgment.status for judgment in judgments)
+            texts[kind] += 1
+    for kind, expected in (("final", final), ("sampled", sampled)):
+        count = counts[kind]
+        assert (texts[kind], count[Status.MET], count[Status.UNMET]) == expected
+        assert count[Status.UNPARSED] == 0
+
+
+# --- advancedif -----------------------------------------------------------------------------
+
+
+def reply(*answers: Any, overall: str = "NO") -> str:
+    checks = {f"question_{k}": answer for k, answer in enumerate(answers, start=1)}
+    return json.dumps({"rubrics_check": checks, "SATISFIED_ALL_REQUIREMENTS": overall})
+
+
+@pytest.mark.parametrize(
+    ("answer", "verdict"),
+    [
+        ("YES", "m"),
+        ("no.", "u"),
+        ("**Yes** - it rhymes", "m"),
+        ("It does not rhyme, so: NO", "u"),
+        ("Not everywhere, but overall _yes_!", "m"),
+        ("YES，押韵", "m"),
+        (["NO", "too long"], "u"),
+        ({"verdict": "yes"}, "m"),
+        ("not yes, eyes", "-"),
+        ("Yesterday it was, nowhere else", "-"),
+        ("YES at first, in the end NO", "-"),
+        ("", "-"),
+        (True, "-"),
+        (None, "-"),
+    ],
+)
+def test_advancedif_takes_the_first_or_last_word_never_a_part(answer: Any, verdict: str) -> None:
+    assert verdicts(advancedif.parse(reply(answer), constraints("a"))) == verdict
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        reply("YES", "NO"),
+        f"```json\n{reply('YES', 'NO')}\n```",
+        f'Sure {{"}} here: {reply("YES", "NO")} Done.',
+        f'{{"result": {reply("YES", "NO")}}}',
+        reply("YES", "NO") + "\r\n" + reply("YES", "NO"),
+        '{"rubrics_check": {"question_1": "YES\n- fine", "question_2": "NO"}}',
+    ],
+)
+def test_advancedif_finds_the_object_in_fences_and_prose(text: str) -> None:
+    assert verdicts(advancedif.parse(text, constraints("a", "b"))) == "mu"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "reason"),
+    [
+        ("I think so.", "--", "no JSON object"),
+        (reply("YES"), "m-", "the reply has no question_2"),
+        (reply("YES", "NO", "YES"), "--", "question_3 answers none of 2 rubrics"),
+        ('{"rubrics_check": {"question_0": "YES", "question_1": "NO"}}', "--", "question_0"),
+        (reply("YES", "NO") + reply("NO", "NO"), "--", "2 different answers"),
+        (
+            '{"rubrics_check": {"question_1": "YES", "question_1": "NO"}}',
+            "--",
+            "question_1 is answered twice",
+        ),
+    ],
+)
+def test_advancedif_does_not_guess(text: str, expected: str, reason: str) -> None:
+    judgments = advancedif.parse(text, constraints("a", "b"))
+    assert verdicts(judgments) == expected
+    assert reason in judgments[-1].explanation
+
+
+def test_advancedif_gives_up_on_a_hostile_reply_in_time() -> None:
+    hostile = '{"rubrics_check":1 ' * 20_000
+    assert verdicts(advancedif.parse(hostile, constraints("a"))) == "-"
+    assert verdicts(advancedif.parse('{"a":' * 20_000, constraints("a"))) == "-"
+
+
+def test_advancedif_declares_what_the_judge_said() -> None:
+    assert advancedif.declared(reply("YES", ["NO"], overall="yes")) == {
+        "satisfied_all": "YES",
+        "answers": {"question_1": "YES", "question_2": '["NO"]'},
+    }
+    assert advancedif.declared("nothing") == {"satisfied_all": None, "answers": {}}
+
+
+# --- recorded verdicts ----------------------------------------------------------------------
+
+
+def test_sysbench_verdicts_go_by_their_numbers() -> None:
+    asked = constraints("a", "b", "c")
+    given_out_of_order = [{"crit": "3. x", "v": "否"}, {"crit": "1. x", "v": "是"}]
+    judgments = sysbench.parse(given_out_of_order, asked)
+    assert verdicts(judgments) == "m-u"
+    assert judgments[1].explanation == "no verdict on criterion 2"
+    odd = sysbench.parse([{"v": "是"}, {"v": "不适用"}, {}], asked)
+    assert verdicts(odd) == "m--"
+    assert "不适用" in odd[1].explanation
+    assert verdicts(sysbench.parse([{"v": "是"}], asked)) == "---"
+    assert verdicts(sysbench.parse([{"crit": "1", "v": "是"}] * 3, asked)) == "---"
+
+
+def test_native_verdicts_are_statuses_or_booleans() -> None:
+    stored: list[dict[str, Any]] = [
+        {"status": "met", "explanation": "fine", "judge": "rules", "loose": "met"},
+        {"status": False},
+        {"status": "perhaps"},
+        {"status": None},
+    ]
+    judgments = native.parse(stored, constraints("a", "b", "c", "d"))
+    assert verdicts(judgments) == "mu--"
+    assert (judgments[0].judge, judgments[0].loose) == ("rules", Status.MET)
+    assert verdicts(native.parse(stored, constraints("a"))) == "-"
+
+
+def test_read_goes_by_the_recordings_wire() -> None:
+    asked = constraints("a")
+    read = {
+        "m": Recording(wire="cfbench", text="a\t1"),
+        "u": Recording(wire="native", verdicts=({"status": "unmet"},)),
+        "-": Recording(wire="advancedif", declared={"error": "timeout"}),
+    }
+    for verdict, recording in read.items():
+        assert verdicts(wires.read(recording, asked)) == verdict
+    assert wires.read(read["-"], asked)[0].explanation == "timeout"
+    assert "no wire 'x'" in wires.read(Recording(wire="x", text="y"), asked)[0].explanation
+
+
+@needs_data
+def test_sysbench_recordings_give_the_published_counts() -> None:
+    counts = Counter[Status]()
+    for row in formats.read(DATA / "sysbench" / "gpt35.jsonl"):
+        assert row.sample
+        assert row.sample.recording
+        judgments = wires.read(row.sample.recording, row.sample.checklist)
+        counts.update(judgment.status for judgment in judgments)
+    assert counts == {Status.MET: 3668, Status.UNMET: 2272, Status.UNPARSED: 12}
