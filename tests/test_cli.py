@@ -49,7 +49,7 @@ def test_the_example_is_judged_and_the_same_command_resumes(
 ) -> None:
     assert run("evaluate", EXAMPLE) == 0
     shown = capsys.readouterr().out
-    assert "8 samples, 28 constraints: 23 met, 4 unmet, 1 unparsed" in shown
+    assert "8 samples, 28 constraints: 21 met, 6 unmet, 1 unparsed" in shown
     assert "27 of 28 verdicts decided, coverage 96.4 %" in shown
     (directory,) = Path("heedful-runs").iterdir()
     assert {path.name for path in directory.iterdir()} >= {
@@ -241,13 +241,12 @@ def test_wrong_use_exits_with_two_or_shows_help(words: list[str]) -> None:
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on() -> None:
     row = json.loads(GOOD)
     with Path("many.jsonl").open("w") as file:
-        for number in range(60_000):
-            file.write(json.dumps(row | {"id": str(number)}) + "\n")
+        file.writelines(json.dumps(row | {"id": str(number)}) + "\n" for number in range(60_000))
     command = [sys.executable, "-m", "heedful", "evaluate", "many.jsonl", "--run", "r", "-q"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not Path("r/run.sqlite").exists():
+    while not Path("r/run.sqlite").exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.7)
+    time.sleep(0.5)
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

@@ -391,6 +391,13 @@ def test_tags_that_say_nothing_are_no_breakdown() -> None:
     assert "key" not in summed(rows[:500])["by"]
 
 
+def test_a_tag_that_only_some_rows_have_is_a_breakdown() -> None:
+    by = summed([row("1", lang="zh"), row("0", lang="zh"), row("0"), row("1", once="x")])["by"]
+    assert by["lang"]["zh"]["samples"] == 2
+    assert by["lang"]["zh"]["cfbench"]["isr"]["value"] == 0.5
+    assert "once" not in by
+
+
 def test_coverage_counts_rows_that_could_not_be_read() -> None:
     found = summed([row("11?-"), row("0!")], failed=2)
     assert found["samples"] == 4
@@ -468,7 +475,8 @@ def test_every_measure_keeps_its_promises(rows: list[Row], scoring: Scoring, fai
         if one["value"] is not None:
             assert 0 <= one["numerator"] <= one["denominator"]
             assert 0 <= one["interval"][0] <= one["interval"][1] <= 1
-            assert one["bounds"][0] <= one["value"] + 1e-9
+        if one["coverage"] == 1 and scoring == "strict":
+            assert one["bounds"] == pytest.approx([one["value"]] * 2)
 
 
 @quickly

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,6 +18,9 @@ from heedful.errors import InputError, RunError
 from heedful.runs.progress import Display, line
 from heedful.runs.runner import Item, Progress, run
 from heedful.runs.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def items(count: int) -> list[Item[int]]:
@@ -86,7 +89,11 @@ def test_work_that_raises_costs_its_own_row_only(tmp_path: Path) -> None:
 
 
 def test_the_second_of_two_equal_ids_is_a_problem_that_names_the_first(tmp_path: Path) -> None:
-    rows = [Item(line=1, id="a", value=1), Item(line=2, id="b", value=2), Item(line=5, id="a", value=3)]
+    rows = [
+        Item(line=1, id="a", value=1),
+        Item(line=2, id="b", value=2),
+        Item(line=5, id="a", value=3),
+    ]
     with Store(tmp_path) as store:
         execute(store, rows, double)
         problems = [entry.problem for entry in store.entries()]

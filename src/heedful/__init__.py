@@ -58,9 +58,33 @@ _HOMES = {
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
-__all__ = [  # noqa: PLE0604, RUF022 - the homes above, so that no name is written a third time
+__all__ = [
+    "Cascade",
+    "Check",
+    "Constraint",
+    "Critique",
+    "Evaluation",
+    "Finding",
+    "HeedfulError",
+    "InputError",
+    "Judge",
+    "Judgment",
+    "Message",
+    "Recorded",
+    "Recording",
+    "Response",
+    "RowError",
+    "Rules",
+    "RunError",
+    "Sample",
+    "Scored",
+    "Status",
+    "UsageError",
+    "VerifierError",
     "__version__",
-    *_HOME,
+    "evaluate",
+    "evaluate_async",
+    "verifier",
 ]
 
 

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import heedful
 from heedful.errors import InputError, UsageError
-from heedful.runs.runner import Item, Progress, run as run_all
+from heedful.runs.runner import Item, Progress
+from heedful.runs.runner import run as run_all
 from heedful.runs.store import Store
 from heedful.schema import Critique, Sample, Status
 
@@ -184,10 +185,9 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         "seed": seed,
         **judge.config,
     }
-    if source is None and (responses or format or task):
-        raise UsageError("responses, format and task go with a file, not with samples")
-    directory = None if run is None else Path(run)
-    store = Store(directory)
+    if output is not None:
+        _check_output(Path(output), source)
+    store = Store(None if run is None else Path(run))
     store.configure(config)
     store.set_meta("source", [str(path) for path in source.files] if source else None)
     items = _items(source if source is not None else data)  # type: ignore[arg-type]
@@ -196,9 +196,7 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         critique = await judge.judge(sample)
         return critique.model_dump_json(exclude_defaults=True)
 
-    progress = await run_all(
-        items, work, store, encode=_encode, concurrency=concurrency, tick=tick
-    )
+    progress = await run_all(items, work, store, encode=_encode, concurrency=concurrency, tick=tick)
     summary = _finish(store, judge, scoring, seed, source)
     if output is not None:
         _write_output(store, Path(output), source, scoring)
@@ -254,6 +252,8 @@ def _source(
     task: str | None,
 ) -> Source | None:
     if not isinstance(data, str | os.PathLike):
+        if responses or format_name or task:
+            raise UsageError("responses, format and task go with a file, not with samples")
         return None
     from heedful import formats
 
@@ -344,7 +344,13 @@ def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
     What a reader looks for first comes first; the file can be read and scored again.
     """
     if row.sample is None or row.critique is None:
-        return {"id": row.id, "line": row.line, "problem": row.problem, "scores": {}, "judgments": []}
+        return {
+            "id": row.id,
+            "line": row.line,
+            "problem": row.problem,
+            "scores": {},
+            "judgments": [],
+        }
     from heedful.formats import native
     from heedful.metrics import scores
 
@@ -364,6 +370,19 @@ def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
     if row.problem is not None:
         record["problem"] = row.problem
     return record | native.write(sample)
+
+
+def _check_output(path: Path, source: Source | None) -> None:
+    """Refuse an output that cannot be written before anything is judged, not after."""
+    if not path.parent.is_dir():
+        raise UsageError("there is no such folder", where=str(path.parent), mend="make it first")
+    writer = source.format.writer(path) if source else None
+    if writer is None and path.suffix.lower() == ".csv":
+        raise UsageError(
+            "only AdvancedIF results can be written as CSV",
+            where=str(path),
+            mend="name a .jsonl file",
+        )
 
 
 def _write_output(store: Store, path: Path, source: Source | None, scoring: Scoring) -> None:

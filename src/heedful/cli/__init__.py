@@ -22,6 +22,7 @@ def main(argv: list[str] | None = None) -> None:
     from heedful.errors import HeedfulError
 
     app = App(
+        suppress_keyboard_interrupt=False,
         name="heedful",
         help="Did the model do everything it was asked?",
         version=__version__,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from heedful import taxonomy
 from heedful.errors import RowError
@@ -68,20 +68,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def write(sample: Sample) -> dict[str, Any]:
     """Write a sample as a native record, without what is empty; :func:`sample` reads it back."""
-    record = _plain(sample)
-    assert isinstance(record, dict)  # noqa: S101 - tells mypy what a model becomes
-    return record
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, BaseModel):
-        fields = {
-            name: _plain(getattr(value, name))
-            for name, field in type(value).model_fields.items()
-            if getattr(value, name) != field.get_default(call_default_factory=True)
-        }
-        return fields | (value.model_extra or {})
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
+    return sample.model_dump(mode="json", exclude_defaults=True)
 
 
 def _conversation(fields: dict[str, Any]) -> Any:

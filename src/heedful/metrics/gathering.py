@@ -55,9 +55,9 @@ class Groups(Generic[Key]):
         cell[key] += 1
 
     def tells_apart(self, rows: int) -> bool:
-        """Whether the groups are neither one group of all rows nor a group for each row."""
+        """Whether the groups are neither one group of all rows nor one row each."""
         sizes = [cell.total() for cell in self.cells.values()]
-        return sum(sizes) < rows or (len(sizes) > 1 and max(sizes) > 1)
+        return max(sizes, default=0) > 1 and (len(sizes) > 1 or sizes[0] < rows)
 
     def __iter__(self) -> Iterator[tuple[str, Counter[Key]]]:
         """Go through the groups by name, so that the order of the rows does not matter."""
@@ -67,10 +67,11 @@ class Groups(Generic[Key]):
 class Systems:
     """SysBench's SSR, and the turns whose shipped flag contradicts their verdicts.
 
-    SSR is the mean over systems (a model and a system prompt) of the number of leading turns that
-    are all met, divided by the five turns of a conversation (arXiv 2408.10943). Strict scoring
-    leaves a system out if a turn is undecided or missing before the first turn that fails;
-    faithful scoring goes by the shipped flags and takes a missing turn as one that fails.
+    SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
+    number of leading turns that are all met, divided by the five turns of a conversation (arXiv
+    2408.10943). Strict scoring leaves a system out if a turn is undecided or missing before the
+    first turn that fails; faithful scoring goes by the shipped flags and takes a missing turn as
+    one that fails.
     """
 
     def __init__(self, scoring: Scoring) -> None:
@@ -186,7 +187,7 @@ class Labels:
 
 
 class Factors:
-    """CFBench's factor analysis: what goes with satisfaction (arXiv 2408.01122, section 5).
+    """CFBench's factor analysis: what goes with satisfaction (arXiv 2408.01122).
 
     Keeps three numbers of each row that has priorities or types (12 bytes).
     """

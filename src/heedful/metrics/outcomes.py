@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.schema import Status
+from heedful.schema import Judgment, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,14 +21,23 @@ __all__ = [
     "CFBenchReply",
     "Outcome",
     "Tally",
+    "Verdicts",
     "outcome",
-    "verdict_states",
+    "sort_verdicts",
+    "unpack",
 ]
 
 MET, UNMET, UNDECIDED = 0, 1, 2
 """States of a verdict, as positions in a :class:`Tally`."""
 
+_BITS = 20
+_UNITS = tuple(1 << _BITS * state for state in range(3))
+"""One verdict of each state in a packed tally: three counts in one number, because it is quick to
+add and to hash, and every verdict of a run passes here."""
+
 _MET, _UNMET = Status.MET, Status.UNMET  # looking a member up in its class is slow in Python 3.11
+
+_NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
 
 
 class Tally(NamedTuple):
@@ -114,55 +125,80 @@ class Outcome(NamedTuple):
         return self.primary + self.other
 
 
-def verdict_states(sample: Sample, critique: Critique) -> list[int]:
-    """Return the state of each constraint's verdict, in checklist order.
+@dataclass(slots=True)
+class Verdicts:
+    """A row's verdicts, sorted by what their constraints are.
+
+    Attributes:
+        states: the state of each constraint's verdict, in checklist order.
+        types: a packed tally for each type, constraints without one left out.
+        subtypes: the same by subtype.
+        priorities: the same by priority.
+        verifiers: the same by the id of the check.
+        loose: packed tally of the checked constraints under IFEval's loose reading.
+    """
+
+    states: list[int]
+    types: dict[str, int]
+    subtypes: dict[str, int]
+    priorities: dict[str, int]
+    verifiers: dict[str, int]
+    loose: int
+
+
+def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
+    """Sort a row's verdicts.
 
     Constraints that the critique does not reach are undecided; judgments past the checklist's end
     are ignored.
     """
-    states = [
-        MET if (status := judgment.status) is _MET else UNMET if status is _UNMET else UNDECIDED
-        for judgment in critique.judgments
-    ]
-    missing = len(sample.checklist) - len(states)
-    if missing > 0:
-        states += [UNDECIDED] * missing
-    elif missing < 0:
-        del states[missing:]
-    return states
+    checklist, judgments = sample.checklist, critique.judgments
+    if len(judgments) != len(checklist):
+        missing = max(0, len(checklist) - len(judgments))
+        judgments = judgments[: len(checklist)] + (_NONE,) * missing
+    types: dict[str, int] = {}
+    subtypes: dict[str, int] = {}
+    priorities: dict[str, int] = {}
+    verifiers: dict[str, int] = {}
+    states, loose = [], 0
+    for constraint, judgment in zip(checklist, judgments, strict=True):
+        status = judgment.status
+        state = MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
+        states.append(state)
+        unit = _UNITS[state]
+        if (name := constraint.type) is not None:
+            types[name] = types.get(name, 0) + unit
+        if (name := constraint.subtype) is not None:
+            subtypes[name] = subtypes.get(name, 0) + unit
+        if (name := constraint.priority) is not None:
+            priorities[name] = priorities.get(name, 0) + unit
+        if (check := constraint.check) is not None:
+            verifiers[check.id] = verifiers.get(check.id, 0) + unit
+            reading = judgment.loose
+            loose += _UNITS[MET if reading is _MET else UNMET if reading is _UNMET else UNDECIDED]
+    return Verdicts(states, types, subtypes, priorities, verifiers, loose)
 
 
-def outcome(
-    sample: Sample, critique: Critique, scoring: Scoring, states: Sequence[int] | None = None
-) -> Outcome:
+def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Scoring) -> Outcome:
     """Boil a row down to what it can contribute to a rate.
 
     Args:
         sample: the row.
         critique: the judgments on its checklist.
+        verdicts: the two, sorted by :func:`sort_verdicts`.
         scoring: which declarations of the critique matter.
-        states: :func:`verdict_states` of the two, where the caller has them already.
     """
-    if states is None:
-        states = verdict_states(sample, critique)
-    primary, other, checked, loose = [0, 0, 0], [0, 0, 0], [0, 0, 0], [0, 0, 0]
-    prioritised = False
-    for position, constraint in enumerate(sample.checklist):
-        state = states[position]
-        (primary if constraint.priority == "primary" else other)[state] += 1
-        if constraint.priority is not None:
-            prioritised = True
-        if constraint.check is not None:
-            checked[state] += 1
-            loose[_loose_state(critique, position)] += 1
+    states = verdicts.states
+    total = sum([_UNITS[state] for state in states])
+    primary = verdicts.priorities.get("primary", 0)
     benchmark = sample.tags.get("benchmark")
     declared = critique.declared
     return Outcome(
-        Tally(*primary),
-        Tally(*other),
-        prioritised,
-        Tally(*checked),
-        Tally(*loose),
+        unpack(primary),
+        unpack(total - primary),
+        bool(verdicts.priorities),
+        unpack(sum(verdicts.verifiers.values())),
+        unpack(verdicts.loose),
         str(benchmark) if benchmark in {"advancedif", "sysbench"} else "",
         _cfbench_reply(declared, sample.checklist) if declared and scoring == "faithful" else None,
         _advancedif_reply(declared) if declared and benchmark == "advancedif" else None,
@@ -170,11 +206,10 @@ def outcome(
     )
 
 
-def _loose_state(critique: Critique, position: int) -> int:
-    if position >= len(critique.judgments):
-        return UNDECIDED
-    status = critique.judgments[position].loose
-    return MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
+@lru_cache(maxsize=4096)
+def unpack(packed: int) -> Tally:
+    """Turn a packed tally back into a tally."""
+    return Tally(*(packed >> _BITS * state & (1 << _BITS) - 1 for state in range(3)))
 
 
 def _cfbench_reply(

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heedful.metrics.outcomes import outcome
+from heedful.metrics.outcomes import outcome, sort_verdicts
 from heedful.metrics.statistics import Share
 
 if TYPE_CHECKING:
@@ -55,11 +55,11 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
         (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
         decided.
     """
-    row = outcome(sample, critique, scoring)
+    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
     found = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     found = found or {"csr": None, "isr": None}
-    if row.loose.decided:
-        levels = ifeval(row, scoring)
+    levels = ifeval(row, scoring)
+    if levels and row.loose.decided:
         found |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
     return found
 
@@ -71,12 +71,13 @@ def cfbench_scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict
         ``csr``, ``isr`` and ``psr``; ``None`` where the score is not decided, or, for ``psr``,
         where the checklist has no priorities.
     """
-    shares = cfbench(outcome(sample, critique, scoring), scoring)
+    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    shares = cfbench(row, scoring)
     return {name: _rate(shares[name]) if name in shares else None for name in ("csr", "isr", "psr")}
 
 
 def cfbench(row: Outcome, scoring: Scoring) -> dict[str, Share]:
-    """Compute a row's part of CFBench's CSR, ISR and PSR (arXiv 2408.01122, section 4).
+    """Compute a row's part of CFBench's CSR, ISR and PSR (arXiv 2408.01122).
 
     CSR is the mean over rows of the share of constraints met, ISR the share of rows with all met,
     PSR the share of rows that pass by priority, see :func:`_psr`. Faithful scoring rounds each
@@ -115,12 +116,13 @@ def infobench(row: Outcome, _scoring: Scoring) -> dict[str, Share]:
 
 
 def ifeval(row: Outcome, _scoring: Scoring) -> dict[str, Share]:
-    """Compute a row's part of IFEval's four accuracies (arXiv 2311.07911, section 3).
+    """Compute a row's part of IFEval's four accuracies (arXiv 2311.07911).
 
-    Prompt level: the row's verifiable constraints are all met; instruction level: pooled over
-    constraints. Both scorings agree: where the published code differs, it is in its verifiers.
+    Prompt level: the row's constraints are all met; instruction level: pooled over constraints.
+    Only rows whose constraints are all verifiable count, as IFEval's are. Both scorings agree:
+    where the published code differs, it is in its verifiers.
     """
-    if not row.checked.total:
+    if not row.checked.total or row.checked.total < row.verdicts.total:
         return {}
     return {
         "prompt_strict": _all_met(row.checked),
@@ -193,6 +195,12 @@ def advancedif_unreadable(scoring: Scoring) -> dict[str, Share]:
     return found
 
 
+def pooled(tally: Tally) -> Share:
+    """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
+    possible = tally.met + tally.undecided
+    return Share(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
+
+
 FAMILIES: Mapping[str, Callable[[Outcome, Scoring], dict[str, Share]]] = {
     "ifeval": ifeval,
     "advancedif": advancedif,
@@ -205,12 +213,6 @@ FAMILIES: Mapping[str, Callable[[Outcome, Scoring], dict[str, Share]]] = {
 
 def _rate(share: Share) -> float | None:
     return share.numerator / share.denominator if share.denominator else None
-
-
-def pooled(tally: Tally) -> Share:
-    """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
-    possible = tally.met + tally.undecided
-    return Share(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
 
 
 def _all_met(tally: Tally) -> Share:
@@ -250,7 +252,7 @@ def _psr_share(primary: Tally, other: Tally, *, rounded: bool) -> Share:
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:
-    """Say whether a row passes by priority (CFBench, section 4).
+    """Say whether a row passes by priority (CFBench).
 
     Any primary constraint unmet: no. Only primary ones: yes. No primary one: if CSR > 0.8. Both:
     if 0.5 + 0.5 x the share of secondary ones met is more than 0.8, that is, if the share is more

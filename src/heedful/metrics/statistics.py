@@ -104,8 +104,8 @@ def measure(
         readable: share of the rows that could be read, 0 to 1.
 
     Returns:
-        The rate. Its value can lie above its bounds where rows left out as undecided are certain
-        to have failed already: then the rate speaks only for the rows it was computed on.
+        The rate. Its value can lie outside its bounds where rows left out as undecided are certain
+        to fail or to pass all the same: the rate speaks only for the rows it was computed on.
     """
     numerator, denominator = _total(shares, "numerator"), _total(shares, "denominator")
     units = _total(shares, "units")

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.metrics.gathering import GROUPS, Factors, Groups, Labels, Systems
-from heedful.metrics.outcomes import UNDECIDED, Outcome, Tally, outcome, verdict_states
+from heedful.metrics.outcomes import UNDECIDED, Outcome, outcome, sort_verdicts, unpack
 from heedful.metrics.satisfaction import FAMILIES, advancedif_unreadable, pooled
 from heedful.metrics.statistics import Share, macro_measure, measure
 from heedful.schema import Status
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 __all__ = ["Summary"]
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
-BITS = 20
-PACKED = tuple(1 << BITS * state for state in range(3))
-"""One verdict of each state in a tally packed into one number: this is the hot path."""
-
 DROPPED = {"dropped": f"more than {GROUPS} values"}
 
 
@@ -62,24 +58,32 @@ class Summary:
 
     def add(self, sample: Sample, critique: Critique) -> None:
         """Take in one row and the judgments on it."""
-        states = verdict_states(sample, critique)
-        row = outcome(sample, critique, self._scoring, states)
+        verdicts = sort_verdicts(sample, critique)
+        row = outcome(sample, critique, verdicts, self._scoring)
         number = self._outcomes.setdefault(row, len(self._outcomes))
         self._counts[number] += 1
         for tag, value in sample.tags.items():
+            if tag.endswith("_id"):
+                continue  # it names a thing; a breakdown by it would have a line for each
             groups = self._tags.get(tag)
             if groups is None:
                 groups = self._tags[tag] = Groups()
             groups.add(value if isinstance(value, str) else str(value), number)
-        types = self._add_constraints(sample, states)
-        if UNDECIDED in states or len(critique.judgments) != len(states):
-            self._add_undecided(critique, len(states))
+        for dimension, tallies in zip(
+            self._dimensions.values(),
+            (verdicts.types, verdicts.subtypes, verdicts.priorities, verdicts.verifiers),
+            strict=True,
+        ):
+            for value, packed in tallies.items():
+                dimension.add(value, packed)
+        if UNDECIDED in verdicts.states or len(critique.judgments) != len(verdicts.states):
+            self._add_undecided(critique, len(verdicts.states))
         if row.benchmark == "sysbench":
-            self._systems.add(sample, states, row.all_ok)
+            self._systems.add(sample, verdicts.states, row.all_ok)
         if sample.labels:
-            self._labels.add(sample, critique, states)
-        if types or row.prioritised:
-            self._factors.add(sample, number, types)
+            self._labels.add(sample, critique, verdicts.states)
+        if verdicts.types or verdicts.priorities:
+            self._factors.add(sample, number, len(verdicts.types))
 
     def fail(self, n: int = 1) -> None:
         """Take in rows that could not be read."""
@@ -98,6 +102,7 @@ class Summary:
         constraints = sum(verdicts.values())
         decided = verdicts["met"] + verdicts["unmet"]
         parts = self._parts()
+        by = self._by_constraint() | self._by_tag(parts)
         result = {
             "samples": read + self._failed,
             "constraints": constraints,
@@ -105,34 +110,14 @@ class Summary:
             "verdicts": verdicts,
             "rows": {"read": read, "failed": self._failed},
             "metrics": self._metrics(parts),
-            "by": self._by_constraint() | self._by_tag(parts),
+            "by": by,
             "factors": self._factor_analysis(parts),
             "labels": self._labels.result(seed=self._seed, readable=self._readable),
-            "notes": self._notes(),
+            "notes": self._notes(by),
         }
         if self._systems:
             result["contradictions"] = self._systems.contradictions()
         return result
-
-    def _add_constraints(self, sample: Sample, states: Sequence[int]) -> int:
-        """Count verdicts by type, subtype, priority and verifier; return the number of types."""
-        found: tuple[dict[str, int], ...] = ({}, {}, {}, {})
-        types, subtypes, priorities, verifiers = found
-        for constraint, state in zip(sample.checklist, states, strict=True):
-            unit = PACKED[state]
-            if (name := constraint.type) is not None:
-                types[name] = types.get(name, 0) + unit
-            if (name := constraint.subtype) is not None:
-                subtypes[name] = subtypes.get(name, 0) + unit
-            if (name := constraint.priority) is not None:
-                priorities[name] = priorities.get(name, 0) + unit
-            if constraint.check is not None:
-                name = constraint.check.id
-                verifiers[name] = verifiers.get(name, 0) + unit
-        for groups, tallies in zip(self._dimensions.values(), found, strict=True):
-            for name, packed in tallies.items():
-                groups.add(name, packed)
-        return len(types)
 
     def _add_undecided(self, critique: Critique, constraints: int) -> None:
         judgments = critique.judgments[:constraints]
@@ -219,7 +204,7 @@ class Summary:
         found: dict[str, Any] = {}
         for dimension, groups in self._dimensions.items():
             if groups.dropped:
-                found[dimension] = DROPPED
+                found[dimension] = dict(DROPPED)
             elif groups.cells:
                 found[dimension] = {
                     value: self._measure(_pool(tallies), f"by.{dimension}.{value}")
@@ -233,7 +218,7 @@ class Summary:
         for tag, groups in sorted(self._tags.items()):
             name = f"tag {tag}" if tag in DIMENSIONS else tag
             if groups.dropped:
-                found[name] = DROPPED
+                found[name] = dict(DROPPED)
             elif groups.tells_apart(read):
                 found[name] = {
                     value: {"samples": counts.total()}
@@ -258,11 +243,11 @@ class Summary:
         }
         return self._factors.result(columns, rates)
 
-    def _notes(self) -> list[str]:
+    def _notes(self, by: Mapping[str, Any]) -> list[str]:
         notes = [
-            f"no breakdown by {name}: more than {GROUPS} values"
-            for name, groups in sorted((self._dimensions | self._tags).items())
-            if groups.dropped
+            f"no breakdown by {name}: {groups['dropped']}"
+            for name, groups in by.items()
+            if groups == DROPPED
         ]
         empty = sum(
             self._counts[number] for row, number in self._outcomes.items() if not row.verdicts.total
@@ -298,6 +283,5 @@ def _pool(tallies: Mapping[int, int]) -> Counter[Share]:
     """Turn packed tallies into contributions to a rate over verdicts."""
     shares: Counter[Share] = Counter()
     for packed, count in tallies.items():
-        tally = Tally(*(packed >> BITS * state & PACKED[1] - 1 for state in range(3)))
-        shares[pooled(tally)] += count
+        shares[pooled(unpack(packed))] += count
     return shares

@@ -43,8 +43,6 @@ NAMES = {
     "success": "success rate",
 }
 
-DIMENSIONS = {"type": "type", "subtype": "subtype", "priority": "priority", "verifier": "verifier"}
-
 ROWS_SHOWN = 12
 """Longer breakdowns are in summary.json; a screen holds the ones that went worst."""
 
@@ -65,7 +63,7 @@ def summary_view(summary: Mapping[str, Any]) -> RenderableType:
         summary: as in ``summary.json``.
     """
     parts: list[RenderableType] = [_headline(summary), _metrics(summary["metrics"])]
-    parts += _breakdowns(summary.get("by", {}))
+    parts += _breakdowns(summary["by"], verifiers="ifeval" in summary["metrics"])
     parts += [Padding(Text(note, style="dim"), (0, 2)) for note in summary.get("notes", [])]
     return Group(*parts)
 
@@ -103,21 +101,26 @@ def _metrics(families: Mapping[str, Mapping[str, Measure]]) -> Table:
     return table
 
 
-def _breakdowns(by: Mapping[str, Mapping[str, Any]]) -> Iterator[RenderableType]:
-    for dimension, groups in by.items():
-        if dimension in DIMENSIONS and groups:
-            measures = {str(taxonomy.name(key, "en")): value for key, value in groups.items()}
-            yield _group(f"constraints by {dimension}", measures)
-        elif dimension in {"task", "split"}:
-            for family, name in (("advancedif", "overall"), ("cfbench", "isr")):
-                found = {
-                    value: group[family][name]
-                    for value, group in groups.items()
-                    if name in group.get(family, {})
-                }
-                if found:
-                    yield _group(f"{FAMILIES[family]} {NAMES[name]} by {dimension}", found)
-                    break
+def _breakdowns(by: Mapping[str, Mapping[str, Any]], *, verifiers: bool) -> Iterator[Table]:
+    """Choose what fits a screen; all breakdowns are in summary.json.
+
+    IFEval's constraints are told apart by their verifiers, all others by type and priority.
+    """
+    for dimension in ("verifier",) if verifiers else ("type", "priority"):
+        groups = by.get(dimension, {})
+        measures = {key: value for key, value in groups.items() if key != "dropped"}
+        if measures:
+            yield _group(f"by {dimension}", measures)
+    for dimension in ("task", "split"):
+        for family, rate in (("advancedif", "overall"), ("cfbench", "isr")):
+            found = {
+                value: group[family][rate]
+                for value, group in by.get(dimension, {}).items()
+                if value != "dropped" and rate in group.get(family, {})
+            }
+            if found:
+                yield _group(f"{FAMILIES[family]} {NAMES[rate]} by {dimension}", found)
+                break
 
 
 def _group(title: str, measures: Mapping[str, Measure]) -> Table:
@@ -128,7 +131,7 @@ def _group(title: str, measures: Mapping[str, Measure]) -> Table:
     )
     table = _table(title, "%", "95 % interval", "counts", "coverage")
     for value, measure in ranked[:ROWS_SHOWN]:
-        table.add_row(value, *_cells(measure))
+        table.add_row(taxonomy.name(value, "en"), *_cells(measure))
     if len(ranked) > ROWS_SHOWN:
         more = f"… {len(ranked) - ROWS_SHOWN} more in summary.json"
         table.add_row(Text(more, style="dim"))
@@ -136,8 +139,8 @@ def _group(title: str, measures: Mapping[str, Measure]) -> Table:
 
 
 def _table(first: str, *others: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=True, header_style="bold")
-    table.add_column(first, overflow="fold", min_width=24)
+    table = Table(box=SIMPLE_HEAD, header_style="bold", padding=(0, 1, 0, 0))
+    table.add_column(first, overflow="fold", min_width=26)
     for other in others:
         table.add_column(other, justify="right", no_wrap=True)
     return table

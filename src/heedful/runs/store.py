@@ -14,14 +14,15 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
+import weakref
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from heedful.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
     from types import TracebackType
 
 __all__ = ["Entry", "Store"]
@@ -103,6 +104,8 @@ class Store:
             ) from error
         self._waiting = 0
         self._flushed = time.monotonic()
+        # A store that is forgotten rather than closed must not leave the file open.
+        weakref.finalize(self, self._db.close)
 
     def _connect(self) -> sqlite3.Connection:
         path = "" if self.directory is None else str(self.directory / "run.sqlite")
@@ -113,7 +116,7 @@ class Store:
         db.executescript(SCHEMA)
         return db
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         """Return the store itself."""
         return self
 

@@ -1,4 +1,4 @@
-"""Code that decides constraints exactly: the verifiers, found by id.
+r"""Code that decides constraints exactly: the verifiers, found by id.
 
 >>> from heedful.schema import Check
 >>> from heedful.verify import Readings, describe
@@ -17,8 +17,8 @@ package whose entry-point group ``heedful.verifiers`` names the module that hold
 from __future__ import annotations
 
 from heedful.verify.base import Finding, Relation, amount, check, compare, describe, known, verifier
-from heedful.verify.readings import Reading, Readings
 from heedful.verify.english import sentence_rules
+from heedful.verify.readings import Reading, Readings
 from heedful.verify.text import Response
 
 __all__ = [

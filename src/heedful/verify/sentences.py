@@ -13,19 +13,21 @@ import functools
 import re
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Set
+    from collections.abc import Callable, Iterator
+    from collections.abc import Set as AbstractSet
 
-__all__ = ["LOWER", "LOWER_AT_START", "NUMBER", "UPPER", "UPPER_INSIDE", "Parameters", "Splitter"]
+__all__ = ["LOWER_INSIDE", "NUMBER", "UPPER_AT_START", "UPPER_INSIDE", "Parameters", "Splitter"]
 
-# How a word has been seen: capitalised or not, where a sentence starts, inside one, or unclear.
-UPPER_INSIDE = 1 << 2
-UPPER = 1 << 1 | UPPER_INSIDE | 1 << 3
-LOWER_AT_START = 1 << 4
-LOWER = LOWER_AT_START | 1 << 5 | 1 << 6
+# How a word has been seen: capitalised or not; at a sentence's start, inside one, or unclear. The
+# numbers are those of the trained parameters.
+UPPER_AT_START, UPPER_INSIDE, UPPER_UNCLEAR = 1 << 1, 1 << 2, 1 << 3
+LOWER_AT_START, LOWER_INSIDE, LOWER_UNCLEAR = 1 << 4, 1 << 5, 1 << 6
+UPPER = UPPER_AT_START | UPPER_INSIDE | UPPER_UNCLEAR
+LOWER = LOWER_AT_START | LOWER_INSIDE | LOWER_UNCLEAR
 
 NUMBER = "##number##"
 """Stands for every number among the words."""
@@ -40,14 +42,14 @@ class Parameters:
         abbreviations: words that take a full stop, given without it (``dr``, ``u.s``).
         collocations: pairs of words that stay together over a full stop.
         starters: words that often begin a sentence.
-        contexts: how each word has been seen, a sum of the flags above.
+        seen: tells how a word has been seen, as a sum of the flags above; 0 for one that has not.
     """
 
     source: str
-    abbreviations: Set[str]
-    collocations: Set[tuple[str, str]]
-    starters: Set[str]
-    contexts: Mapping[str, int]
+    abbreviations: AbstractSet[str]
+    collocations: AbstractSet[tuple[str, str]]
+    starters: AbstractSet[str]
+    seen: Callable[[str], int]
 
 
 # What may follow a full stop without a space, because it is never part of a word.
@@ -99,10 +101,10 @@ class Splitter:
         Closing quotes and brackets go to the sentence before them.
         """
         spans = []
-        pieces = pairwise([*self._pieces(text), None])
+        pieces = list(self._pieces(text))
         taken = 0
-        for piece, following in pieces:
-            start, end = piece[0] + taken, piece[1]
+        for (begin, end), following in zip_longest(pieces, pieces[1:]):
+            start = begin + taken
             closing = _CLOSING.match(text, *following) if following else None
             if closing:
                 taken = len(closing[0])
@@ -116,11 +118,11 @@ class Splitter:
     def _pieces(self, text: str) -> Iterator[tuple[int, int]]:
         """Cut a text after each mark that ends a sentence."""
         start = 0
-        for mark, context in _candidates(text):
+        for end, resume, context in _candidates(text):
             short = len(context) <= _LONGEST_CONTEXT_KEPT
             if self._ends_here_kept(context) if short else self._ends_here(context):
-                yield start, mark.end()
-                start = mark.end() if mark["next"] is None else mark.start("next")
+                yield start, end
+                start = resume
         yield start, len(text.rstrip())
 
     def _ends_here(self, context: str) -> bool:
@@ -155,7 +157,7 @@ class Splitter:
                 initial
                 and starts is None
                 and following[0].isupper()
-                and not known.contexts.get(next_word, 0) & LOWER
+                and not known.seen(next_word) & LOWER
             ):
                 return False
         return ends
@@ -177,7 +179,7 @@ class Splitter:
         """Judge by its case whether a token starts a sentence; ``None`` where that is unclear."""
         if token in {";", ":", ",", ".", "!", "?"}:
             return False
-        seen = self.parameters.contexts.get(word, 0)
+        seen = self.parameters.seen(word)
         if token[0].isupper() and seen & LOWER and not seen & UPPER_INSIDE:
             return True
         if token[0].islower() and (seen & UPPER or not seen & LOWER_AT_START):
@@ -185,23 +187,33 @@ class Splitter:
         return None
 
 
-def _candidates(text: str) -> Iterator[tuple[re.Match[str], str]]:
+def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
     """Find the marks that may end a sentence, each with the words around it.
 
-    Of the marks between two blanks only the last counts; its context starts at the first blank.
+    Of the marks between two blanks the last one counts, and the very first character if it is a
+    mark. The context of a mark starts at the blank before it.
+
+    Yields:
+        The end of the mark, the start of what follows it, and the context.
     """
     held: re.Match[str] | None = None
     begin = last = 0
     for mark in _MARK.finditer(text):
-        at = mark.end() - 1
+        first, at = mark.start(), mark.end() - 1
         blank = max(text.rfind(each, last + 1, at) for each in _BLANKS)
-        if blank >= 0:
-            if held:
-                yield held, text[begin : held.end("after")]
-            begin = blank + 1
+        before, begin = begin, blank + 1 if blank >= 0 else begin
+        if held and last <= begin:
+            yield _candidate(held, text, before)
+        if first == begin < at and text[first + 1] in "?!":
+            yield first + 1, first + 1, text[first : first + 2]
         held, last = mark, at
     if held:
-        yield held, text[begin : held.end("after")]
+        yield _candidate(held, text, begin)
+
+
+def _candidate(mark: re.Match[str], text: str, begin: int) -> tuple[int, int, str]:
+    resume = mark.end() if mark["next"] is None else mark.start("next")
+    return mark.end(), resume, text[begin : mark.end("after")]
 
 
 def _word(token: str) -> str:

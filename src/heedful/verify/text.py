@@ -6,8 +6,8 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from heedful.verify.language import language_of
 from heedful.verify.english import splitter
+from heedful.verify.language import language_of
 
 if TYPE_CHECKING:
     import random
@@ -59,13 +59,8 @@ class Response:
 
     @cached_property
     def language(self) -> str | None:
-        """The code of the language, e.g. ``en``; ``None`` where no letter tells it.
-
-        The detector was trained on running text and skips the insides of words in capitals, so
-        an all-capitals text is lower-cased first. Faithful scoring leaves that out.
-        """
-        shouted = self.faithful is None and self.text.isupper()
-        return language_of(self.lower if shouted else self.text)
+        """The code of the language, e.g. ``en``; ``None`` where no letter tells it."""
+        return language_of(self.text)
 
     @cached_property
     def capital_words(self) -> int:
@@ -82,7 +77,10 @@ _APART = re.compile(
     # An apostrophe that opens a quotation, as in 'HERE, not a clitic, as in 'S.
     r"|(?<!\w)'(?!(?i:re|ve|ll|m|t|s|d|n)\b)(?=\w)"
 )
-_CLITIC = re.compile(r"(?<=[^' ])(?='(?:[sSmMdD]|ll|LL|re|RE|ve|VE) |(?:n't|N'T) )")
+_CLOSING_APOSTROPHE = re.compile(r"(?<=[^' ])'(?= )")
+# In this order: DON'T'S comes apart into DO, N'T and 'S.
+_SHORT_CLITIC = re.compile(r"(?<=[^' ])(?='[sSmMdD] )")
+_LONG_CLITIC = re.compile(r"(?<=[^' ])(?=(?:'(?:ll|LL|re|RE|ve|VE)|n't|N'T) )")
 _FUSED = re.compile(
     r"\b(?:(can)(not)|(d)('ye)|(gim)(me)|(gon)(na)|(got)(ta)|(lem)(me)|(more)('n)|(wan)(na))\b",
     re.IGNORECASE,
@@ -109,6 +107,8 @@ def _capital_words(sentence: str) -> int:
     if core.endswith(".") and not core.endswith(".."):
         body = core[:-1]
     spaced = " ".join(f" {_APART.sub(' ', body)} ".split())
-    spaced = _CLITIC.sub(" ", f" {spaced} ")
-    spaced = _FUSED.sub(lambda match: " ".join(filter(None, match.groups())), spaced)
+    spaced = f" {spaced} "
+    for edge in (_CLOSING_APOSTROPHE, _SHORT_CLITIC, _LONG_CLITIC):
+        spaced = edge.sub(" ", spaced)
+    spaced = _FUSED.sub(lambda match: f" {' '.join(filter(None, match.groups()))} ", spaced)
     return sum(map(str.isupper, spaced.split()))
