@@ -40,7 +40,9 @@ def samples(data: Path) -> list[dict[str, Any]]:
     ]
     prompts = {row["prompt"]: row for row in read(data / "mifeval_en" / "en_input_data.jsonl")}
     for folder in sorted(path for path in (data / "mifeval_en").iterdir() if path.is_dir()):
-        strict, loose = (read(folder / f"eval_results_{name}.jsonl") for name in ("strict", "loose"))
+        strict, loose = (
+            read(folder / f"eval_results_{name}.jsonl") for name in ("strict", "loose")
+        )
         for row, other in zip(strict, loose, strict=True):
             stored = (row["follow_instruction_list"], other["follow_instruction_list"])
             rows.append(

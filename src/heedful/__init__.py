@@ -17,8 +17,9 @@ if TYPE_CHECKING:
         UsageError,
         VerifierError,
     )
-    from heedful.evaluation import Evaluation, Scored, evaluate, evaluate_async
+    from heedful.evaluation import Evaluation, evaluate, evaluate_async
     from heedful.judges import Cascade, Judge, Recorded, Rules
+    from heedful.results import Scored
     from heedful.schema import (
         Check,
         Constraint,
@@ -42,7 +43,8 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.evaluation": ("Evaluation", "Scored", "evaluate", "evaluate_async"),
+    "heedful.evaluation": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.results": ("Scored",),
     "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules"),
     "heedful.schema": (
         "Check",

@@ -9,55 +9,32 @@ import asyncio
 import hashlib
 import json
 import os
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import heedful
 from heedful.errors import InputError, UsageError
+from heedful.results import check_output, record, scored, summarise, write_output
 from heedful.runs.runner import Item, Progress
 from heedful.runs.runner import run as run_all
 from heedful.runs.store import Store
-from heedful.schema import Critique, Sample, Status
+from heedful.schema import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import TextIO
 
-    from heedful.formats import Source
+    from heedful.formats import Row, Source
     from heedful.judges import Judge
+    from heedful.results import Scored
     from heedful.schema import Scoring
 
-__all__ = ["Evaluation", "Scored", "evaluate", "evaluate_async", "make_judge"]
+__all__ = ["Evaluation", "default_run", "evaluate", "evaluate_async", "make_judge"]
 
 RUNS = Path("heedful-runs")
 """Where runs go that are not named."""
 
 STORE_VERSION = 1
 """Raised when a run made by an older heedful can no longer be resumed."""
-
-PROBLEMS_LISTED = 100
-"""How many unreadable rows the summary names; the results file has them all."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One row of the input with what came of it.
-
-    Attributes:
-        line: line in the input file, from 1.
-        id: the row's id, ``row-N`` or ``line-N`` where it has none.
-        sample: the sample; ``None`` where the row could not be read.
-        critique: its judgments; ``None`` where there are none.
-        problem: why there are none.
-    """
-
-    line: int
-    id: str
-    sample: Sample | None
-    critique: Critique | None
-    problem: str | None
 
 
 class Evaluation:
@@ -77,12 +54,12 @@ class Evaluation:
 
     def __iter__(self) -> Iterator[Scored]:
         """Yield the rows in input order, in constant memory."""
-        return _scored(self._store)
+        return scored(self._store)
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Yield the lines of ``results.jsonl``, in input order, in constant memory."""
         scoring: Scoring = self.summary["scoring"]
-        return (_record(row, scoring) for row in self)
+        return (record(row, scoring) for row in self)
 
 
 def evaluate(  # noqa: PLR0913 - the options of the main job
@@ -176,30 +153,43 @@ async def evaluate_async(  # noqa: PLR0913 - as above
     if isinstance(judge, str):
         judge = make_judge(judge, scoring=scoring, seed=seed)
     source = _source(data, format, responses, task)
+    about = {
+        "heedful": heedful.__version__,
+        "input": [str(path) for path in source.files] if source else None,
+        "format": source.format.name if source else None,
+        "task": task,
+        "judge": judge.name,
+    }
     config = {
         "store": STORE_VERSION,
         "input": [_fingerprint(path) for path in source.files] if source else None,
-        "format": source.format.name if source else None,
+        "format": about["format"],
         "task": task,
         "scoring": scoring,
         "seed": seed,
         **judge.config,
     }
     if output is not None:
-        _check_output(Path(output), source)
+        check_output(Path(output), source)
     store = Store(None if run is None else Path(run))
     store.configure(config)
-    store.set_meta("source", [str(path) for path in source.files] if source else None)
-    items = _items(source if source is not None else data)  # type: ignore[arg-type]
 
     async def work(sample: Sample) -> str:
         critique = await judge.judge(sample)
         return critique.model_dump_json(exclude_defaults=True)
 
-    progress = await run_all(items, work, store, encode=_encode, concurrency=concurrency, tick=tick)
-    summary = _finish(store, judge, scoring, seed, source)
+    rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
+    progress = await run_all(
+        _items(rows),
+        work,
+        store,
+        encode=_encode,
+        concurrency=concurrency,
+        tick=tick,
+    )
+    summary = summarise(store, scoring, seed, about)
     if output is not None:
-        _write_output(store, Path(output), source, scoring)
+        write_output(store, Path(output), source, scoring)
     return Evaluation(store, summary, progress)
 
 
@@ -274,7 +264,7 @@ def _fingerprint(path: Path) -> str:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
 
 
-def _items(source: Source | Iterable[Sample]) -> Iterator[Item[Sample]]:
+def _items(source: Iterable[Row | Sample]) -> Iterator[Item[Sample]]:
     for number, row in enumerate(source, 1):
         if isinstance(row, Sample):
             yield Item(line=number, id=row.id, value=row)
@@ -285,137 +275,3 @@ def _items(source: Source | Iterable[Sample]) -> Iterator[Item[Sample]]:
 
 def _encode(sample: Sample) -> str:
     return sample.model_dump_json(exclude_defaults=True)
-
-
-def _scored(store: Store) -> Iterator[Scored]:
-    for entry in store.entries():
-        key = entry.id or f"line-{entry.line}"
-        if entry.problem is not None or entry.input is None:
-            yield Scored(entry.line, key, None, None, entry.problem or "not read")
-            continue
-        sample = Sample.model_validate_json(entry.input)
-        if entry.output is not None:
-            critique = Critique.model_validate_json(entry.output)
-        else:
-            reason = entry.failure or "not judged yet"
-            critique = Critique.undecided(sample.checklist, Status.FAILED, reason)
-        yield Scored(entry.line, key, sample, critique, entry.failure)
-
-
-def _finish(
-    store: Store, judge: Judge, scoring: Scoring, seed: int, source: Source | None
-) -> dict[str, Any]:
-    """Summarise the run and write its results and summary files, in one pass over the store."""
-    from heedful.metrics import Summary
-
-    summary = Summary(scoring=scoring, seed=seed)
-    problems: list[dict[str, Any]] = []
-    with _results_file(store.directory) as file:
-        for row in _scored(store):
-            if row.problem is not None and len(problems) < PROBLEMS_LISTED:
-                problems.append({"line": row.line, "id": row.id, "problem": row.problem})
-            if row.sample is None or row.critique is None:
-                summary.fail()
-            else:
-                summary.add(row.sample, row.critique)
-            if file is not None:
-                file.write(json.dumps(_record(row, scoring), ensure_ascii=False) + "\n")
-    result = {
-        "heedful": heedful.__version__,
-        "input": [str(path) for path in source.files] if source else None,
-        "format": source.format.name if source else None,
-        "judge": judge.name,
-        "scoring": scoring,
-        "seed": seed,
-        **summary.result(),
-        "problems": problems,
-    }
-    store.set_meta("summary", result)
-    if store.directory is not None:
-        text = json.dumps(result, ensure_ascii=False, indent=2) + "\n"
-        with atomically(store.directory / "summary.json") as file:
-            file.write(text)
-    return result
-
-
-def _record(row: Scored, scoring: Scoring) -> dict[str, Any]:
-    """Lay out one line of the results file: a native sample with its scores and judgments.
-
-    What a reader looks for first comes first; the file can be read and scored again.
-    """
-    if row.sample is None or row.critique is None:
-        return {
-            "id": row.id,
-            "line": row.line,
-            "problem": row.problem,
-            "scores": {},
-            "judgments": [],
-        }
-    from heedful.formats import native
-    from heedful.metrics import scores
-
-    sample, critique = row.sample, row.critique
-    judgments = [
-        {"constraint": constraint.text, **judgment.model_dump(mode="json", exclude_none=True)}
-        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
-    ]
-    record: dict[str, Any] = {
-        "id": row.id,
-        "tags": sample.tags,
-        "scores": scores(sample, critique, scoring),
-        "judgments": judgments,
-    }
-    if critique.declared:
-        record["declared"] = critique.declared
-    if row.problem is not None:
-        record["problem"] = row.problem
-    return record | native.write(sample)
-
-
-def _check_output(path: Path, source: Source | None) -> None:
-    """Refuse an output that cannot be written before anything is judged, not after."""
-    if not path.parent.is_dir():
-        raise UsageError("there is no such folder", where=str(path.parent), mend="make it first")
-    writer = source.format.writer(path) if source else None
-    if writer is None and path.suffix.lower() == ".csv":
-        raise UsageError(
-            "only AdvancedIF results can be written as CSV",
-            where=str(path),
-            mend="name a .jsonl file",
-        )
-
-
-def _write_output(store: Store, path: Path, source: Source | None, scoring: Scoring) -> None:
-    """Write the results where they were asked for, in the input's own format if it has one."""
-    writer = source.format.writer(path) if source else None
-    if writer is not None:
-        writer(path, lambda: _scored(store))
-        return
-    with atomically(path) as file:
-        for row in _scored(store):
-            file.write(json.dumps(_record(row, scoring), ensure_ascii=False) + "\n")
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[TextIO]:
-    """Write a file so that it appears only when it is complete.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
-
-
-@contextmanager
-def _results_file(directory: Path | None) -> Iterator[TextIO | None]:
-    if directory is None:
-        yield None
-        return
-    with atomically(directory / "results.jsonl") as file:
-        yield file

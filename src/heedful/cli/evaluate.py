@@ -84,7 +84,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
             task=task,
             run=named,
             output=output,
-            **({} if quiet else {"tick": display}),
+            tick=(lambda _: None) if quiet else display,
         )
     finally:
         display.clear()

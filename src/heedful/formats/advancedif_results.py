@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import InputError
+from heedful.formats import native
 from heedful.schema import Critique, Sample, Status
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def write_jsonl(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
     """
     with _complete(path) as file:
         for row in rows():
-            file.write(json.dumps(_row(row), ensure_ascii=False) + "\n")
+            file.write(json.dumps(_beside(row) | _row(row), ensure_ascii=False) + "\n")
 
 
 def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
@@ -108,6 +109,17 @@ def _row(row: Result) -> dict[str, Any]:
     if row.sample is None or row.critique is None:
         return {"judge_result": {"success": False, "error": row.problem}}
     return results(row.sample, row.critique)
+
+
+def _beside(row: Result) -> dict[str, Any]:
+    """Lay out what heedful's own results have and AdvancedIF's readers pass over."""
+    if row.sample is None or row.critique is None:
+        return {}
+    return {
+        "id": row.sample.id,
+        "tags": row.sample.tags,
+        "judgments": native.judgments(row.sample, row.critique),
+    }
 
 
 def _answers(record: dict[str, Any]) -> dict[str, str]:

@@ -19,12 +19,20 @@ from heedful import taxonomy
 from heedful.errors import RowError
 from heedful.formats.base import Format, explain, messages, row_id, text
 from heedful.formats.files import shown
-from heedful.schema import Sample
+from heedful.schema import Critique, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CHECKLIST_KEYS", "CONVERSATION_KEYS", "FORMAT", "PRIORITIES", "sample", "write"]
+__all__ = [
+    "CHECKLIST_KEYS",
+    "CONVERSATION_KEYS",
+    "FORMAT",
+    "PRIORITIES",
+    "judgments",
+    "sample",
+    "write",
+]
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Where the conversation may be; the first that is there counts."""
@@ -69,6 +77,14 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 def write(sample: Sample) -> dict[str, Any]:
     """Write a sample as a native record, without what is empty; :func:`sample` reads it back."""
     return sample.model_dump(mode="json", exclude_defaults=True)
+
+
+def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
+    """Lay out judgments for a results file, each beside the constraint it is on."""
+    return [
+        {"constraint": constraint.text, **judgment.model_dump(mode="json", exclude_none=True)}
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
+    ]
 
 
 def _conversation(fields: dict[str, Any]) -> Any:

@@ -35,9 +35,14 @@ def _quoted(words: Sequence[str]) -> str:
     return ", ".join(f"'{word}'" for word in words)
 
 
-def _pattern(response: Response, words: str) -> str:
-    """Take words of the data literally; the published code reads them as regular expressions."""
-    return re.escape(words) if response.faithful is None else words
+def _count(response: Response, words: str) -> int:
+    """Count words of the data, in any case and also inside of longer words.
+
+    The published code reads them as regular expressions.
+    """
+    if response.faithful is None:
+        return response.lower.count(words.lower())
+    return len(re.findall(words, response.text, re.IGNORECASE))
 
 
 @verifier(
@@ -49,11 +54,7 @@ def existence(response: Response, *, keywords: list[str]) -> Finding:
 
     Faithful: keywords are regular expressions.
     """
-    missing = [
-        word
-        for word in keywords
-        if not re.search(_pattern(response, word), response.text, re.IGNORECASE)
-    ]
+    missing = [word for word in keywords if not _count(response, word)]
     if missing:
         return Finding(met=False, found=f"missing: {_quoted(missing)}")
     return Finding(met=True, found="all keywords are there")
@@ -65,9 +66,7 @@ def frequency(response: Response, *, keyword: str, frequency: int, relation: Rel
 
     Faithful: the keyword is a regular expression.
     """
-    pattern = _pattern(response, keyword.strip())
-    times = sum(1 for _ in re.finditer(pattern, response.text, re.IGNORECASE))
-    return compare(times, relation, frequency, "occurrence")
+    return compare(_count(response, keyword.strip()), relation, frequency, "occurrence")
 
 
 @verifier(
@@ -80,19 +79,18 @@ def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Findin
     Faithful: the words are regular expressions between ``\b``, so that one which starts or ends
     with a sign, such as ``c++``, is overlooked.
     """
-    strict = response.faithful is None
-    used = [
-        word
-        for word in forbidden_words
-        if re.search(
-            rf"(?<!\w){re.escape(word)}(?!\w)" if strict else rf"\b{word}\b",
-            response.text,
-            re.IGNORECASE,
-        )
-    ]
+    if response.faithful is None:
+        used = [word for word in forbidden_words if _has_word(response.lower, word.lower())]
+    else:
+        patterns = {word: re.compile(rf"\b{word}\b", re.IGNORECASE) for word in forbidden_words}
+        used = [word for word, pattern in patterns.items() if pattern.search(response.text)]
     if used:
         return Finding(met=False, found=f"used: {_quoted(used)}")
     return Finding(met=True, found="none of the words is used")
+
+
+def _has_word(text: str, word: str) -> bool:
+    return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
 @verifier(
@@ -297,7 +295,8 @@ def postscript(response: Response, *, postscript_marker: str) -> Finding:
     Faithful: a marker other than ``P.S.`` and ``P.P.S`` is a regular expression.
     """
     marker = postscript_marker.strip()
-    pattern = _POSTSCRIPTS.get(marker) or _pattern(response, marker.lower())
+    literal = marker not in _POSTSCRIPTS and response.faithful is None
+    pattern = re.escape(marker.lower()) if literal else _POSTSCRIPTS.get(marker, marker.lower())
     met = re.search(pattern, response.lower) is not None
     return Finding(met=met, found=f"{'a' if met else 'no'} postscript '{marker}'")
 
@@ -351,7 +350,8 @@ def multiple_sections(response: Response, *, section_spliter: str, num_sections:
 
     Faithful: the word is a regular expression.
     """
-    pattern = rf"\s?{_pattern(response, section_spliter.strip())}\s?\d+\s?"
+    mark = section_spliter.strip()
+    pattern = rf"\s?{re.escape(mark) if response.faithful is None else mark}\s?\d+\s?"
     return _at_least(len(re.split(pattern, response.text)) - 1, num_sections, "section")
 
 

@@ -16,6 +16,8 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -66,19 +68,22 @@ class _Profiles:
         import json
         from pathlib import Path
 
+        import numpy as np
         from langdetect.detector_factory import PROFILES_DIRECTORY
 
         self.languages: list[str] = []
-        self._counts: list[dict[str, int]] = []
-        self._totals: list[list[int]] = []
+        counts: list[dict[str, int]] = []
+        totals: list[list[int]] = []
         # In the order of their names: a folder's own order differs between machines.
         for path in sorted(Path(PROFILES_DIRECTORY).iterdir()):
             if path.is_file() and not path.name.startswith("."):
                 profile = json.loads(path.read_text(encoding="utf-8"))
                 self.languages.append(profile["name"])
-                self._counts.append(profile["freq"])
-                self._totals.append(profile["n_words"])
-        self._known: set[str] = set().union(*self._counts)
+                counts.append(profile["freq"])
+                totals.append(profile["n_words"])
+        self._counts = [each.get for each in counts]
+        self._totals = np.array(totals)
+        self._known: set[str] = set().union(*counts) - {" "}
         self._rows: dict[str, NDArray[np.float64]] = {}
         self._normal = _Normal()
         self._grams_of_word = functools.lru_cache(maxsize=1 << 15)(self._find_grams)
@@ -97,34 +102,39 @@ class _Profiles:
         return grams
 
     def _find_grams(self, word: str, end: str = " ") -> list[str]:
-        """List the n-grams of one word; past its second capital in a row, none until the end."""
-        grams = []
-        window = previous = " "
-        shouted = False
-        for char in word + end:
-            window = (window + char)[-3:]
-            shouted = char.isupper() and (shouted or previous.isupper())
-            previous = char
-            if not shouted:
-                endings = (window[-size:] for size in range(1, len(window) + 1))
-                grams += [gram for gram in endings if gram != " " and gram in self._known]
-        return grams
+        """List the n-grams of a word, which starts with a space; after two capitals, none.
+
+        They begin again after the next character that is no capital, the final space included.
+        """
+        known = self._known
+        if any(map(str.isupper, word[1:])):
+            return [gram for gram in _grams_past_capitals(word, end) if gram in known]
+        padded = f"\0 {word}{end}"  # no n-gram holds the first of these
+        return [
+            gram
+            for at in range(2, len(padded))
+            for gram in (padded[at], padded[at - 1 : at + 1], padded[at - 2 : at + 1])
+            if gram in known
+        ]
 
     def trial(self, grams: list[str], draws: random.Random) -> NDArray[np.float64]:
         """Draw n-grams until one language is almost certain; return all probabilities."""
         import numpy as np
 
         probabilities = np.full(len(self.languages), 1.0 / len(self.languages))
-        smoothing = _SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH
-        weight = smoothing / _SMOOTHING_SCALE
+        factors = np.empty_like(probabilities)
+        weight = (_SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH) / _SMOOTHING_SCALE
         for turn in range(_MOST_DRAWS + 1):
             gram = draws.choice(grams)
             row = self._rows.get(gram)
-            probabilities *= weight + (self._row(gram) if row is None else row)
+            np.add(self._row(gram) if row is None else row, weight, out=factors)
+            np.multiply(probabilities, factors, out=probabilities)
             if turn % _CHECK_EVERY == 0:
                 # Python's sum, not numpy's, adds in the order that langdetect does.
-                probabilities /= sum(probabilities.tolist())
-                if probabilities.max() > _CERTAIN:
+                values = probabilities.tolist()
+                total = sum(values)
+                np.divide(probabilities, total, out=probabilities)
+                if max(values) / total > _CERTAIN:
                     break
         return probabilities
 
@@ -132,11 +142,21 @@ class _Profiles:
         """Work out the share of an n-gram among those of its length, in each language."""
         import numpy as np
 
-        size = len(gram) - 1
-        pairs = zip(self._counts, self._totals, strict=True)
-        row = np.array([counts.get(gram, 0) / totals[size] for counts, totals in pairs])
+        row = np.array([count(gram, 0) for count in self._counts]) / self._totals[:, len(gram) - 1]
         self._rows[gram] = row
         return row
+
+
+def _grams_past_capitals(word: str, end: str) -> Iterator[str]:
+    window = previous = " "
+    shouted = False
+    for char in word + end:
+        window = (window + char)[-3:]
+        shouted = char.isupper() and (shouted or previous.isupper())
+        previous = char
+        if not shouted:
+            for size in range(1, len(window) + 1):
+                yield window[-size:]
 
 
 class _Normal(dict[int, str]):
@@ -158,9 +178,11 @@ _profiles = functools.cache(_Profiles)
 
 def _clean(text: str) -> str:
     """Drop addresses, runs of spaces, all past the first 10,000 characters, and stray Latin."""
+    text = _without_addresses(text)
+    if text.isascii():  # nothing to compose, no other script
+        return _SPACES.sub(" ", text[:_LONGEST_TEXT])
     from langdetect.utils.ngram import NGram
 
-    text = _without_addresses(text)
     text = _SPACES.sub(" ", NGram.normalize_vi(text)[:_LONGEST_TEXT])
     if 2 * len(_LATIN.findall(text)) < len(_NOT_LATIN.findall(text)):
         text = _LATIN.sub("", text)

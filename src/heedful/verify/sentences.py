@@ -198,9 +198,10 @@ def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
     """
     held: re.Match[str] | None = None
     begin = last = 0
+    blanks = [each for each in _BLANKS if each in text]
     for mark in _MARK.finditer(text):
         first, at = mark.start(), mark.end() - 1
-        blank = max(text.rfind(each, last + 1, at) for each in _BLANKS)
+        blank = max([text.rfind(each, last + 1, at) for each in blanks], default=-1)
         before, begin = begin, blank + 1 if blank >= 0 else begin
         if held and last <= begin:
             yield _candidate(held, text, before)

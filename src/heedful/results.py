@@ -1,0 +1,178 @@
+"""What comes of a run: its rows, its summary, and the files that hold them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import UsageError
+from heedful.schema import Critique, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from typing import TextIO
+
+    from heedful.formats import Source
+    from heedful.runs.store import Store
+    from heedful.schema import Scoring
+
+__all__ = ["Scored", "atomically", "check_output", "record", "scored", "summarise", "write_output"]
+
+PROBLEMS_LISTED = 100
+"""How many rows that came to nothing the summary names; the results file has them all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One row of the input with what came of it.
+
+    Attributes:
+        line: line in the input file, from 1.
+        id: the row's id, ``row-N`` or ``line-N`` where it has none.
+        sample: the sample; ``None`` where the row could not be read.
+        critique: its judgments; ``None`` where there are none.
+        problem: why there are none.
+    """
+
+    line: int
+    id: str
+    sample: Sample | None
+    critique: Critique | None
+    problem: str | None
+
+
+def scored(store: Store) -> Iterator[Scored]:
+    """Yield a run's rows in input order, in constant memory."""
+    for entry in store.entries():
+        key = entry.id or f"line-{entry.line}"
+        if entry.problem is not None or entry.input is None:
+            yield Scored(entry.line, key, None, None, entry.problem or "not read")
+            continue
+        sample = Sample.model_validate_json(entry.input)
+        if entry.output is not None:
+            critique = Critique.model_validate_json(entry.output)
+        else:
+            reason = entry.failure or "not judged yet"
+            critique = Critique.undecided(sample.checklist, Status.FAILED, reason)
+        yield Scored(entry.line, key, sample, critique, entry.failure)
+
+
+def summarise(
+    store: Store, scoring: Scoring, seed: int, about: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Summarise a run and write its results and summary files, in one pass over the store.
+
+    Args:
+        store: the run.
+        scoring: how rates are computed.
+        seed: of the bootstrap.
+        about: how the numbers came about; it goes first in the summary.
+
+    Returns:
+        The summary, as in ``summary.json``.
+    """
+    from heedful.metrics import Summary
+
+    summary = Summary(scoring=scoring, seed=seed)
+    problems: list[dict[str, Any]] = []
+    with _results_file(store.directory) as file:
+        for row in scored(store):
+            if row.problem is not None and len(problems) < PROBLEMS_LISTED:
+                problems.append({"line": row.line, "id": row.id, "problem": row.problem})
+            if row.sample is None or row.critique is None:
+                summary.fail()
+            else:
+                summary.add(row.sample, row.critique)
+            if file is not None:
+                file.write(_line(record(row, scoring)))
+    result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
+    if store.directory is not None:
+        with atomically(store.directory / "summary.json") as file:
+            file.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
+    return result
+
+
+def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
+    """Lay out one line of the results file: a native sample with its scores and judgments.
+
+    What a reader looks for first comes first; the file can be read and scored again.
+    """
+    if row.sample is None or row.critique is None:
+        return {
+            "id": row.id,
+            "line": row.line,
+            "problem": row.problem,
+            "scores": {},
+            "judgments": [],
+        }
+    from heedful.formats import native
+    from heedful.metrics import scores
+
+    sample, critique = row.sample, row.critique
+    laid_out: dict[str, Any] = {
+        "id": row.id,
+        "tags": sample.tags,
+        "scores": scores(sample, critique, scoring),
+        "judgments": native.judgments(sample, critique),
+    }
+    if critique.declared:
+        laid_out["declared"] = critique.declared
+    if row.problem is not None:
+        laid_out["problem"] = row.problem
+    return laid_out | native.write(sample)
+
+
+def _line(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False) + "\n"
+
+
+def check_output(path: Path, source: Source | None) -> None:
+    """Refuse an output that cannot be written before anything is judged, not after."""
+    if not path.parent.is_dir():
+        raise UsageError("there is no such folder", where=str(path.parent), mend="make it first")
+    writer = source.format.writer(path) if source else None
+    if writer is None and path.suffix.lower() == ".csv":
+        raise UsageError(
+            "only AdvancedIF results can be written as CSV",
+            where=str(path),
+            mend="name a .jsonl file",
+        )
+
+
+def write_output(store: Store, path: Path, source: Source | None, scoring: Scoring) -> None:
+    """Write the results where they were asked for, in the input's own format if it has one."""
+    writer = source.format.writer(path) if source else None
+    if writer is not None:
+        writer(path, lambda: scored(store))
+        return
+    with atomically(path) as file:
+        for row in scored(store):
+            file.write(_line(record(row, scoring)))
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[TextIO]:
+    """Write a file so that it appears only when it is complete.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+
+
+@contextmanager
+def _results_file(directory: Path | None) -> Iterator[TextIO | None]:
+    if directory is None:
+        yield None
+        return
+    with atomically(directory / "results.jsonl") as file:
+        yield file
