@@ -110,7 +110,7 @@ def flips(with_punkt: list[Any], without: list[Any]) -> float:
         for one, two in zip(with_punkt, without, strict=True)
         if one[0] == SENTENCES
     ]
-    changed = sum((a != b) + (c != d) for (a, c), (b, d) in pairs)
+    changed: int = sum((a != b) + (c != d) for (a, c), (b, d) in pairs)
     counts = sum(
         one[3] != two[3]
         for one, two in zip(with_punkt, without, strict=True)

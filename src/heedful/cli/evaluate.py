@@ -37,35 +37,21 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
 ) -> int:
     """Judge every response against its checklist and say how well the constraints were met.
 
-    Reads heedful's own JSON lines and CSV, and the files of IFEval, CFBench, AdvancedIF, IF-Critic
-    and SysBench; the format is found out from the file.
+    Args:
+        input: The file to judge.
+        responses: A file with the responses, joined on key or prompt, where INPUT has none.
+        format: The format of INPUT; found out from the file unless given.
+        judge: rules (code), recorded (judge output in the file), or both in turn, with a comma.
+        scoring: strict: what the numbers should mean. faithful: what the published code computes.
+        seed: For the bootstrap intervals and for faithful IFEval's random draws.
+        task: Keep only this task's rows (AdvancedIF).
+        run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME.
+        output: Also write the results here: JSON lines, or .csv for AdvancedIF.
+        min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
+        quiet: Print no table and no progress.
 
-    Parameters
-    ----------
-    input: Path
-        The file to judge.
-    responses: Path | None
-        A file with the responses, joined on key or prompt, where INPUT holds only prompts.
-    format: str | None
-        The format of INPUT: native, csv, ifeval, cfbench, advancedif, if-critic or sysbench.
-    judge: str
-        Who judges: "rules" (code), "recorded" (the judge output in the file), or several
-        separated by commas, each asked for what the earlier ones left undecided.
-    scoring: Literal["strict", "faithful"]
-        "strict" computes what the numbers should mean, "faithful" what the published code
-        computes, defects included.
-    seed: int
-        For the bootstrap intervals, and for faithful IFEval's random draws.
-    task: str | None
-        Keep only this task's rows (AdvancedIF).
-    run: Path | None
-        The run's directory. The same command again resumes it. Default: heedful-runs/NAME.
-    output: Path | None
-        Also write the results here: JSON lines, or .csv for AdvancedIF.
-    min_coverage: float
-        Exit with 1 when a smaller share of the verdicts was decided.
-    quiet: bool
-        Print no table and no progress.
+    Returns:
+        The exit code.
     """
     from heedful import evaluation
     from heedful.runs.progress import Display

@@ -124,8 +124,14 @@ class _Profiles:
         probabilities = np.full(len(self.languages), 1.0 / len(self.languages))
         factors = np.empty_like(probabilities)
         weight = (_SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH) / _SMOOTHING_SCALE
+        number, draw = len(grams), draws.getrandbits
+        bits = number.bit_length()
         for turn in range(_MOST_DRAWS + 1):
-            gram = draws.choice(grams)
+            # What random.choice does, at a third of its cost.
+            place = draw(bits)
+            while place >= number:
+                place = draw(bits)
+            gram = grams[place]
             row = self._rows.get(gram)
             np.add(self._row(gram) if row is None else row, weight, out=factors)
             np.multiply(probabilities, factors, out=probabilities)
@@ -142,7 +148,8 @@ class _Profiles:
         """Work out the share of an n-gram among those of its length, in each language."""
         import numpy as np
 
-        row = np.array([count(gram, 0) for count in self._counts]) / self._totals[:, len(gram) - 1]
+        counts = np.array([count(gram, 0) for count in self._counts])
+        row: NDArray[np.float64] = counts / self._totals[:, len(gram) - 1]
         self._rows[gram] = row
         return row
 
