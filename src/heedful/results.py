@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from heedful.schema import Scoring
 
 __all__ = ["Scored", "atomically", "check_output", "record", "scored", "summarise", "write_output"]
+
+REASONS_LISTED = 20
+REASONS_KEPT = 1000
+OTHER = "other reasons"
 
 PROBLEMS_LISTED = 100
 """How many rows that came to nothing the summary names; the results file has them all."""
@@ -78,6 +83,7 @@ def summarise(
 
     summary = Summary(scoring=scoring, seed=seed)
     problems: list[dict[str, Any]] = []
+    reasons: Counter[str] = Counter()
     with _results_file(store.directory) as file:
         for row in scored(store):
             if row.problem is not None and len(problems) < PROBLEMS_LISTED:
@@ -86,13 +92,26 @@ def summarise(
                 summary.fail()
             else:
                 summary.add(row.sample, row.critique)
+                _count_reasons(row.critique, reasons)
             if file is not None:
                 file.write(_line(record(row, scoring)))
     result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
+    result["undecided"] = [
+        {"reason": reason, "verdicts": count}
+        for reason, count in reasons.most_common(REASONS_LISTED)
+    ]
     if store.directory is not None:
         with atomically(store.directory / "summary.json") as file:
             file.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
     return result
+
+
+def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:
+    """Count why verdicts were not reached; reasons that quote a reply do not fill the memory."""
+    for judgment in critique.judgments:
+        if not judgment.status.decided:
+            reason = judgment.explanation
+            reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
 
 
 def record(row: Scored, scoring: Scoring) -> dict[str, Any]:

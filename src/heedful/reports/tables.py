@@ -43,6 +43,8 @@ NAMES = {
     "success": "success rate",
 }
 
+REASONS_SHOWN = 3
+
 ROWS_SHOWN = 12
 """Longer breakdowns are in summary.json; a screen holds the ones that went worst."""
 
@@ -62,8 +64,10 @@ def summary_view(summary: Mapping[str, Any]) -> RenderableType:
     Args:
         summary: as in ``summary.json``.
     """
-    parts: list[RenderableType] = [_headline(summary), _metrics(summary["metrics"])]
-    parts += _breakdowns(summary["by"], verifiers="ifeval" in summary["metrics"])
+    parts: list[RenderableType] = [_headline(summary)]
+    if summary["verdicts"]["met"] + summary["verdicts"]["unmet"]:
+        parts.append(_metrics(summary["metrics"]))
+        parts += _breakdowns(summary["by"], verifiers="ifeval" in summary["metrics"])
     parts += [Padding(Text(note, style="dim"), (0, 2)) for note in summary.get("notes", [])]
     return Group(*parts)
 
@@ -87,6 +91,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         text.append("\n  ")
         rows = "row" if failed == 1 else "rows"
         text.append(f"{failed:,} {rows} could not be read or judged", style="bold red")
+    for reason in summary["undecided"][:REASONS_SHOWN]:
+        text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
     text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
     return text
 

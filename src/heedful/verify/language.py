@@ -122,8 +122,10 @@ class _Profiles:
         import numpy as np
 
         probabilities = np.full(len(self.languages), 1.0 / len(self.languages))
+        smoothing = _SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH
+        # An array, and the outputs given: numpy spends most of its time on making arrays of these.
+        weights = np.full_like(probabilities, smoothing / _SMOOTHING_SCALE)
         factors = np.empty_like(probabilities)
-        weight = (_SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH) / _SMOOTHING_SCALE
         number, draw = len(grams), draws.getrandbits
         bits = number.bit_length()
         for turn in range(_MOST_DRAWS + 1):
@@ -133,13 +135,13 @@ class _Profiles:
                 place = draw(bits)
             gram = grams[place]
             row = self._rows.get(gram)
-            np.add(self._row(gram) if row is None else row, weight, out=factors)
-            np.multiply(probabilities, factors, out=probabilities)
+            np.add(weights, self._row(gram) if row is None else row, factors)
+            np.multiply(probabilities, factors, probabilities)
             if turn % _CHECK_EVERY == 0:
                 # Python's sum, not numpy's, adds in the order that langdetect does.
                 values = probabilities.tolist()
                 total = sum(values)
-                np.divide(probabilities, total, out=probabilities)
+                np.divide(probabilities, total, probabilities)
                 if max(values) / total > _CERTAIN:
                     break
         return probabilities

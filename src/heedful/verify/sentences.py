@@ -55,9 +55,11 @@ class Parameters:
 # What may follow a full stop without a space, because it is never part of a word.
 _APART = r")\";}\]*:@'({\[‘’“”«»?!"
 
-# The last mark of each run of marks that has something after it. Only the first mark of a run
-# starts a search, or a text of nothing but full stops would take quadratic time.
-_MARK = re.compile(rf"(?<![.?!])[.?!]*[.?!](?=(?P<after>[{_APART}]|\s+(?P<next>\S+)))")
+# A run of marks up to the last that has something after it, or else the whole run: so that no run
+# is searched twice, or a text of nothing but full stops would take quadratic time.
+_MARK = re.compile(
+    rf"[.?!](?:[.?!]*(?=(?P<after>[{_APART}]|\s+(?P<next>\S+)))|[.?!]*+)",
+)
 _BLANKS = " \t\n\r\x0b\x0c"
 _CLOSING = re.compile(r"[\"')\]}‘’“”«»]++(?:\s+|(?=--)|$)", re.MULTILINE)
 
@@ -143,22 +145,17 @@ class Splitter:
         if (word, next_word) in known.collocations:
             return False
         initial = _INITIAL.fullmatch(token) is not None
+        ends = kind is _Kind.END
+        if ends and not initial and word != NUMBER:
+            return True
         starts = self._starts(following, next_word)
         if kind in {_Kind.ABBREVIATION, _Kind.ELLIPSIS} and not initial:
             listed = following[0].isupper() and next_word in known.starters
             ends = starts is True or listed
-        else:
-            ends = kind is _Kind.END
         if initial or word == NUMBER:
-            if starts is False:
-                return False
             # A name follows its initial: J. Bach.
-            if (
-                initial
-                and starts is None
-                and following[0].isupper()
-                and not known.seen(next_word) & LOWER
-            ):
+            name = initial and following[0].isupper() and not known.seen(next_word) & LOWER
+            if starts is False or (starts is None and name):
                 return False
         return ends
 
@@ -200,6 +197,8 @@ def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
     begin = last = 0
     blanks = [each for each in _BLANKS if each in text]
     for mark in _MARK.finditer(text):
+        if mark["after"] is None:
+            continue
         first, at = mark.start(), mark.end() - 1
         blank = max([text.rfind(each, last + 1, at) for each in blanks], default=-1)
         before, begin = begin, blank + 1 if blank >= 0 else begin

@@ -95,20 +95,17 @@ def count_capital_words(sentences: Sequence[str]) -> int:
     clitics too, so ``DON'T`` is two (``DO``, ``N'T``) and ``WELL-KNOWN`` one. Only tokens with
     letters matter here, so punctuation is dropped rather than kept as tokens.
     """
-    return sum(_capital_words(sentence) for sentence in sentences)
+    text = " ".join(map(_without_final_stop, sentences))
+    text = " ".join(chunk for chunk in text.split() if not chunk.islower())
+    text = f" {' '.join(_APART.sub(' ', text).split())} "
+    for edge in (_CLOSING_APOSTROPHE, _SHORT_CLITIC, _LONG_CLITIC):
+        text = edge.sub(" ", text)
+    text = _FUSED.sub(lambda match: f" {' '.join(filter(None, match.groups()))} ", text)
+    return sum(map(str.isupper, text.split()))
 
 
-def _capital_words(sentence: str) -> int:
-    if sentence.islower():
-        return 0
-    # A full stop is part of its word (U.S.) except at the end of the sentence.
+def _without_final_stop(sentence: str) -> str:
+    """Drop the full stop that ends a sentence; any other is part of its word (U.S.)."""
     body = sentence.rstrip()
     core = body.rstrip(_CLOSERS)
-    if core.endswith(".") and not core.endswith(".."):
-        body = core[:-1]
-    spaced = " ".join(f" {_APART.sub(' ', body)} ".split())
-    spaced = f" {spaced} "
-    for edge in (_CLOSING_APOSTROPHE, _SHORT_CLITIC, _LONG_CLITIC):
-        spaced = edge.sub(" ", spaced)
-    spaced = _FUSED.sub(lambda match: f" {' '.join(filter(None, match.groups()))} ", spaced)
-    return sum(map(str.isupper, spaced.split()))
+    return core[:-1] if core.endswith(".") and not core.endswith("..") else body

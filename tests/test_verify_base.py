@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful.errors import VerifierError
+from heedful.schema import Check
+from heedful.verify import (
+    Finding,
+    Readings,
+    Response,
+    amount,
+    check,
+    compare,
+    describe,
+    known,
+    verifier,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = "length_constraints:number_words"
+
+
+def words(**args: Any) -> Check:
+    return Check(id=WORDS, args=args)
+
+
+@verifier("tests:starts", describe="Start with {what}.")
+def starts(response: Response, *, what: str, times: int = 1) -> Finding:
+    return Finding(met=response.text.startswith(what * times), found=response.text[:5])
+
+
+@verifier("tests:breaks", describe=lambda: "Break.")
+def breaks(response: Response) -> Finding:
+    return Finding(met=bool(1 / (len(response.text) - 3)), found="whole")
+
+
+def test_a_check_is_decided_with_what_was_found() -> None:
+    finding = check(words(num_words=3, relation="less than"), Response("one two three"))
+    assert finding == Finding(met=False, found="3 words, asked for less than 3")
+
+
+def test_null_arguments_count_as_absent_and_whole_floats_as_integers() -> None:
+    asked = words(num_words=2.0, relation="at least", keywords=None, num_sections=None)
+    assert check(asked, Response("one two")).met
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        ({"relation": "at least"}, ["num_words is missing"]),
+        ({"num_words": 3, "relation": "at most"}, ["relation is 'at most'", "'less than'"]),
+        ({"num_words": 2.5, "relation": "at least"}, ["num_words is 2.5"]),
+        ({"num_words": "many", "relation": "at least"}, ["num_words is 'many'"]),
+        ({"num_words": 3, "relation": "at least", "n": 1}, ["n is not an argument of it"]),
+    ],
+)
+def test_wrong_arguments_are_refused_with_what_is_allowed(
+    args: dict[str, Any], parts: list[str]
+) -> None:
+    with pytest.raises(VerifierError) as caught:
+        check(words(**args), Response("text"))
+    assert caught.value.where == WORDS
+    assert "num_words: int, relation: 'less than' or 'at least'" in caught.value.mend
+    for part in parts:
+        assert part in str(caught.value)
+
+
+def test_a_check_without_arguments_says_that_it_takes_none() -> None:
+    with pytest.raises(VerifierError, match="it takes no arguments"):
+        describe(Check(id="punctuation:no_comma", args={"n": 1}))
+
+
+def test_an_unknown_id_is_refused_with_the_nearest_one() -> None:
+    assert not known("length_constraints:number_word")
+    with pytest.raises(VerifierError, match=f"did you mean {WORDS}"):
+        check(Check(id="length_constraints:number_word"), Response("text"))
+
+
+def test_a_verifier_of_ones_own_has_typed_arguments_and_defaults() -> None:
+    assert known("tests:starts")
+    assert check(Check(id="tests:starts", args={"what": "a"}), Response("ab")).met
+    assert not check(Check(id="tests:starts", args={"what": "a", "times": 2}), Response("ab")).met
+    assert describe(Check(id="tests:starts", args={"what": "a"})) == "Start with a."
+
+
+def test_an_id_that_is_taken_is_refused() -> None:
+    with pytest.raises(VerifierError, match="is taken by heedful.verify.ifeval.number_words"):
+
+        @verifier(WORDS, describe="")
+        def mine(response: Response) -> Finding:
+            return Finding(met=bool(response.text), found="")
+
+
+def test_a_parameter_without_a_type_is_refused() -> None:
+    @verifier("tests:untyped", describe="")
+    def untyped(response: Response, *, bound) -> Finding:  # type: ignore[no-untyped-def]  # noqa: ANN001
+        return Finding(met=bool(response.text), found=str(bound))
+
+    with pytest.raises(VerifierError, match="'bound' is not keyword-only or has no type"):
+        check(Check(id="tests:untyped", args={"bound": 1}), Response("text"))
+
+
+def test_a_verifier_that_raises_does_so_as_a_verifier_error() -> None:
+    assert check(Check(id="tests:breaks"), Response("four")).met
+    with pytest.raises(VerifierError, match="tests:breaks: the check failed.*ZeroDivisionError"):
+        check(Check(id="tests:breaks"), Response("abc"))
+
+
+def test_a_verifier_that_returns_no_finding_is_refused() -> None:
+    @verifier("tests:bool", describe="")
+    def wrong(response: Response) -> Finding:
+        return bool(response.text)  # type: ignore[return-value]
+
+    with pytest.raises(VerifierError, match="returned True, which is no Finding"):
+        check(Check(id="tests:bool"), Response("text"))
+
+
+@pytest.mark.parametrize("text", ["", " \n\t", "\u2003"])
+def test_an_empty_response_meets_nothing(text: str) -> None:
+    asked = words(num_words=5, relation="less than")
+    assert check(asked, Response(text)) == Finding(met=False, found="the response is empty")
+    assert not Readings(text).read(asked).loose
+
+
+def test_unhashable_arguments_work_and_differ() -> None:
+    one, two = (Check(id="keywords:existence", args={"keywords": [w]}) for w in ("a", "b"))
+    assert [check(each, Response("a")).met for each in (one, two, one)] == [True, False, True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Sure, here:\nno comma",
+        "no comma\nHope this helps, bye",
+        "Sure, here:\nno comma\nHope this helps, bye",
+    ],
+)
+def test_the_loose_reading_drops_the_first_line_the_last_and_both(text: str) -> None:
+    strict, loose = Readings(text).read(Check(id="punctuation:no_comma"))
+    assert not strict.met
+    assert loose
+
+
+def test_the_loose_reading_drops_asterisks() -> None:
+    asked = Check(id="startend:end_checker", args={"end_phrase": "The end."})
+    assert Readings("**The end.**").read(asked).loose
+    assert not Readings("__The end.__").read(asked).loose
+
+
+@given(st.text(st.sampled_from("ab,*\n ")), st.integers(0, 6))
+def test_what_is_met_strictly_is_met_loosely(text: str, bound: int) -> None:
+    readings = Readings(text)
+    for relation in ("less than", "at least"):
+        strict, loose = readings.read(words(num_words=bound, relation=relation))
+        assert loose or not strict.met
+
+
+HASH = Check(
+    id="keywords:letter_frequency",
+    args={"letter": "#", "let_frequency": 1, "let_relation": "at least"},
+)
+
+
+def test_faithful_draws_depend_on_seed_sample_and_position_only() -> None:
+    text = "aeiou and the rest"
+
+    def verdicts(seed: int) -> list[bool]:
+        samples = [Readings(text, seed=seed, sample=str(number)) for number in range(40)]
+        return [readings.read(HASH, 1).strict.met for readings in samples]
+
+    assert verdicts(0) == verdicts(0)
+    assert verdicts(0) != verdicts(1)
+    readings = Readings(text, seed=0, sample="7")
+    alone = readings.read(HASH, 3)
+    readings.read(HASH, 0)
+    assert readings.read(HASH, 3) == alone
+    assert len({readings.read(HASH, position).strict.found for position in range(20)}) > 1
+
+
+def test_strict_scoring_draws_nothing() -> None:
+    assert Readings("# Title").read(HASH) == (
+        Finding(met=True, found="1 '#', asked for at least 1"),
+        True,
+    )
+
+
+@given(st.integers(0, 50), st.integers(0, 50))
+def test_the_two_relations_are_opposites(number: int, bound: int) -> None:
+    less, least = (compare(number, relation, bound, "word") for relation in RELATIONS)
+    assert less.met != least.met
+    assert less.found.startswith(amount(number, "word"))
+
+
+RELATIONS: tuple[Any, Any] = ("less than", "at least")
+
+
+def plugins(folder: Path, code: str, module: str) -> str:
+    """Install a plugin into a folder; run code that sees it; return what it prints."""
+    info = folder / "some_plugin-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: some-plugin\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[heedful.verifiers]\nmine = some_plugin\n")
+    (folder / "some_plugin.py").write_text(module)
+    code = f"import sys; sys.path.insert(0, {str(folder)!r})\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    return done.stdout
+
+
+ASK = """
+from heedful.schema import Check
+from heedful.verify import Response, check, known
+known("punctuation:no_comma"); print("some_plugin" in sys.modules)
+try:
+    print(known("mine:id"), check(Check(id="mine:id"), Response("x")).found)
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def test_a_plugin_is_loaded_when_an_id_is_not_built_in(tmp_path: Path) -> None:
+    module = """
+from heedful.verify import Finding, verifier
+@verifier("mine:id", describe="Mine.")
+def mine(response): return Finding(met=True, found="by a plugin")
+"""
+    assert plugins(tmp_path, ASK, module) == "False\nTrue by a plugin\n"
+
+
+def test_a_plugin_that_cannot_be_loaded_is_named(tmp_path: Path) -> None:
+    printed = plugins(tmp_path, ASK, "import nowhere_to_be_found")
+    assert "VerifierError no verifier has the id 'mine:id'" in printed
+    assert "plugin 'mine' (some_plugin) cannot be loaded: ModuleNotFoundError" in printed
