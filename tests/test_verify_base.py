@@ -92,7 +92,7 @@ def test_a_verifier_of_ones_own_has_typed_arguments_and_defaults() -> None:
 
 
 def test_an_id_that_is_taken_is_refused() -> None:
-    with pytest.raises(VerifierError, match="is taken by heedful.verify.ifeval.number_words"):
+    with pytest.raises(VerifierError, match=r"is taken by heedful\.verify\.ifeval\.number_words"):
 
         @verifier(WORDS, describe="")
         def mine(response: Response) -> Finding:
@@ -110,7 +110,7 @@ def test_a_parameter_without_a_type_is_refused() -> None:
 
 def test_a_verifier_that_raises_does_so_as_a_verifier_error() -> None:
     assert check(Check(id="tests:breaks"), Response("four")).met
-    with pytest.raises(VerifierError, match="tests:breaks: the check failed.*ZeroDivisionError"):
+    with pytest.raises(VerifierError, match=r"tests:breaks: the check failed.*ZeroDivisionError"):
         check(Check(id="tests:breaks"), Response("abc"))
 
 

@@ -44,6 +44,7 @@ NAMES = {
 }
 
 REASONS_SHOWN = 3
+TURNS_SHOWN = 10
 
 ROWS_SHOWN = 12
 """Longer breakdowns are in summary.json; a screen holds the ones that went worst."""
@@ -66,9 +67,9 @@ def summary_view(summary: Mapping[str, Any]) -> RenderableType:
     """
     parts: list[RenderableType] = [_headline(summary)]
     if summary["verdicts"]["met"] + summary["verdicts"]["unmet"]:
-        parts.append(_metrics(summary["metrics"]))
+        parts.append(_metrics(summary["metrics"], summary["labels"]))
         parts += _breakdowns(summary["by"], verifiers="ifeval" in summary["metrics"])
-    parts += [Padding(Text(note, style="dim"), (0, 2)) for note in summary.get("notes", [])]
+    parts += [Padding(Text(note, style="dim"), (0, 2)) for note in _notes(summary)]
     return Group(*parts)
 
 
@@ -97,13 +98,25 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     return text
 
 
-def _metrics(families: Mapping[str, Mapping[str, Measure]]) -> Table:
+def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
+    yield from summary["notes"]
+    contradictions = summary.get("contradictions")
+    if contradictions and contradictions["count"]:
+        turns = ", ".join(turn["id"] for turn in contradictions["turns"][:TURNS_SHOWN])
+        more = ", …" if contradictions["count"] > TURNS_SHOWN else ""
+        yield f"turns whose shipped flag contradicts their verdicts: {turns}{more}"
+
+
+def _metrics(families: Mapping[str, Mapping[str, Measure]], labels: Mapping[str, Any]) -> Table:
     table = _table("metric", "%", "95 % interval", "counts", "coverage")
     known = [family for family in FAMILIES if family in families]
     for family in [*known, *(set(families) - set(known))]:
         for name, measure in families[family].items():
             label = f"{FAMILIES.get(family, family)} {NAMES.get(name, name.replace('_', ' '))}"
             table.add_row(label, *_cells(measure))
+    for reading, measure in labels.get("agreement", {}).items():
+        if measure["denominator"]:
+            table.add_row(f"agreement with labels, {reading}", *_cells(measure))
     return table
 
 

@@ -2,17 +2,17 @@
 
 The trained parameters are read where NLTK keeps them (``nltk.download("punkt_tab")`` puts them
 there); then sentences are NLTK's, whether or not the ``nltk`` package is installed. Else the short
-lists below serve, so that nothing is ever downloaded. They hold no word of NLTK's data that is not
-plain English, and aim at its decisions: where Punkt does not know an abbreviation, such as "e.g",
-neither do they, because IFEval's published counts are Punkt's.
+lists below serve, so that nothing is ever downloaded. They aim at Punkt's decisions, because
+IFEval's published counts are Punkt's: where it does not know an abbreviation, such as "e.g",
+neither do they.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,7 @@ from heedful.verify.sentences import (
 )
 
 if TYPE_CHECKING:
+    import zipfile
     from collections.abc import Iterator
 
 __all__ = ["built_in", "punkt", "sentence_rules", "splitter"]
@@ -59,7 +60,7 @@ def punkt() -> Parameters | None:
     for folder in _places():
         try:
             present = all((folder / name).is_file() for name in _FILES)
-        except (OSError, zipfile.BadZipFile):
+        except OSError:  # a folder that may not be looked into
             continue
         if present:
             return _read(folder)
@@ -74,7 +75,8 @@ def _places() -> Iterator[Path | zipfile.Path]:
     """List the folders where NLTK looks, in its order, unpacked data before packed."""
     prefix = Path(sys.prefix)
     roots = [Path(each) for each in os.environ.get("NLTK_DATA", "").split(os.pathsep) if each]
-    roots += [Path("~/nltk_data").expanduser()]
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        roots.append(Path.home() / "nltk_data")
     roots += [prefix / "nltk_data", prefix / "share" / "nltk_data", prefix / "lib" / "nltk_data"]
     if sys.platform == "win32":
         roots += [Path(os.environ.get("APPDATA", "C:\\")) / "nltk_data"]
@@ -86,7 +88,12 @@ def _places() -> Iterator[Path | zipfile.Path]:
         yield root / _MODEL / "english"
         packed = root / f"{_MODEL}.zip"
         if packed.is_file():
-            yield zipfile.Path(packed, "punkt_tab/english/")
+            import zipfile
+
+            try:
+                yield zipfile.Path(packed, "punkt_tab/english/")
+            except (OSError, zipfile.BadZipFile) as error:
+                raise _unreadable(packed, error) from error
 
 
 def _read(folder: Path | zipfile.Path) -> Parameters:
@@ -102,12 +109,16 @@ def _read(folder: Path | zipfile.Path) -> Parameters:
             starters=frozenset(filter(None, lines["sent_starters.txt"])),
             seen=lambda word: flags.get(word, 0),
         )
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise VerifierError(
-            f"Punkt's data cannot be read: {error}",
-            where=str(folder),
-            mend="install it again with nltk.download('punkt_tab', force=True), or remove it",
-        ) from error
+    except Exception as error:  # a damaged archive raises many kinds
+        raise _unreadable(folder, error) from error
+
+
+def _unreadable(place: Path | zipfile.Path, error: Exception) -> VerifierError:
+    return VerifierError(
+        f"Punkt's data cannot be read: {error}",
+        where=str(place),
+        mend="install it again with nltk.download('punkt_tab', force=True), or remove it",
+    )
 
 
 # --- our own lists ------------------------------------------------------------------------------

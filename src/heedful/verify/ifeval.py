@@ -77,7 +77,7 @@ def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Findin
     r"""None of the words occurs as a whole word, in any case.
 
     Faithful: the words are regular expressions between ``\b``, so that one which starts or ends
-    with a sign, such as ``c++``, is overlooked.
+    with a sign, such as ``c#``, is overlooked.
     """
     if response.faithful is None:
         used = [word for word in forbidden_words if _has_word(response.lower, word.lower())]
