@@ -111,6 +111,19 @@ def test_rows_that_could_not_be_read_are_kept_with_their_reason(tmp_path: Path) 
     assert (progress.done, progress.failed) == (3, 1)
 
 
+def test_a_row_that_cannot_be_stored_is_a_problem_of_its_own(tmp_path: Path) -> None:
+    def encode(value: int) -> str:
+        if value == 1:
+            message = "surrogates not allowed"
+            raise ValueError(message)
+        return json.dumps(value)
+
+    with Store(tmp_path) as store:
+        asyncio.run(run(items(3), double, store, encode=encode))
+        problems = [entry.problem for entry in store.entries()]
+    assert problems == [None, "it cannot be stored: surrogates not allowed", None]
+
+
 def test_a_fault_of_the_source_is_raised_as_it_is_and_loses_nothing(tmp_path: Path) -> None:
     def source() -> object:
         yield from items(10)

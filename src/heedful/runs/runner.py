@@ -131,7 +131,13 @@ def _pending(
     for position, item in enumerate(source):
         problem = item.problem
         if position >= known:
-            value = None if item.value is None else encode(item.value)
+            value = None
+            try:
+                value = None if item.value is None else encode(item.value)
+            except (
+                ValueError
+            ) as error:  # half a surrogate pair, say, which JSON text may smuggle in
+                problem = f"it cannot be stored: {error}"
             problem = store.add_input(position, item.line, item.id, value, problem)
         progress.read += 1
         if position == next_finished:
