@@ -81,6 +81,7 @@ MET = [
     ("keywords:frequency", {}, "Rain in the rainy", "rain"),
     ("keywords:forbidden_words", {}, "rainy c", "Rain!"),
     ("keywords:forbidden_words", {}, "c and training", "in C#."),
+    ("keywords:forbidden_words", {"forbidden_words": ["咖啡"]}, "我喝茶。", "我不喝咖啡了。"),
     ("keywords:letter_frequency", {}, "Eel", "eagle Edge"),
     ("keywords:letter_frequency", {"letter": "#"}, "# x", "###"),
     ("language:response_language", {}, "Das Wetter ist heute sehr schön und warm.", "It is warm."),

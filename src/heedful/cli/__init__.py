@@ -9,8 +9,8 @@ __all__ = ["main"]
 
 EVALUATE = """Judge responses against their checklists.
 
-Reads heedful's own JSON lines and CSV, and the files of IFEval, CFBench, AdvancedIF, IF-Critic and \
-SysBench as they are published; finds out the format from the file.
+Reads heedful's own JSON lines and CSV, and the published files of IFEval,
+CFBench, AdvancedIF, IF-Critic and SysBench; finds out the format by itself.
 
 heedful evaluate input_data.jsonl --responses responses.jsonl
 """

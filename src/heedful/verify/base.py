@@ -20,13 +20,26 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from heedful.errors import VerifierError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
     from heedful.schema import Check
     from heedful.verify.text import Response
 
-__all__ = ["Finding", "Relation", "amount", "check", "compare", "describe", "known", "verifier"]
+__all__ = [
+    "Finding",
+    "Relation",
+    "amount",
+    "check",
+    "compare",
+    "describe",
+    "exactly",
+    "known",
+    "quoted",
+    "verifier",
+]
 
 Relation = Literal["less than", "at least"]
 """How IFEval and its family compare a count with its bound."""
@@ -35,7 +48,7 @@ Wording = str | Callable[..., str]
 
 _F = TypeVar("_F", bound=Callable[..., "Finding"])
 
-_BUILT_IN = ("heedful.verify.ifeval",)
+_BUILT_IN = ("heedful.verify.ifeval", "heedful.verify.ifeval_format")
 _PLUGINS = "heedful.verifiers"
 _BINDINGS_KEPT = 8192
 
@@ -174,6 +187,24 @@ def compare(number: int, relation: Relation, bound: int, noun: str) -> Finding:
     """
     met = number < bound if relation == "less than" else number >= bound
     return Finding(met=met, found=f"{amount(number, noun)}, asked for {relation} {bound}")
+
+
+def exactly(number: int, asked: int, noun: str) -> Finding:
+    """Compare a count with the one asked for.
+
+    >>> exactly(5, 4, "bullet point")
+    Finding(met=False, found='5 bullet points, asked for 4')
+    """
+    return Finding(met=number == asked, found=f"{amount(number, noun)}, asked for {asked}")
+
+
+def quoted(words: Sequence[str]) -> str:
+    """List words in quotes.
+
+    >>> quoted(["storm", "sea"])
+    "'storm', 'sea'"
+    """
+    return ", ".join(f"'{word}'" for word in words)
 
 
 # --- from an id and arguments to a function ready to call ---------------------------------------

@@ -1,38 +1,25 @@
-"""IFEval's 25 verifiers.
+"""IFEval's verifiers of words: keywords, language and case, length. The others are next door.
 
 Source: Zhou et al. 2023, *Instruction-Following Evaluation for Large Language Models* (arXiv
 2311.07911), its data and its public code, whose verdicts these give. Where that code has a defect,
 strict scoring mends it and faithful scoring reproduces it; the docstring of the verifier says
-which. The words of data, misspellings included (``section_spliter``), are kept.
+which.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import string
 from typing import TYPE_CHECKING
 
-from heedful.verify.base import (
-    Finding,
-    Relation,
-    amount,
-    compare,
-    verifier,
-)
+from heedful.verify.base import Finding, Relation, compare, exactly, quoted, verifier
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from heedful.verify.text import Response
 
 __all__: list[str] = []
 
 # --- keywords -----------------------------------------------------------------------------------
-
-
-def _quoted(words: Sequence[str]) -> str:
-    return ", ".join(f"'{word}'" for word in words)
 
 
 def _count(response: Response, words: str) -> int:
@@ -47,7 +34,7 @@ def _count(response: Response, words: str) -> int:
 
 @verifier(
     "keywords:existence",
-    describe=lambda keywords: f"Include the keywords {_quoted(keywords)}.",
+    describe=lambda keywords: f"Include the keywords {quoted(keywords)}.",
 )
 def existence(response: Response, *, keywords: list[str]) -> Finding:
     """All keywords occur, in any case, also inside of longer words.
@@ -56,7 +43,7 @@ def existence(response: Response, *, keywords: list[str]) -> Finding:
     """
     missing = [word for word in keywords if not _count(response, word)]
     if missing:
-        return Finding(met=False, found=f"missing: {_quoted(missing)}")
+        return Finding(met=False, found=f"missing: {quoted(missing)}")
     return Finding(met=True, found="all keywords are there")
 
 
@@ -71,13 +58,15 @@ def frequency(response: Response, *, keyword: str, frequency: int, relation: Rel
 
 @verifier(
     "keywords:forbidden_words",
-    describe=lambda forbidden_words: f"Do not use the words {_quoted(forbidden_words)}.",
+    describe=lambda forbidden_words: f"Do not use the words {quoted(forbidden_words)}.",
 )
 def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Finding:
     r"""None of the words occurs as a whole word, in any case.
 
+    In scripts that do not part words by spaces, such as Chinese, any occurrence counts.
+
     Faithful: the words are regular expressions between ``\b``, so that one which starts or ends
-    with a sign, such as ``c#``, is overlooked.
+    with a sign, such as ``c#``, is overlooked, and so is a Chinese word inside a sentence.
     """
     if response.faithful is None:
         used = [word for word in forbidden_words if _has_word(response.lower, word.lower())]
@@ -85,12 +74,24 @@ def forbidden_words(response: Response, *, forbidden_words: list[str]) -> Findin
         patterns = {word: re.compile(rf"\b{word}\b", re.IGNORECASE) for word in forbidden_words}
         used = [word for word, pattern in patterns.items() if pattern.search(response.text)]
     if used:
-        return Finding(met=False, found=f"used: {_quoted(used)}")
+        return Finding(met=False, found=f"used: {quoted(used)}")
     return Finding(met=True, found="none of the words is used")
 
 
+# Thai, Lao, Burmese, Khmer, kana, Han.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]"
+)
+
+
 def _has_word(text: str, word: str) -> bool:
-    return word in text and re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
+    """Find a word; where its script has spaces, only between edges of words."""
+    if not word or word not in text:
+        return False
+    before = "" if _UNSPACED.match(word[0]) else r"(?<!\w)"
+    after = "" if _UNSPACED.match(word[-1]) else r"(?!\w)"
+    return re.search(f"{before}{re.escape(word)}{after}", text) is not None
 
 
 @verifier(
@@ -162,7 +163,8 @@ def english_capital(response: Response) -> Finding:
     """
     if not response.text.isupper():
         return Finding(met=False, found="not all letters are capitals")
-    return _in_language(response, "en")
+    language = _in_language(response, "en")
+    return Finding(met=language.met, found=f"all in capitals; {language.found}")
 
 
 @verifier(
@@ -173,7 +175,8 @@ def english_lowercase(response: Response) -> Finding:
     """No letter is a capital, and the language is English."""
     if not response.text.islower():
         return Finding(met=False, found="not all letters are in lower case")
-    return _in_language(response, "en")
+    language = _in_language(response, "en")
+    return Finding(met=language.met, found=f"all in lower case; {language.found}")
 
 
 @verifier(
@@ -213,7 +216,7 @@ def number_paragraphs(response: Response, *, num_paragraphs: int) -> Finding:
     pieces = [piece.strip() for piece in re.split(r"\s?\*\*\*\s?", response.text)]
     if not all(pieces[1:-1]):
         return Finding(met=False, found="an empty paragraph between two dividers")
-    return _exactly(sum(map(bool, pieces)), num_paragraphs, "paragraph")
+    return exactly(sum(map(bool, pieces)), num_paragraphs, "paragraph")
 
 
 @verifier(
@@ -233,7 +236,7 @@ def nth_paragraph_first_word(
     """
     number = len(response.paragraphs)
     if number != num_paragraphs:
-        return _exactly(number, num_paragraphs, "paragraph")
+        return exactly(number, num_paragraphs, "paragraph")
     paragraphs = response.paragraphs
     if response.faithful is not None:
         paragraphs = response.text.split("\n\n")
@@ -252,206 +255,3 @@ def _first_word(paragraph: str) -> str:
     word, *_ = paragraph.split(maxsplit=1) or [""]
     word = word.lstrip("'").lstrip('"').lower()
     return re.split("[.,?!'\"]", word, maxsplit=1)[0]
-
-
-def _exactly(number: int, asked: int, noun: str) -> Finding:
-    return Finding(met=number == asked, found=f"{amount(number, noun)}, asked for {asked}")
-
-
-def _at_least(number: int, asked: int, noun: str) -> Finding:
-    return compare(number, "at least", asked, noun)
-
-
-# --- content and format -------------------------------------------------------------------------
-
-
-@verifier(
-    "detectable_content:number_placeholders",
-    describe="Include at least {num_placeholders} placeholders in square brackets, as [address].",
-)
-def number_placeholders(response: Response, *, num_placeholders: int) -> Finding:
-    """There are enough pairs of square brackets, each on one line."""
-    # Each closing bracket with an opening one since the last makes a pair; a regular expression
-    # would search the rest of the line for each opening bracket anew.
-    number = sum(
-        "[" in piece
-        for line in response.text.split("\n")
-        if "]" in line
-        for piece in line.split("]")[:-1]
-    )
-    return _at_least(number, num_placeholders, "placeholder")
-
-
-_POSTSCRIPTS = {"P.S.": r"p\.\s?s\.", "P.P.S": r"p\.\s?p\.\s?s"}
-
-
-@verifier(
-    "detectable_content:postscript",
-    describe="End with a postscript that starts with {postscript_marker}",
-)
-def postscript(response: Response, *, postscript_marker: str) -> Finding:
-    """The marker occurs, in any case and anywhere; IFEval's own two may hold spaces.
-
-    Faithful: a marker other than ``P.S.`` and ``P.P.S`` is a regular expression.
-    """
-    marker = postscript_marker.strip()
-    literal = marker not in _POSTSCRIPTS and response.faithful is None
-    pattern = re.escape(marker.lower()) if literal else _POSTSCRIPTS.get(marker, marker.lower())
-    met = re.search(pattern, response.lower) is not None
-    return Finding(met=met, found=f"{'a' if met else 'no'} postscript '{marker}'")
-
-
-# A bullet and the rest of its line, or else the whole line, so that no line is tried twice, blank
-# ones before it included.
-_STAR_BULLET = re.compile(r"^\s*+(?:(\*)[^*])?.*", re.MULTILINE)
-_DASH_BULLET = re.compile(r"^\s*+(-)?.*", re.MULTILINE)
-
-
-@verifier(
-    "detectable_format:number_bullet_lists",
-    describe="Write exactly {num_bullets} bullet points in markdown: '* ' or '- ' and the point.",
-)
-def number_bullet_lists(response: Response, *, num_bullets: int) -> Finding:
-    """There are so many lines that start with one asterisk or with a hyphen."""
-    number = sum(
-        1
-        for bullet, pattern in (("*", _STAR_BULLET), ("-", _DASH_BULLET))
-        if bullet in response.text
-        for line in pattern.finditer(response.text)
-        if line[1]
-    )
-    return _exactly(number, num_bullets, "bullet point")
-
-
-_HIGHLIGHTS = (re.compile(r"\*([^\n*]*)\*"), re.compile(r"\*\*([^\n*]*)\*\*"))
-
-
-@verifier(
-    "detectable_format:number_highlighted_sections",
-    describe="Highlight at least {num_highlights} sections in markdown: *highlighted section*.",
-)
-def number_highlighted_sections(response: Response, *, num_highlights: int) -> Finding:
-    """There are enough stretches of a line between asterisks, single or double, with some text."""
-    number = sum(
-        1
-        for pattern in _HIGHLIGHTS
-        for highlight in pattern.finditer(response.text)
-        if highlight[1].strip()
-    )
-    return _at_least(number, num_highlights, "highlighted section")
-
-
-@verifier(
-    "detectable_format:multiple_sections",
-    describe="Write at least {num_sections} sections, each starting with '{section_spliter} X'.",
-)
-def multiple_sections(response: Response, *, section_spliter: str, num_sections: int) -> Finding:
-    """There are enough section marks: the word, in that case, and a number.
-
-    Faithful: the word is a regular expression.
-    """
-    mark = section_spliter.strip()
-    pattern = rf"\s?{re.escape(mark) if response.faithful is None else mark}\s?\d+\s?"
-    return _at_least(len(re.split(pattern, response.text)) - 1, num_sections, "section")
-
-
-_OPTIONS = ("My answer is yes.", "My answer is no.", "My answer is maybe.")
-
-
-@verifier(
-    "detectable_format:constrained_response",
-    describe=f"Answer with one of the following: {_quoted(_OPTIONS)}.",
-)
-def constrained_response(response: Response) -> Finding:
-    """One of IFEval's three answers occurs, word for word, anywhere."""
-    for option in _OPTIONS:
-        if option in response.text:
-            return Finding(met=True, found=f"'{option}'")
-    return Finding(met=False, found="none of the answers allowed")
-
-
-@verifier(
-    "detectable_format:json_format",
-    describe="Respond with JSON and nothing else; markdown's ``` around it is fine.",
-)
-def json_format(response: Response) -> Finding:
-    """The response, without a markdown fence around it, is JSON."""
-    text = response.text.strip()
-    for fence in ("```json", "```Json", "```JSON", "```"):
-        text = text.removeprefix(fence)
-    try:
-        json.loads(text.removesuffix("```").strip())
-    except RecursionError:
-        return Finding(met=False, found="JSON nested too deeply to be read")
-    except ValueError as error:
-        return Finding(met=False, found=f"not JSON: {error}")
-    return Finding(met=True, found="JSON")
-
-
-@verifier(
-    "detectable_format:title",
-    describe="Give a title in double angular brackets, such as <<poem of joy>>.",
-)
-def title(response: Response) -> Finding:
-    """A line holds some text between ``<<`` and ``>>``."""
-    for line in response.text.split("\n"):
-        start, end = line.find("<<"), line.rfind(">>")
-        if start >= 0 and end - start > len("<<"):
-            name = line[start : end + 2].lstrip("<").rstrip(">").strip()
-            if name:
-                return Finding(met=True, found=f"the title '{name}'")
-    return Finding(met=False, found="no title in double angular brackets")
-
-
-# --- combinations, start and end, punctuation ---------------------------------------------------
-
-
-@verifier(
-    "combination:two_responses",
-    describe="Give two different responses, separated by six asterisks: ******.",
-)
-def two_responses(response: Response) -> Finding:
-    """There are two different responses; a divider may also stand before and after them."""
-    pieces = [piece.strip() for piece in response.text.split("******")]
-    if not all(pieces[1:-1]):
-        return Finding(met=False, found="an empty response between two dividers")
-    responses = [piece for piece in pieces if piece]
-    if len(responses) != 2:  # noqa: PLR2004 - the constraint's own number
-        return Finding(met=False, found=f"{amount(len(responses), 'response')}, asked for 2")
-    first, second = responses
-    if first == second:
-        return Finding(met=False, found="twice the same response")
-    return Finding(met=True, found="two different responses")
-
-
-@verifier(
-    "combination:repeat_prompt",
-    describe="First repeat the request word for word, then answer it: {prompt_to_repeat}",
-)
-def repeat_prompt(response: Response, *, prompt_to_repeat: str) -> Finding:
-    """The response starts with the request, in any case."""
-    met = response.lower.strip().startswith(prompt_to_repeat.strip().lower())
-    return Finding(met=met, found=f"it {'starts' if met else 'does not start'} with the request")
-
-
-@verifier("startend:end_checker", describe="End with exactly this phrase: '{end_phrase}'.")
-def end_checker(response: Response, *, end_phrase: str) -> Finding:
-    """The response ends with the phrase, in any case, quotation marks after it aside."""
-    text = response.text.strip().strip('"')
-    met = text.lower().endswith(end_phrase.strip().lower())
-    return Finding(met=met, found=f"it ends with '{text[-max(len(end_phrase), 20) :]}'")
-
-
-@verifier("startend:quotation", describe="Wrap the whole response in double quotation marks.")
-def quotation(response: Response) -> Finding:
-    """The response starts and ends with a double quotation mark."""
-    text = response.text.strip()
-    met = len(text) > 1 and text[0] == text[-1] == '"'
-    return Finding(met=met, found=f"it {'is' if met else 'is not'} in double quotation marks")
-
-
-@verifier("punctuation:no_comma", describe="Use no commas.")
-def no_comma(response: Response) -> Finding:
-    """There is no comma."""
-    number = response.text.count(",")
-    return Finding(met=not number, found=amount(number, "comma"))
