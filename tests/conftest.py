@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# The same examples at every run, so that a green suite stays green; HYPOTHESIS_PROFILE=explore
+# draws others, and more of them. No deadlines: shared machines pause.
+settings.register_profile("repeat", derandomize=True, deadline=None)
+settings.register_profile("explore", max_examples=1000, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

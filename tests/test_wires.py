@@ -109,7 +109,7 @@ def block(number: int, text: str, analysis: str, conclusion: str) -> str:
     )
 
 
-@given(st.lists(st.tuples(words, words, st.booleans()), min_size=1, max_size=4))
+@given(st.lists(st.tuples(words.filter(str.strip), words, st.booleans()), min_size=1, max_size=4))
 def test_if_critic_reads_what_it_asked_for(items: list[tuple[str, str, bool]]) -> None:
     reply = "\n\n".join(
         block(number, text, analysis, if_critic.MET if met else if_critic.UNMET)
