@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heedful import formats
-from heedful.errors import InputError
+from heedful.errors import UsageError
 from heedful.formats import advancedif
 from heedful.formats.advancedif_results import results
 from heedful.schema import Critique, Judgment, Sample, Status
@@ -123,5 +123,5 @@ def test_an_output_that_cannot_be_written_says_so(tmp_path: Path) -> None:
     path = tmp_path / "no" / "out.jsonl"
     writer = advancedif.FORMAT.writer(path)
     assert writer
-    with pytest.raises(InputError, match="cannot be written"):
+    with pytest.raises(UsageError, match="cannot be written"):
         writer(path, rows)

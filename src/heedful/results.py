@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import UsageError
+from heedful.formats.base import atomically
 from heedful.schema import Critique, Sample, Status
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.schema import Scoring
 
-__all__ = ["Scored", "atomically", "check_output", "record", "scored", "summarise", "write_output"]
+__all__ = ["Scored", "check_output", "record", "scored", "summarise", "write_output"]
 
 REASONS_LISTED = 20
 REASONS_KEPT = 1000
@@ -170,22 +171,6 @@ def write_output(store: Store, path: Path, source: Source | None, scoring: Scori
     with atomically(path) as file:
         for row in scored(store):
             file.write(_line(record(row, scoring)))
-
-
-@contextmanager
-def atomically(path: Path) -> Iterator[TextIO]:
-    """Write a file so that it appears only when it is complete.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
 
 
 @contextmanager

@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import csv
 import json
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from heedful.errors import InputError
 from heedful.formats import native
+from heedful.formats.base import atomically
 from heedful.schema import Critique, Sample, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from pathlib import Path
-    from typing import TextIO
 
     from heedful.formats.base import Result, Writer
 
@@ -72,9 +70,9 @@ def write_jsonl(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
     """Write results as JSON Lines; the file appears when it is complete.
 
     Raises:
-        InputError: the file cannot be written.
+        UsageError: the file cannot be written.
     """
-    with _complete(path) as file:
+    with atomically(path) as file:
         for row in rows():
             file.write(json.dumps(_beside(row) | _row(row), ensure_ascii=False) + "\n")
 
@@ -85,7 +83,7 @@ def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
     The rows are gone through twice, once for the columns: memory does not grow with their number.
 
     Raises:
-        InputError: the file cannot be written.
+        UsageError: the file cannot be written.
     """
     columns: set[str] = set()
     rubrics = 0
@@ -95,7 +93,7 @@ def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
         numbers = (int(key.removeprefix("question_")) for key in _answers(record))
         rubrics = max(rubrics, *numbers, 0)
     decisions = [_decision(number) for number in range(1, rubrics + 1)]
-    with _complete(path) as file:
+    with atomically(path) as file:
         table = csv.DictWriter(file, [*sorted(columns), *_HEAD, *decisions, *_TAIL], restval="")
         table.writeheader()
         table.writerows(_cells(_row(row)) for row in rows())
@@ -155,16 +153,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, str | bool | int | float):
         return str(value)
     return json.dumps(value, ensure_ascii=False)
-
-
-@contextmanager
-def _complete(path: Path) -> Iterator[TextIO]:
-    """Open a file that appears under its name only when all of it is written."""
-    part = path.with_name(path.name + ".part")
-    try:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            yield file
-        part.replace(path)
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"the results cannot be written: {reason}", where=str(path)) from error

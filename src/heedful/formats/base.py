@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from heedful.errors import RowError
+from heedful.errors import RowError, UsageError
 from heedful.formats.files import shown
 from heedful.schema import Critique, Message, Sample
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
     from pydantic import ValidationError
 
 __all__ = [
@@ -20,6 +24,7 @@ __all__ = [
     "Result",
     "Row",
     "Writer",
+    "atomically",
     "explain",
     "messages",
     "optional_text",
@@ -181,3 +186,19 @@ def explain(error: ValidationError) -> str:
     except RowError as typed:
         return typed.what
     return f"{name} is {shown(first['input'])}: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[TextIO]:
+    """Write a file so that it appears only when it is complete.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            yield file
+        part.replace(path)
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
