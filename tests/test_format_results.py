@@ -28,6 +28,7 @@ UNPARSED = Judgment(status=Status.UNPARSED, explanation="no verdict")
 
 @dataclass(frozen=True)
 class Row:
+    id: str = "row-1"
     sample: Sample | None = None
     critique: Critique | None = None
     problem: str | None = None
@@ -50,10 +51,10 @@ def critique(*judgments: Judgment) -> Critique:
 
 
 ROWS = [
-    Row(sample("a", zeta="é"), critique(MET)),
-    Row(problem="broken JSON"),
-    Row(sample("a", "b", alpha=None), critique(MET, UNMET)),
-    Row(sample("a", judge_prompt="asked", judge_rubric_9_decision="old"), critique(UNPARSED)),
+    Row("a", sample("a", zeta="é"), critique(MET)),
+    Row("bad", problem="broken JSON"),
+    Row("a", sample("a", "b", alpha=None), critique(MET, UNMET)),
+    Row("a", sample("a", judge_prompt="asked", judge_rubric_9_decision="old"), critique(UNPARSED)),
 ]
 
 
@@ -83,7 +84,10 @@ def test_json_lines_hold_every_row_in_order(tmp_path: Path) -> None:
     writer(path, rows)
     written = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     assert [record["judge_result"]["success"] for record in written] == [True, False, True, False]
-    assert written[1] == {"judge_result": {"success": False, "error": "broken JSON"}}
+    assert written[1] == {
+        "id": "bad",
+        "judge_result": {"success": False, "error": "broken JSON"},
+    }
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -105,13 +105,16 @@ def test_streams_depend_on_seed_and_name_only() -> None:
 @given(PAIRS, st.integers(1, 1000))
 def test_equal_rows_leave_nothing_uncertain(counts: dict[tuple[int, int], int], n: int) -> None:
     (met, total), *_ = counts
-    assert bootstrap_interval({(met, total): n}, name="rate") == (met / total, met / total)
+    found = bootstrap_interval({(met, total): n}, name="rate")
+    assert found == (None if n == 1 else (met / total, met / total))
 
 
 @given(PAIRS)
 def test_intervals_lie_within_the_contributions(counts: dict[tuple[int, int], int]) -> None:
     found = bootstrap_interval(counts, name="rate", replicates=50)
-    assert found is not None
+    if found is None:
+        assert sum(counts.values()) < 2
+        return
     rates = [met / total for met, total in counts]
     assert min(rates) - 1e-9 <= found[0] <= found[1] <= max(rates) + 1e-9
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.formats import native
 from heedful.formats.base import atomically
-from heedful.schema import Critique, Sample, Status
+from heedful.schema import Critique, Judgment, Sample, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -54,7 +54,7 @@ def results(sample: Sample, critique: Critique) -> dict[str, Any]:
         "success": success,
         "satisfied_all_requirements": _yes(met == len(judgments)) if success else None,
         "rubrics_check": {
-            f"question_{number}": f"{_WORDS[judgment.status]} - {judgment.explanation}"
+            f"question_{number}": _answer(judgment)
             for number, judgment in enumerate(judgments, start=1)
             if judgment.status.decided
         },
@@ -99,6 +99,14 @@ def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
         table.writerows(_cells(_row(row)) for row in rows())
 
 
+def _answer(judgment: Judgment) -> str:
+    """Put the verdict before its explanation, unless that begins with it, as replies do."""
+    word, explanation = _WORDS[judgment.status], judgment.explanation
+    if explanation.upper().startswith(word):
+        return explanation
+    return f"{word} - {explanation}" if explanation else word
+
+
 def _yes(met: bool) -> str:  # noqa: FBT001 - its one argument
     return "YES" if met else "NO"
 
@@ -112,9 +120,9 @@ def _row(row: Result) -> dict[str, Any]:
 def _beside(row: Result) -> dict[str, Any]:
     """Lay out what heedful's own results have and AdvancedIF's readers pass over."""
     if row.sample is None or row.critique is None:
-        return {}
+        return {"id": row.id}
     return {
-        "id": row.sample.id,
+        "id": row.id,
         "tags": row.sample.tags,
         "judgments": native.judgments(row.sample, row.critique),
     }

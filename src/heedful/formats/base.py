@@ -55,6 +55,10 @@ class Result(Protocol):
     """What came of one row: a judged sample, or the problem that kept it from being one."""
 
     @property
+    def id(self) -> str:
+        """The row's id."""
+
+    @property
     def sample(self) -> Sample | None:
         """The sample; ``None`` where the row could not be read."""
 

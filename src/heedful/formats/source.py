@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heedful.errors import InputError, RowError, UsageError
 from heedful.formats import advancedif, cfbench, if_critic, ifeval, native, sysbench, table
@@ -15,7 +15,7 @@ from heedful.formats.files import Record, kind, records
 from heedful.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from heedful.schema import Sample
 
@@ -75,7 +75,7 @@ class Source:
         if record.problem is not None:
             return Row(record.line, id=f"row-{number}", problem=record.problem)
         ident = f"row-{number}"
-        wanted = True
+        wanted = self.task is None or _may_be_of(record.data, self.task)
         try:
             ident = row_id(record.data, number, "id", "key", "idx")
             sample = self.format.sample(record.data, number)
@@ -222,6 +222,14 @@ def _check(path: Path, wanted: Format) -> Format:
 
 def _is_of(sample: Sample, task: str) -> bool:
     return sample.tags.get("task") in {task, advancedif.TASKS.get(task, task)}
+
+
+def _may_be_of(record: Mapping[str, Any], task: str) -> bool:
+    """Whether a row that may turn out to be unreadable belongs to a task, or does not say."""
+    name = record.get("benchmark_name")
+    if not isinstance(name, str):
+        return True
+    return advancedif.TASKS.get(name.strip(), name) in {task, advancedif.TASKS.get(task, task)}
 
 
 def _check_task(source: Source, task: str) -> None:

@@ -66,7 +66,8 @@ class Measure(TypedDict):
 
     Attributes:
         value: the rate, ``None`` where nothing was decided.
-        interval: 95 % percentile interval of the clustered bootstrap, ``None`` like ``value``.
+        interval: 95 % percentile interval of the clustered bootstrap; ``None`` where fewer than two
+            clusters were decided.
         numerator: the sum behind the rate.
         denominator: what it was divided by.
         undecided: units of which nothing was decided. Strict rates leave them out.
@@ -180,11 +181,11 @@ def bootstrap_interval(
         level: coverage of the interval.
 
     Returns:
-        Low and high; ``None`` where no cluster has a denominator. Where all clusters are the same
-        both are the rate itself.
+        Low and high; ``None`` where fewer than two clusters have a denominator: one says nothing
+        of how they vary. Where all clusters are the same both are the rate itself.
     """
     counts = {pair: count for pair, count in counts.items() if pair[1] and count}
-    if not counts:
+    if sum(counts.values()) < 2:  # noqa: PLR2004 - as above
         return None
     if len(counts) == 1:
         numerator, denominator = next(iter(counts))

@@ -77,7 +77,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     verdicts = summary["verdicts"]
     decided = verdicts["met"] + verdicts["unmet"]
     text = Text()
-    text.append(f"\n  {summary['samples']:,} samples, {summary['constraints']:,} constraints: ")
+    text.append(f"\n  {_amount(summary['samples'], 'sample')}, ")
+    text.append(f"{_amount(summary['constraints'], 'constraint')}: ")
     text.append(f"{verdicts['met']:,} met", style="green")
     text.append(", ")
     text.append(f"{verdicts['unmet']:,} unmet", style="red")
@@ -90,12 +91,15 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     failed = summary["rows"]["failed"]
     if failed:
         text.append("\n  ")
-        rows = "row" if failed == 1 else "rows"
-        text.append(f"{failed:,} {rows} could not be read or judged", style="bold red")
+        text.append(f"{_amount(failed, 'row')} could not be read or judged", style="bold red")
     for reason in summary["undecided"][:REASONS_SHOWN]:
         text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
     text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
     return text
+
+
+def _amount(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
