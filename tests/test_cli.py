@@ -64,6 +64,16 @@ def test_the_example_is_judged_and_the_same_command_resumes(
     assert len(list(Path("heedful-runs").iterdir())) == 2
 
 
+def test_a_changed_input_makes_another_run_unless_the_run_is_named() -> None:
+    Path("rows.jsonl").write_text(GOOD + "\n", encoding="utf-8")
+    assert run("evaluate", "rows.jsonl", "-q") == 0
+    assert run("evaluate", "rows.jsonl", "--run", "named", "-q") == 0
+    Path("rows.jsonl").write_text(GOOD.replace("None here", "None, here") + "\n", encoding="utf-8")
+    assert run("evaluate", "rows.jsonl", "-q") == 0
+    assert len(list(Path("heedful-runs").iterdir())) == 2
+    assert run("evaluate", "rows.jsonl", "--run", "named", "-q") == 2
+
+
 def test_min_coverage_decides_the_exit_code() -> None:
     assert run("evaluate", EXAMPLE, "--min-coverage", "0.96", "-q") == 0
     assert run("evaluate", EXAMPLE, "--min-coverage", "0.97", "-q") == 1

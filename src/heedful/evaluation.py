@@ -193,15 +193,19 @@ async def evaluate_async(  # noqa: PLR0913 - as above
     return Evaluation(store, summary, progress)
 
 
-def default_run(data: str | os.PathLike[str], *others: object) -> Path:
-    """Name the run of an unnamed evaluation after its input and its options.
+def default_run(
+    data: str | os.PathLike[str], responses: str | os.PathLike[str] | None, *options: object
+) -> Path:
+    """Name the run of an unnamed evaluation after the content of its input and its options.
 
-    The same command finds the same run again; any other option makes another run.
+    The same command on the same content finds the same run again; anything else makes another.
     """
-    path = Path(data)
-    key = json.dumps([str(path.resolve()), *map(str, others)])
+    files = [Path(path) for path in (data, responses) if path is not None]
+    # A file that is missing is refused with a better message when it is opened.
+    contents = [_fingerprint(path) for path in files if path.is_file()]
+    key = json.dumps([*contents, *map(str, options)])
     digest = hashlib.blake2b(key.encode(), digest_size=4).hexdigest()
-    return RUNS / f"{path.stem}-{digest}"
+    return RUNS / f"{files[0].stem}-{digest}"
 
 
 def make_judge(names: str, *, scoring: Scoring = "strict", seed: int = 0) -> Judge:
