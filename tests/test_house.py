@@ -16,6 +16,7 @@ FLOORS = {
     "schema": 2,
     "taxonomy": 2,
     "runs": 2,
+    "models": 3,
     "verify": 3,
     "wires": 3,
     "metrics": 3,
@@ -31,7 +32,17 @@ FLOORS = {
 
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-HEAVY = ("numpy", "langdetect", "nltk", "rich", "pydantic", "cyclopts", "asyncio", "sqlite3")
+HEAVY = (
+    "numpy",
+    "langdetect",
+    "nltk",
+    "rich",
+    "pydantic",
+    "cyclopts",
+    "asyncio",
+    "sqlite3",
+    "aiohttp",
+)
 
 
 def room(path: Path) -> str:
@@ -87,6 +98,21 @@ def test_help_loads_neither_statistics_nor_models() -> None:
         "    main(['--help'])"
     )
     assert not loaded(code) & {"numpy", "langdetect", "nltk", "pydantic", "sqlite3"}
+
+
+def test_judging_by_code_and_describing_a_model_load_no_http_client(tmp_path: Path) -> None:
+    example = SOURCE.parents[1] / "examples" / "quickstart.jsonl"
+    code = (
+        "import contextlib, io\n"
+        "from heedful.cli import main\n"
+        f"command = ['evaluate', {str(example)!r}, '--judge=rules', '--run', {str(tmp_path)!r}]\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main(command)\n"
+        "from heedful.models import OpenAIModel\n"
+        "OpenAIModel('a-model')"
+    )
+    assert "aiohttp" not in loaded(code)
+    assert (tmp_path / "run.sqlite").exists()
 
 
 def test_every_public_name_can_be_imported_and_is_documented() -> None:

@@ -7,6 +7,8 @@ The tree::
     ├── InputError       a file is missing, empty, or not what it was said to be
     │   └── RowError     one row of a file cannot be read; the other rows go on
     ├── RunError         a run cannot be started or resumed as asked
+    ├── ModelError       one call to a model failed for good; the other rows go on
+    ├── StopRunError     no further call can succeed (wrong key, no such model): the run stops
     └── VerifierError    a check names no verifier, or its arguments do not fit
 
 Every message says what is wrong, where (file and line, where there is one), and the mend.
@@ -14,7 +16,16 @@ Every message says what is wrong, where (file and line, where there is one), and
 
 from __future__ import annotations
 
-__all__ = ["HeedfulError", "InputError", "RowError", "RunError", "UsageError", "VerifierError"]
+__all__ = [
+    "HeedfulError",
+    "InputError",
+    "ModelError",
+    "RowError",
+    "RunError",
+    "StopRunError",
+    "UsageError",
+    "VerifierError",
+]
 
 
 class HeedfulError(Exception):
@@ -53,6 +64,17 @@ class RowError(InputError):
 
 class RunError(HeedfulError):
     """A run cannot be started or resumed as asked."""
+
+
+class ModelError(HeedfulError):
+    """One call to a model failed for good. Its constraints are ``failed``; the others go on."""
+
+
+class StopRunError(HeedfulError):
+    """No further call can succeed, as with a wrong key or an unknown model: the run stops.
+
+    It is no :class:`ModelError`, so that whoever catches that for one row lets this pass.
+    """
 
 
 class VerifierError(HeedfulError):

@@ -9,6 +9,8 @@ import asyncio
 import hashlib
 import json
 import os
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -22,6 +24,7 @@ from heedful.schema import Sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from contextlib import AbstractAsyncContextManager
 
     from heedful.formats import Row, Source
     from heedful.judges import Judge
@@ -179,18 +182,23 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         return critique.model_dump_json(exclude_defaults=True)
 
     rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
-    progress = await run_all(
-        _items(rows),
-        work,
-        store,
-        encode=_encode,
-        concurrency=concurrency,
-        tick=tick,
-    )
+    async with _kept(store):
+        progress = await run_all(
+            _items(rows), work, store, encode=_encode, concurrency=concurrency, tick=tick
+        )
     summary = summarise(store, scoring, seed, about)
     if output is not None:
         write_output(store, Path(output), source, scoring)
     return Evaluation(store, summary, progress)
+
+
+def _kept(store: Store) -> AbstractAsyncContextManager[None]:
+    """Keep what is bought of models; a judge that asks none does not pay for their import."""
+    if "heedful.models" not in sys.modules:
+        return nullcontext()
+    from heedful.models.cached import keeping
+
+    return keeping(store)
 
 
 def default_run(

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Scored", "check_output", "record", "scored", "summarise", "write_output"]
 
+COUNTED = ("calls", "reused", "reasks", "prompt_tokens", "cached_tokens", "completion_tokens")
+"""What an expense counts."""
+
 REASONS_LISTED = 20
 REASONS_KEPT = 1000
 OTHER = "other reasons"
@@ -85,6 +88,7 @@ def summarise(
     summary = Summary(scoring=scoring, seed=seed)
     problems: list[dict[str, Any]] = []
     reasons: Counter[str] = Counter()
+    account = Account()
     with _results_file(store.directory) as file:
         for row in scored(store):
             if row.problem is not None and len(problems) < PROBLEMS_LISTED:
@@ -94,6 +98,7 @@ def summarise(
             else:
                 summary.add(row.sample, row.critique)
                 _count_reasons(row.critique, reasons)
+                account.add(row.critique)
             if file is not None:
                 file.write(_line(record(row, scoring)))
     result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
@@ -101,10 +106,59 @@ def summarise(
         {"reason": reason, "verdicts": count}
         for reason, count in reasons.most_common(REASONS_LISTED)
     ]
+    if account:
+        result["cost"] = account.result()
     if store.directory is not None:
         with atomically(store.directory / "summary.json") as file:
             file.write(json.dumps(result, ensure_ascii=False, indent=2) + "\n")
     return result
+
+
+class Account:
+    """What the model calls of a run cost, by judge."""
+
+    def __init__(self) -> None:
+        self._spent: dict[tuple[str, str], Counter[str]] = {}
+
+    def __bool__(self) -> bool:
+        """Whether any model was asked."""
+        return bool(self._spent)
+
+    def add(self, critique: Critique) -> None:
+        """Add what one critique cost."""
+        for expense in critique.expenses:
+            spent = self._spent.setdefault((expense.judge, expense.model), Counter())
+            spent.update({name: getattr(expense, name) for name in COUNTED})
+
+    def result(self) -> dict[str, Any]:
+        """Sum up: counts in all, and by judge with the model that answered.
+
+        ``dollars`` is ``None`` where the price of a model is not known; it is never taken as 0.
+        """
+        total: Counter[str] = Counter()
+        dollars: float | None = 0.0
+        judges = []
+        for (judge, model), spent in sorted(self._spent.items()):
+            price = _dollars(spent, model)
+            dollars = None if dollars is None or price is None else dollars + price
+            total += spent
+            judges.append({"judge": judge, "model": model, **_counted(spent), "dollars": price})
+        return {**_counted(total), "dollars": dollars, "judges": judges}
+
+
+def _counted(spent: Counter[str]) -> dict[str, int]:
+    return {name: spent[name] for name in COUNTED}
+
+
+def _dollars(spent: Counter[str], model: str) -> float | None:
+    from heedful.models import Usage, cost
+
+    usage = Usage(
+        prompt_tokens=spent["prompt_tokens"],
+        completion_tokens=spent["completion_tokens"],
+        cached_tokens=spent["cached_tokens"],
+    )
+    return cost(usage, model)
 
 
 def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:

@@ -16,6 +16,7 @@ __all__ = [
     "Check",
     "Constraint",
     "Critique",
+    "Expense",
     "Judgment",
     "Message",
     "Recording",
@@ -135,6 +136,7 @@ class Judgment(Noun):
         judge: who decided (``rules``, ``recorded:cfbench``, a model's name).
         confidence: 0 to 1, where the judge has one (the majority's share of a vote).
         loose: the verdict under IFEval's loose reading; only verifiers give one.
+        votes: what each member of a panel said: ``judge`` and ``status``.
     """
 
     status: Status
@@ -142,6 +144,31 @@ class Judgment(Noun):
     judge: str = ""
     confidence: float | None = None
     loose: Status | None = None
+    votes: tuple[dict[str, str], ...] | None = None
+
+
+class Expense(Noun):
+    """What asking a model cost, in calls and tokens.
+
+    Attributes:
+        judge: the judge that asked.
+        model: the model that answered.
+        calls: calls that were sent.
+        reused: answers that the store already held.
+        reasks: calls that asked again for what a reply had left out.
+        prompt_tokens: tokens of the prompts, those below included.
+        cached_tokens: tokens of the prompts that the provider had cached.
+        completion_tokens: tokens of the answers, reasoning included.
+    """
+
+    judge: str
+    model: str = ""
+    calls: int = 0
+    reused: int = 0
+    reasks: int = 0
+    prompt_tokens: int = 0
+    cached_tokens: int = 0
+    completion_tokens: int = 0
 
 
 class Critique(Noun):
@@ -151,11 +178,13 @@ class Critique(Noun):
         text: the judge's reply, word for word, where there is one.
         declared: what the judge said of the row as a whole, in its benchmark's own terms;
             faithful scoring reads it.
+        expenses: what the model calls cost.
     """
 
     judgments: tuple[Judgment, ...] = ()
     text: str | None = None
     declared: dict[str, Any] = Field(default_factory=dict)
+    expenses: tuple[Expense, ...] = ()
 
     @classmethod
     def undecided(

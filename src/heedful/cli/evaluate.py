@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import judging
+from heedful.cli.judging import Asking
+
 if TYPE_CHECKING:
     from heedful.evaluation import Evaluation
 
@@ -34,6 +37,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     min_coverage: float = 0.0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    asking: Asking = Asking(),  # noqa: B008 - immutable
 ) -> int:
     """Judge every response against its checklist and say how well the constraints were met.
 
@@ -41,7 +45,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         input: The file to judge.
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         format: The format of INPUT; found out from the file unless given.
-        judge: rules (code), recorded (judge output in the file), or both in turn, with a comma.
+        judge: rules (code), recorded (in the file), checklist (a model); with commas, in turn.
         scoring: strict: what the numbers should mean. faithful: what the published code computes.
         seed: For the bootstrap intervals and for faithful IFEval's random draws.
         task: Keep only this task's rows (AdvancedIF).
@@ -49,6 +53,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
         quiet: Print no table and no progress.
+        asking: How a model is asked.
 
     Returns:
         The exit code.
@@ -56,7 +61,10 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
     from heedful import evaluation
     from heedful.runs.progress import Display
 
-    named = run or evaluation.default_run(input, responses, format, judge, scoring, seed, task)
+    who = judging.make(judge, asking, scoring=scoring, seed=seed)
+    named = run or evaluation.default_run(
+        input, responses, format, scoring, seed, task, dict(who.config)
+    )
     display = Display()
     started = time.monotonic()
     try:
@@ -64,12 +72,13 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
             input,
             responses=responses,
             format=format,
-            judge=judge,
+            judge=who,
             scoring=scoring,
             seed=seed,
             task=task,
             run=named,
             output=output,
+            concurrency=asking.max_concurrency,
             tick=(lambda _: None) if quiet else display,
         )
     finally:

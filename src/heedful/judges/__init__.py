@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from heedful.judges.base import Judge
-from heedful.judges.compose import Cascade
+from heedful.judges.compose import Cascade, Panel
 from heedful.judges.recorded import Recorded
 from heedful.judges.rules import Rules
 
-__all__ = ["Cascade", "Judge", "Recorded", "Rules"]
+__all__ = ["Cascade", "Judge", "Panel", "Recorded", "Rules"]

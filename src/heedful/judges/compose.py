@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.schema import Critique, Status
+from heedful.schema import Critique, Judgment, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.judges.base import Judge
-    from heedful.schema import Judgment, Sample
+    from heedful.schema import Expense, Sample
 
-__all__ = ["Cascade"]
+__all__ = ["Cascade", "Panel"]
 
 
 class Cascade:
@@ -46,6 +48,7 @@ class Cascade:
         left = list(range(len(sample.checklist))) if asked is None else list(asked)
         text: str | None = None
         declared: dict[str, Any] = {}
+        expenses: list[Expense] = []
         for judge in self.judges:
             if not left:
                 break
@@ -55,8 +58,79 @@ class Cascade:
             left = [position for position in left if not verdicts[position].status.decided]
             text = critique.text if critique.text is not None else text
             declared |= critique.declared
-        judgments = tuple(verdicts[position] for position in sorted(verdicts))
-        return Critique(judgments=judgments, text=text, declared=declared)
+            expenses += critique.expenses
+        return Critique(
+            judgments=tuple(verdicts[position] for position in sorted(verdicts)),
+            text=text,
+            declared=declared,
+            expenses=tuple(expenses),
+        )
+
+
+class Panel:
+    """Ask several judges for everything and take the majority of their verdicts.
+
+    The judges may be different models, or one model's independent draws: a vote. A judge that does
+    not decide a constraint has no vote on it. Ties are not decided.
+    """
+
+    def __init__(self, *judges: Judge, min_confidence: float = 0.0) -> None:
+        """Compose judges.
+
+        Args:
+            judges: the members.
+            min_confidence: a majority smaller than this share of the votes does not decide.
+        """
+        self.judges = judges
+        self.min_confidence = min_confidence
+
+    @property
+    def name(self) -> str:
+        """The members' names; several draws of one judge as ``3 x judge``."""
+        counts = Counter(judge.name for judge in self.judges)
+        members = [name if n == 1 else f"{n} x {name}" for name, n in counts.items()]
+        return members[0] if len(members) == 1 else f"panel({', '.join(members)})"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The members' configurations, and the majority asked for."""
+        return {
+            "judge": self.name,
+            "judges": [dict(judge.config) for judge in self.judges],
+            "min_confidence": self.min_confidence,
+        }
+
+    async def judge(self, sample: Sample, asked: Sequence[int] | None = None) -> Critique:
+        """Judge a sample; each judgment keeps the members' verdicts under ``votes``."""
+        critiques = await asyncio.gather(*(judge.judge(sample, asked) for judge in self.judges))
+        ballots = zip(*(critique.judgments for critique in critiques), strict=True)
+        texts = [critique.text for critique in critiques if critique.text is not None]
+        return Critique(
+            judgments=tuple(self._majority(ballot) for ballot in ballots),
+            text="\n\n".join(texts) if texts else None,
+            expenses=tuple(one for critique in critiques for one in critique.expenses),
+        )
+
+    def _majority(self, ballot: Sequence[Judgment]) -> Judgment:
+        votes = tuple({"judge": one.judge, "status": one.status.value} for one in ballot)
+        decided = [one for one in ballot if one.status.decided]
+        if not decided:
+            return ballot[0].model_copy(update={"judge": self.name, "votes": votes})
+        met = sum(one.status is Status.MET for one in decided)
+        winner = Status.MET if 2 * met > len(decided) else Status.UNMET
+        confidence = max(met, len(decided) - met) / len(decided)
+        if 2 * met == len(decided) or confidence < self.min_confidence:
+            return Judgment(
+                status=Status.UNPARSED,
+                explanation=f"no majority: {met} of {len(decided)} votes for met",
+                judge=self.name,
+                confidence=confidence,
+                votes=votes,
+            )
+        spokesman = next(one for one in decided if one.status is winner)
+        return spokesman.model_copy(
+            update={"judge": self.name, "confidence": confidence, "votes": votes}
+        )
 
 
 def _better(old: Judgment | None, new: Judgment) -> Judgment:

@@ -94,8 +94,22 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         text.append(f"{_amount(failed, 'row')} could not be read or judged", style="bold red")
     for reason in summary["undecided"][:REASONS_SHOWN]:
         text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
+    if "cost" in summary:
+        text.append(f"\n  {_cost(summary['cost'])}")
     text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
     return text
+
+
+def _cost(cost: Mapping[str, Any]) -> str:
+    dollars = "price unknown" if cost["dollars"] is None else f"${cost['dollars']:,.4f}"
+    parts = [
+        _amount(cost["calls"], "call"),
+        f"{cost['reused']:,} answered before" if cost["reused"] else "",
+        f"{cost['reasks']:,} asked again" if cost["reasks"] else "",
+        f"{cost['prompt_tokens']:,} + {cost['completion_tokens']:,} tokens",
+        dollars,
+    ]
+    return ", ".join(filter(None, parts))
 
 
 def _amount(number: int, noun: str) -> str:

@@ -7,7 +7,8 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from heedful.errors import HeedfulError
+from heedful.errors import HeedfulError, StopRunError
+from heedful.runs.store import FLUSH_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -93,14 +94,9 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     async def worker() -> None:
         breathed = time.monotonic()
         for position, value in pending:
-            try:
-                store.add_output(position, await work(value))
-            except HeedfulError as error:
-                store.add_output(position, None, str(error))
-                progress.failed += 1
-            except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
-                store.add_output(position, None, f"{type(error).__name__}: {error}")
-                progress.failed += 1
+            output, failure = await _outcome(work, value)
+            store.add_output(position, output, failure)
+            progress.failed += failure is not None
             progress.done += 1
             store.flush_if_due()
             tick(progress)
@@ -108,6 +104,13 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
                 await asyncio.sleep(0)
                 breathed = time.monotonic()
 
+    async def keep() -> None:
+        """Commit on time also while every row waits for a slow answer."""
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            store.flush_if_due()
+
+    keeper = asyncio.ensure_future(keep())
     try:
         async with asyncio.TaskGroup() as group:
             for _ in range(concurrency):
@@ -116,9 +119,22 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         # Work does not raise; what does is the source or the store, and the first of them says why.
         raise group.exceptions[0] from None
     finally:
+        keeper.cancel()
         store.flush()
         tick(progress)
     return progress
+
+
+async def _outcome(work: Callable[[T], Awaitable[str]], value: T) -> tuple[str | None, str | None]:
+    """Do the work on one row; return its output, or why there is none."""
+    try:
+        return await work(value), None
+    except StopRunError:
+        raise
+    except HeedfulError as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _pending(

@@ -47,6 +47,10 @@ CREATE TABLE IF NOT EXISTS outputs (
     value TEXT,                    -- what the work returned, as JSON
     problem TEXT                   -- why it returned nothing
 );
+CREATE TABLE IF NOT EXISTS calls (
+    key TEXT PRIMARY KEY,          -- all that the answer depends on, digested
+    value TEXT NOT NULL            -- the answer, as JSON
+) WITHOUT ROWID;
 """
 
 INSERT_INPUT = "INSERT INTO inputs VALUES (?, ?, ?, ?, ?)"
@@ -193,6 +197,16 @@ class Store:
         self._db.execute(
             "INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", (position, value, problem)
         )
+
+    def add_call(self, key: str, value: str) -> None:
+        """Keep the answer to a call, so that it is never made again in this run."""
+        self._begin()
+        self._db.execute("INSERT OR REPLACE INTO calls VALUES (?, ?)", (key, value))
+
+    def call(self, key: str) -> str | None:
+        """Return the answer kept under a key."""
+        found = self._db.execute("SELECT value FROM calls WHERE key = ?", (key,)).fetchone()
+        return None if found is None else str(found[0])
 
     def _begin(self) -> None:
         if not self._waiting:

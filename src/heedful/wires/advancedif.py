@@ -9,25 +9,110 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from heedful.schema import Constraint, Judgment, Status
-from heedful.wires.base import undecided
+from heedful.errors import RowError
+from heedful.schema import Constraint, Judgment, Message, Sample, Status
+from heedful.wires import layout, objects
+from heedful.wires.base import (
+    Claim,
+    answer,
+    decided,
+    judged,
+    positions,
+    refuse_undecided,
+    undecided,
+)
+from heedful.wires.prompt import asked_for, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["declared", "parse"]
+__all__ = ["SYSTEM_TASK", "AdvancedIF", "declared", "parse"]
 
-_OBJECT = re.compile(r'\{\s*"')
-_STARTS = 1000
-"""Braces from which an object is tried; bounds the time that a hostile reply can take."""
+SYSTEM_TASK = "system_steerability"
+"""The task whose samples are judged against their system prompt."""
+
+_PARSER = 1
+_BEGINS = re.compile(r'"rubrics_check"')
+_KEY = re.compile(r"question_(\d{1,6})")
 _WORD = re.compile(r"[^\W_]+")  # markdown's underscores are no part of a word
+_LAST_VERDICT = re.compile(r"\b(?:yes|no)[\W_]{0,9}$", re.IGNORECASE)
 _VERDICTS = {"yes": Status.MET, "no": Status.UNMET}
 
 
-class _AnsweredTwiceError(Exception):
-    """One object answers the same question twice, differently."""
+@dataclass(frozen=True, slots=True)
+class AdvancedIF:
+    """AdvancedIF's format: a JSON object with an answer to each rubric.
+
+    System-steerability samples (the tag ``task`` says so) are judged against the system prompt,
+    with a prompt of their own; all others against the conversation.
+
+    Attributes:
+        prompt: a prompt text of the user's own, for both.
+    """
+
+    prompt: str | None = None
+
+    name = "advancedif"
+
+    @property
+    def version(self) -> str:
+        """Of both prompts and the parser."""
+        return version(_PARSER, self._template(system=False), self._template(system=True))
+
+    @property
+    def response_format(self) -> dict[str, Any]:
+        """A JSON object, as the published judge asks for."""
+        return {"type": "json_object"}
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt; see :class:`heedful.wires.base.Wire`.
+
+        Raises:
+            RowError: there is no response, or a system-steerability sample has no system prompt.
+        """
+        system = sample.tags.get("task") == SYSTEM_TASK
+        if system and not any(turn.role == "system" for turn in sample.conversation):
+            raise RowError(
+                f"the task is {SYSTEM_TASK}, and the conversation has no system prompt",
+                mend="begin the conversation with a system message, or correct the task",
+            )
+        checklist = layout.numbered(constraints, measurements, "en")
+        return layout.messages(self._template(system=system), sample, checklist, "en")
+
+    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+        """Read a reply; see :func:`parse`."""
+        return parse(text, constraints)
+
+    def write(
+        self,
+        judgments: Sequence[Judgment],
+        constraints: Sequence[Constraint],  # noqa: ARG002 - only their number counts here
+    ) -> str:
+        """Write the reply that reads as these judgments.
+
+        An answer holds its verdict, so an explanation without one comes back with it.
+        """
+        refuse_undecided(judgments)
+        answers = {
+            f"question_{number}": _answer(judgment)
+            for number, judgment in enumerate(judgments, start=1)
+        }
+        met = all(judgment.status is Status.MET for judgment in judgments)
+        reply = {"rubrics_check": answers, "SATISFIED_ALL_REQUIREMENTS": "YES" if met else "NO"}
+        return json.dumps(reply, ensure_ascii=False, indent=1)
+
+    def _template(self, *, system: bool) -> str:
+        name = "advancedif.system.txt" if system else "advancedif.txt"
+        return asked_for(self.prompt or shipped(name), "advancedif.format.txt")
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -46,19 +131,26 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         A judgment for each constraint; the explanation is the answer's text.
     """
     try:
-        replies = [reply["rubrics_check"] for reply in _replies(text, strict_keys=True)]
-    except _AnsweredTwiceError as error:
+        replies = [
+            reply["rubrics_check"]
+            for reply in objects.find(answer(text, _BEGINS), _is_reply, "rubrics_check")
+        ]
+    except objects.UnclearError as error:
         return undecided(constraints, str(error))
     if not replies:
         return undecided(constraints, "no JSON object with rubrics_check in the reply")
     if any(reply != replies[0] for reply in replies):
         return undecided(constraints, f"{len(replies)} different answers in the reply")
-    answers = replies[0]
-    keys = [f"question_{number}" for number in range(1, len(constraints) + 1)]
-    strange = [key for key in answers if key not in keys]
-    if strange:
-        return undecided(constraints, f"{strange[0]} answers none of {len(keys)} rubrics")
-    return [_judgment(answers, key) for key in keys]
+    answers = list(replies[0].items())
+    claims = [_claim(key) for key, _ in answers]
+    if None in positions(claims, constraints):
+        strange = next(
+            key
+            for (key, _), claim in zip(answers, claims, strict=True)
+            if positions([claim], constraints) == [None]
+        )
+        return undecided(constraints, f"{strange} answers none of {len(constraints)} rubrics")
+    return judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
 
 
 def declared(text: str) -> dict[str, Any]:
@@ -68,7 +160,7 @@ def declared(text: str) -> dict[str, Any]:
         ``satisfied_all``: ``"YES"``, ``"NO"`` or ``None``; ``answers``: the text of each answer by
         its key, for the micro rate (answers with "yes" in them, of the keys emitted).
     """
-    replies = _replies(text, strict_keys=False)
+    replies = objects.find(text, _is_reply)
     reply = replies[-1] if replies else {"rubrics_check": {}}
     overall = str(reply.get("SATISFIED_ALL_REQUIREMENTS")).strip().upper()
     return {
@@ -77,48 +169,40 @@ def declared(text: str) -> dict[str, Any]:
     }
 
 
-def _replies(text: str, *, strict_keys: bool) -> list[dict[str, Any]]:
-    """Find the JSON objects that hold ``rubrics_check``, wherever in the text they are."""
-    # Models write line ends inside JSON strings, which only the lenient decoder takes.
-    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if strict_keys else None)
-    replies = []
-    at = 0
-    for _ in range(_STARTS):
-        match = _OBJECT.search(text, at)
-        if match is None:
-            break
-        at = match.end()
-        try:
-            value, end = decoder.raw_decode(text, match.start())
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(value, dict) and isinstance(value.get("rubrics_check"), dict):
-            replies.append(value)
-            at = end
-    return replies
+def _is_reply(value: dict[str, Any]) -> bool:
+    return isinstance(value.get("rubrics_check"), dict)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object, refusing a key with two values (JSON's last would win in silence)."""
-    built: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in built and built[key] != value:
-            raise _AnsweredTwiceError(f"{key} is answered twice")
-        built[key] = value
-    return built
+def _claim(key: str) -> Claim:
+    """Read a key: the rubric's number, or its text."""
+    match = _KEY.fullmatch(key)
+    return Claim(int(match[1])) if match else Claim(None, key)
 
 
 def _text(answer: Any) -> str:
     return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
-def _judgment(answers: dict[str, Any], key: str) -> Judgment:
-    if key not in answers:
-        return Judgment(status=Status.UNPARSED, explanation=f"the reply has no {key}")
-    answer = _text(answers[key])
-    words = _WORD.findall(answer)
-    ends = {_VERDICTS.get(word.casefold()) for word in (words[:1] + words[-1:])} - {None}
+def _judgment(key: str, value: Any) -> Judgment:
+    words = _text(value)
+    ends = _ends(words)
     if len(ends) == 1:
-        return Judgment(status=ends.pop() or Status.UNPARSED, explanation=answer)
+        return decided(ends.pop(), words, _LAST_VERDICT.sub("", words))
     reason = "answers both YES and NO" if ends else "neither begins nor ends with YES or NO"
-    return Judgment(status=Status.UNPARSED, explanation=f"{key} {reason}: {answer}")
+    return Judgment(status=Status.UNPARSED, explanation=f"{key} {reason}: {words}")
+
+
+def _ends(words: str) -> set[Status]:
+    """Return the verdicts that an answer begins and ends with."""
+    found = _WORD.findall(words)
+    return {_VERDICTS[w.casefold()] for w in found[:1] + found[-1:] if w.casefold() in _VERDICTS}
+
+
+def _answer(judgment: Judgment) -> str:
+    """Write an answer: the explanation, and the verdict where it does not hold that already."""
+    words = judgment.explanation
+    if _ends(words) == {judgment.status}:
+        return words
+    word = "YES" if judgment.status is Status.MET else "NO"
+    last = f"{words.rstrip()} {word}".strip()
+    return last if _ends(last) == {judgment.status} else f"Reason: {last}"

@@ -6,23 +6,83 @@ Source: the judge's prompt and parser in CFBench's public code (arXiv 2408.01122
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from heedful.schema import Constraint, Judgment, Status
-from heedful.wires.base import undecided, unix_lines
+from heedful.schema import Constraint, Judgment, Message, Sample, Status
+from heedful.wires import layout
+from heedful.wires.base import answer, refuse_undecided, undecided, unix_lines
+from heedful.wires.prompt import asked_for, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["faithful_scores", "parse"]
+__all__ = ["CFBench", "faithful_scores", "parse"]
+
+_PARSER = 1
+_BEGINS = re.compile(r"\t")  # before each verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CFBench:
+    """CFBench's format: verdicts without explanations, a reference answer where there is one.
+
+    Attributes:
+        prompt: a prompt text of the user's own.
+    """
+
+    prompt: str | None = None
+
+    name = "cfbench"
+    response_format = None
+
+    @property
+    def version(self) -> str:
+        """Of the prompt and the parser."""
+        return version(_PARSER, self._template())
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt; see :class:`heedful.wires.base.Wire`.
+
+        The criteria stand as the reply must repeat them; what code has counted is a list apart.
+        """
+        return layout.messages(
+            self._template(),
+            sample,
+            "\n\n".join(constraint.text for constraint in constraints),
+            "zh",
+            counted=layout.facts(constraints, measurements),
+        )
+
+    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+        """Read a reply; see :func:`parse`."""
+        return parse(text, constraints)
+
+    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+        """Write the reply that reads as these verdicts; there is no room for explanations."""
+        refuse_undecided(judgments)
+        return "\n\n".join(
+            f"{constraint.text}\t{int(judgment.status is Status.MET)}"
+            for judgment, constraint in zip(judgments, constraints, strict=True)
+        )
+
+    def _template(self) -> str:
+        return asked_for(self.prompt or shipped("cfbench.txt"), "cfbench.format.txt")
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     """Read a reply strictly: all constraints are decided, or none.
 
     What the published strict parse accepts is accepted. Ours beyond it: Windows line ends, line
-    ends around the reply, and criteria that hold a blank line or a tab themselves; all of these
-    leave one reading only, since the criteria are known.
+    ends around the reply, criteria that hold a blank line or a tab themselves, reasoning before
+    the reply and code fences around it; all of these leave one reading only, since the criteria
+    are known.
 
     Args:
         text: the judge's reply.
@@ -31,10 +91,14 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     Returns:
         A judgment for each constraint.
     """
-    reply = unix_lines(text).strip("\n")
     criteria = [unix_lines(constraint.text) for constraint in constraints]
     pattern = r"\n\n".join(re.escape(criterion) + r"\t([^\t\n]*)\n?" for criterion in criteria)
+    # The reply as it stands comes first: a criterion may itself begin like reasoning or code.
+    reply = unix_lines(text).strip("\n")
     match = re.fullmatch(pattern, reply)
+    if not match:
+        reply = answer(text, _BEGINS).strip("\n")
+        match = re.fullmatch(pattern, reply)
     values = [_value(group) for group in match.groups()] if match else []
     if not criteria or not match or None in values:
         return undecided(constraints, _reason(reply, criteria))

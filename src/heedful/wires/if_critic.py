@@ -2,21 +2,37 @@
 
 Source: IF-Critic (arXiv 2511.01014) and its released data. A checklist's block is ``[要求k-开始]``,
 ``要求：…``, ``[要求k-结束]``; a critique's has ``分析：…`` and ``结论：…`` below the constraint.
+
+The markers are the published ones, so the released IF-Critic-14B can be asked as it is. The words
+around them are ours.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from heedful.errors import InputError
-from heedful.schema import Constraint, Judgment, Status
-from heedful.wires.base import undecided, unix_lines
+from heedful.schema import Constraint, Judgment, Message, Sample, Status
+from heedful.wires import layout
+from heedful.wires.base import (
+    answer,
+    decided,
+    quote,
+    refuse_undecided,
+    undecided,
+    unix_lines,
+    unquote,
+)
+from heedful.wires.prompt import asked_for, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MET", "UNMET", "parse", "parse_checklist"]
+__all__ = ["MET", "UNMET", "IFCritic", "parse", "parse_checklist", "write_checklist"]
+
+_PARSER = 1
 
 MET = "[[人工智能助手的回复满足了该要求]]"
 UNMET = "[[人工智能助手的回复没有满足该要求]]"
@@ -25,6 +41,77 @@ _MARKER = re.compile(r"^[ \t]*\[要求(\d+)-(开始|结束)\][ \t]*$", re.MULTIL
 _CONSTRAINT = re.compile(r"\s*要求：")
 _ANALYSIS = re.compile(r"\s*\n\s*分析：")
 _CONCLUSION = re.compile(r"^[ \t]*结论：", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class IFCritic:
+    """IF-Critic's format: the whole checklist in one critique, in Chinese.
+
+    Attributes:
+        prompt: a prompt text of the user's own, such as the one a critic was trained on.
+    """
+
+    prompt: str | None = None
+
+    name = "if_critic"
+    response_format = None
+
+    @property
+    def version(self) -> str:
+        """Of the prompt and the parser."""
+        return version(_PARSER, self._template())
+
+    def render(
+        self,
+        sample: Sample,
+        constraints: Sequence[Constraint],
+        *,
+        measurements: Sequence[str | None] | None = None,
+    ) -> list[Message]:
+        """Write the prompt; see :class:`heedful.wires.base.Wire`.
+
+        What code has counted stands in a list of its own, since the published checklist has no
+        room for it.
+        """
+        return layout.messages(
+            self._template(),
+            sample,
+            write_checklist([constraint.text for constraint in constraints]),
+            "zh",
+            counted=layout.facts(constraints, measurements),
+        )
+
+    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+        """Read a critique; see :func:`parse`."""
+        return parse(text, constraints)
+
+    def write(self, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
+        """Write the critique that reads as these judgments.
+
+        It does so unless a constraint holds a marker on a line of its own: the format has no way
+        to say that.
+        """
+        refuse_undecided(judgments)
+        blocks = []
+        for number, (judgment, constraint) in enumerate(
+            zip(judgments, constraints, strict=True), start=1
+        ):
+            analysis = quote(judgment.explanation.strip(), _is_marker)
+            conclusion = MET if judgment.status is Status.MET else UNMET
+            body = f"要求：{constraint.text.strip()}\n分析：{analysis}\n结论：{conclusion}"
+            blocks.append(f"[要求{number}-开始]\n{body}\n[要求{number}-结束]")
+        return "\n\n".join(blocks)
+
+    def _template(self) -> str:
+        return asked_for(self.prompt or shipped("if_critic.txt"), "if_critic.format.txt")
+
+
+def write_checklist(texts: Sequence[str]) -> str:
+    """Write constraints as a checklist, as :func:`parse_checklist` reads it."""
+    return "\n\n".join(
+        f"[要求{number}-开始]\n要求：{text.strip()}\n[要求{number}-结束]"
+        for number, text in enumerate(texts, start=1)
+    )
 
 
 def parse_checklist(text: str) -> list[str]:
@@ -48,7 +135,8 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
 
     A block must repeat its constraint (outer white space aside), analyse it and end in exactly one
     of the two conclusions. A marker or a second conclusion at the start of a line of an analysis
-    leaves two readings, and so none.
+    leaves two readings, and so none; put ``> `` before such a line to quote it. Reasoning before
+    the critique and code fences around it are left out.
 
     Args:
         text: the critic's reply.
@@ -58,7 +146,7 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         A judgment for each constraint; the explanation is the analysis.
     """
     try:
-        blocks = _blocks(unix_lines(text))
+        blocks = _blocks(answer(text, _MARKER))
         if len(blocks) != len(constraints):
             return undecided(
                 constraints, f"{len(blocks)} blocks for {len(constraints)} constraints"
@@ -131,4 +219,9 @@ def _judgment(block: str, constraint: str, number: int) -> Judgment:
     if conclusion not in (MET, UNMET):
         raise InputError(f"block {number} concludes {conclusion[:40]!r}, which is no verdict")
     status = Status.MET if conclusion == MET else Status.UNMET
-    return Judgment(status=status, explanation=body[: conclusions[0].start()].strip())
+    return decided(status, unquote(body[: conclusions[0].start()].strip(), _is_marker))
+
+
+def _is_marker(line: str) -> bool:
+    """Tell whether a line of an analysis would be taken for a part of the structure."""
+    return bool(_MARKER.match(line) or _CONCLUSION.match(line))

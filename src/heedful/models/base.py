@@ -1,0 +1,144 @@
+"""What a model is: messages go in, a completion comes out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from heedful.errors import StopRunError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.schema import Message
+
+__all__ = [
+    "AuthError",
+    "Completion",
+    "Model",
+    "ModelNotFound",
+    "QuotaError",
+    "Sampling",
+    "Usage",
+]
+
+
+class AuthError(StopRunError):
+    """The key is missing, wrong, or not allowed to do this."""
+
+
+class QuotaError(StopRunError):
+    """The account has no money or no quota left; waiting does not help."""
+
+
+class ModelNotFound(StopRunError):  # noqa: N818 - says more than ModelNotFoundError in less
+    """The address serves no chat completions, or not this model."""
+
+
+class _Noun(BaseModel):
+    """Immutable; a field that does not exist is a mistake."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Usage(_Noun):
+    """Tokens of one call, or of many: usages can be added.
+
+    Attributes:
+        prompt_tokens: tokens sent, those found in the provider's cache among them.
+        completion_tokens: tokens generated, those of the reasoning among them.
+        cached_tokens: how many of the prompt's came from the provider's cache.
+        reasoning_tokens: how many of the completion's were reasoning.
+    """
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        """Add up, field by field."""
+        return Usage(
+            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
+            completion_tokens=self.completion_tokens + other.completion_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
+        )
+
+
+class Completion(_Noun):
+    """What a model returned.
+
+    Attributes:
+        text: the answer, without the reasoning; may be empty.
+        reasoning: what the model thought, where the server or a leading ``<think>`` block says.
+        finish_reason: why it ended, in the server's words (``stop``, ``length``, …); ``refusal``
+            where the text is a refusal that the server marked as one.
+        usage: zeros where the server does not count.
+        model: the model that answered, by the server's name for it.
+        latency_s: seconds from sending the request that succeeded to the end of its answer.
+        attempts: requests made, the one that succeeded included.
+    """
+
+    text: str
+    reasoning: str | None = None
+    finish_reason: str | None = None
+    usage: Usage = Usage()
+    model: str = ""
+    latency_s: float = 0.0
+    attempts: int = 1
+
+
+class Sampling(_Noun):
+    """How to sample: what is sent besides the messages, and part of the cache's key.
+
+    Attributes:
+        temperature: ``None`` leaves it to the server, as for the other fields.
+        top_p: nucleus sampling's share.
+        max_tokens: the most tokens to generate, whatever the server calls it.
+        seed: sample k of a prompt is sent ``seed + k``, so that samples differ.
+        response_format: ``{"type": "json_object"}`` or a JSON schema, as the API has it.
+        extra: further fields of the request, sent as they are.
+    """
+
+    temperature: float | None = 0.0
+    top_p: float | None = None
+    max_tokens: int | None = None
+    seed: int | None = None
+    response_format: dict[str, Any] | None = None
+    extra: dict[str, Any] = Field(default_factory=dict)
+
+
+class Model(Protocol):
+    """What answers."""
+
+    @property
+    def name(self) -> str:
+        """How results and prices name it."""
+        ...
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """All that its answers depend on, as JSON and without secrets; part of the cache's key."""
+        ...
+
+    async def generate(
+        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
+    ) -> Completion:
+        """Answer the messages.
+
+        Args:
+            messages: the conversation, ending on the turn to answer.
+            sampling: how to sample.
+            sample: numbers independent samples of the same prompt, from 0.
+
+        Raises:
+            ModelError: no answer for these messages.
+            StopRunError: there will be none for any.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Give back connections; the next call opens new ones."""
+        ...

@@ -1,0 +1,178 @@
+"""What an answer means that is no completion: whether to try again, stop, or give up the row."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["Fault", "FaultError", "Kind", "fault_of", "refused_parameter", "retry_after"]
+
+_OVERLOADED = frozenset({408, 429, 503, 504, 529})
+_NO_ENDPOINT = frozenset({301, 302, 303, 307, 308, 404, 405})
+_REFUSED = frozenset({401, 403})
+_PAYMENT_REQUIRED = 402
+_SERVER_ERROR = 500
+_NOT_IMPLEMENTED = 501
+
+_FILTERED = re.compile(
+    r"content_filter|content_policy|ResponsibleAIPolicyViolation|data_inspection_failed"
+    r"|flagged_input|requires moderation|input was flagged",
+    re.IGNORECASE,
+)
+_UNSUPPORTED = re.compile(
+    r"unsupported|not supported|not support|unrecogni[sz]ed|unknown|unexpected|deprecated"
+    r"|not permitted|not allowed",
+    re.IGNORECASE,
+)
+_CONTEXT = re.compile(r"context.?length|context.?window|maximum context", re.IGNORECASE)
+
+
+class Kind(Enum):
+    """What to do about a fault."""
+
+    TRANSIENT = auto()
+    """Try again."""
+    OVERLOADED = auto()
+    """Try again, and everyone with fewer calls at a time."""
+    AUTH = auto()
+    QUOTA = auto()
+    NOT_FOUND = auto()
+    FILTERED = auto()
+    """The provider's content filter will refuse this again."""
+    INVALID = auto()
+    """This request will be refused again as it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why there is no completion.
+
+    Attributes:
+        kind: what to do about it.
+        text: what is wrong, with the server's own words.
+        retry_after: how long the server asks to wait, in seconds.
+        parameter: the field of the request that the server names as the culprit.
+    """
+
+    kind: Kind
+    text: str
+    retry_after: float | None = None
+    parameter: str | None = None
+
+
+class FaultError(Exception):
+    """Carries a fault up to where it is decided what becomes of the call."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.text)
+        self.fault = fault
+
+
+def fault_of(status: int, headers: Mapping[str, str], body: bytes | Mapping[str, Any]) -> Fault:
+    """Read an answer that is no completion.
+
+    Args:
+        status: the HTTP status, or the one that the body names in its place.
+        headers: the answer's headers.
+        body: its body, or the JSON object that was found in it.
+    """
+    message, code, parameter = _explanation(body)
+    if status in _NO_ENDPOINT and "Location" in headers:
+        message = f"it redirects to {headers['Location']}"
+    text = f"HTTP {status}" + (f": {message}" if message else "")
+    kind = _kind(status, f"{code} {message}")
+    return Fault(kind, text, retry_after(headers), parameter)
+
+
+def _kind(status: int, words: str) -> Kind:
+    """Decide what to do about a status, given the server's code and message."""
+    cases = (
+        (status < _SERVER_ERROR and _FILTERED.search(words), Kind.FILTERED),
+        (status in _REFUSED, Kind.AUTH),
+        # OpenAI says "too many requests" of an empty account too, and no waiting fills that.
+        (status == _PAYMENT_REQUIRED or "insufficient_quota" in words, Kind.QUOTA),
+        (status in _NO_ENDPOINT or "model_not_found" in words, Kind.NOT_FOUND),
+        (status in _OVERLOADED, Kind.OVERLOADED),
+        (status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED, Kind.TRANSIENT),
+    )
+    return next((kind for holds, kind in cases if holds), Kind.INVALID)
+
+
+def refused_parameter(fault: Fault, sent: Mapping[str, Any]) -> str | None:
+    """Find the field of a request that the server or the model does not support.
+
+    Args:
+        fault: what the server said.
+        sent: the request's fields that could be sent otherwise, or not at all.
+
+    Returns:
+        The field's name, or ``None`` where the fault is about something else, such as a value out
+        of range or a prompt that is too long.
+    """
+    if not _UNSUPPORTED.search(fault.text) or _CONTEXT.search(fault.text):
+        return None
+    if fault.parameter in sent:
+        return fault.parameter
+    named = (name for name in sent if re.search(rf"\b{name}\b", fault.text))
+    return next(named, None)
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Read ``Retry-After``: seconds, or an HTTP date (RFC 9110, section 10.2.3).
+
+    Returns:
+        Seconds from now, not below 0; ``None`` where the header is missing or makes no sense.
+    """
+    value = headers.get("Retry-After")
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(value).timestamp() - time.time()
+        except (ValueError, OverflowError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+def _explanation(body: bytes | Mapping[str, Any]) -> tuple[str, str, str | None]:
+    """Find the message, the code and the parameter in an error, whatever its shape.
+
+    The shapes in use: ``{"error": {"message", "code", "type", "param"}}``, ``{"error": "…"}``,
+    ``{"message", …}``, ``{"detail": …}``, and plain text or a page.
+    """
+    content: Any = body
+    if isinstance(body, bytes):
+        try:
+            content = json.loads(body)
+        except (ValueError, RecursionError):
+            return " ".join(body.decode("utf-8", "replace").split()), "", None
+    error = content.get("error", content) if isinstance(content, dict) else content
+    if not isinstance(error, dict):
+        return _words(error), "", None
+    message = _words(error.get("message") or error.get("detail") or error)
+    details = [error[key] for key in ("metadata", "innererror") if error.get(key)]
+    if details:
+        message += f" {_words(details)}"
+    parameter = error.get("param")
+    return (
+        message,
+        f"{error.get('code') or ''} {error.get('type') or ''}",
+        parameter if isinstance(parameter, str) else None,
+    )
+
+
+def _words(value: Any) -> str:
+    """Show a JSON value on one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return " ".join(text.split())

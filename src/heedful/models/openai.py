@@ -1,0 +1,358 @@
+"""Models behind an OpenAI-compatible ``/chat/completions``: OpenAI, vLLM, SGLang, Ollama, any."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import time
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from heedful.errors import HeedfulError, ModelError, UsageError
+from heedful.models.base import AuthError, ModelNotFound, QuotaError
+from heedful.models.faults import Fault, FaultError, Kind, fault_of, refused_parameter
+from heedful.models.pricing import estimate_tokens
+from heedful.models.replies import read_completion
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import aiohttp
+
+    from heedful.models.base import Completion, Sampling
+    from heedful.runs.limiter import AdaptiveLimiter
+    from heedful.schema import Message
+
+__all__ = ["OpenAIModel", "TokensField"]
+
+TokensField = Literal["auto", "max_tokens", "max_completion_tokens"]
+
+BODY_LIMIT = 64 * 2**20
+"""An answer with more bytes is given up."""
+
+QUOTED_CHARACTERS = 500
+"""How much of a server's message is passed on."""
+
+RETRY_AFTER_CAP_S = 120.0
+BACKOFF_CAP_S = 60.0
+CONNECT_TIMEOUT_S = 30.0
+
+SECRET_CHARACTERS = 6
+"""Shorter values are no secrets, and taking them out would make messages unreadable."""
+
+_OK = 200
+_OURS = ("messages", "model", "n", "stream")
+_DROPPABLE = ("temperature", "top_p")
+_TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
+_MASKED = re.compile(r"\S*\*{3,}\S*")  # a key as servers quote it, its ends in clear
+
+
+class OpenAIModel:
+    """A model behind an OpenAI-compatible server.
+
+    Calls that may succeed the next time (timeouts, lost connections, overload, broken bodies) are
+    repeated after a pause that doubles each time, with jitter; ``Retry-After`` is honoured for the
+    call that got it. A model that refuses ``temperature``, ``top_p`` or the name of the token limit
+    is asked again without them, see :attr:`adaptations`. The key appears in no message,
+    configuration or ``repr``.
+    """
+
+    def __init__(  # noqa: PLR0913 - the parts of a connection, each named by the caller
+        self,
+        name: str,
+        *,
+        base_url: str = "https://api.openai.com/v1",
+        api_key: str | None = None,
+        api_key_env: str = "OPENAI_API_KEY",
+        headers: Mapping[str, str] | None = None,
+        timeout_s: float = 600.0,
+        max_attempts: int = 6,
+        backoff_s: float = 1.0,
+        limiter: AdaptiveLimiter | None = None,
+        completion_tokens_field: TokensField = "auto",
+    ) -> None:
+        """Describe the model; nothing is connected before the first call.
+
+        Args:
+            name: the model's name on the server.
+            base_url: what stands before ``/chat/completions``.
+            api_key: the key; from the environment unless given. Local servers need none.
+            api_key_env: the environment's variable with the key.
+            headers: further headers; ``Authorization`` takes the place of ours.
+            timeout_s: seconds for one attempt, from connecting to the last byte.
+            max_attempts: how many attempts may fail before the call does.
+            backoff_s: the first pause before another attempt, in seconds.
+            limiter: bounds the calls in flight; ``None`` leaves that to the caller.
+            completion_tokens_field: what the server calls the limit of generated tokens. ``auto``:
+                ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere, and the other one
+                if that is refused.
+
+        Raises:
+            UsageError: the address, the key or a number makes no sense.
+        """
+        if max_attempts < 1 or not timeout_s > 0:
+            raise UsageError("max_attempts and timeout_s must be above 0", where=f"model {name}")
+        self.name = name
+        self._url, self._address = _addresses(base_url)
+        self._key_env = None if api_key is not None else api_key_env
+        key = (os.environ.get(api_key_env, "") if api_key is None else api_key).strip()
+        if not (key.isascii() and key.isprintable()):
+            source = "api_key" if self._key_env is None else self._key_env
+            raise UsageError(f"the key in {source} holds characters that no key has")
+        bad = [header for header, value in (headers or {}).items() if not value.isprintable()]
+        if bad:
+            raise UsageError(f"the header {bad[0]} holds a line end or another control character")
+        self._headers = {"Content-Type": "application/json"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        for header, value in (headers or {}).items():
+            self._headers[header.title()] = value
+        self._secrets = _secrets(key, headers or {}, self._url)
+        self._timeout_s = timeout_s
+        self._max_attempts = max_attempts
+        self._backoff_s = backoff_s
+        self._limiter = limiter
+        self._asked_tokens_field = completion_tokens_field
+        self._tokens_field: str = completion_tokens_field
+        if completion_tokens_field == "auto":
+            official = urlsplit(self._url).hostname == "api.openai.com"
+            self._tokens_field = _TOKENS_FIELDS[official]
+        self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def __repr__(self) -> str:
+        """Show the name and the address."""
+        return f"OpenAIModel({self.name!r}, base_url={self._address!r})"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """Name and address: what answers depend on."""
+        return {"model": self.name, "base_url": self._address}
+
+    @property
+    def adaptations(self) -> tuple[str, ...]:
+        """What is sent otherwise than asked, because the model or its server refuses it."""
+        return tuple(self._adapted.values())
+
+    async def generate(
+        self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
+    ) -> Completion:
+        """Answer the messages.
+
+        Args:
+            messages: the conversation, ending on the turn to answer.
+            sampling: how to sample.
+            sample: numbers independent samples of the same prompt, from 0.
+
+        Raises:
+            ModelError: no answer for these messages: refused, filtered, or all attempts failed.
+            AuthError: the key is missing, wrong, or not allowed to do this.
+            QuotaError: the account is empty.
+            ModelNotFound: the address is wrong, or it has no such model.
+            UsageError: ``sampling.extra`` sets a field that is not the caller's.
+        """
+        attempts = faults = 0
+        while True:
+            attempts += 1
+            body = self._body(messages, sampling, sample)
+            try:
+                completion = await self._attempt(body, messages)
+            except FaultError as error:
+                fault = error.fault
+            else:
+                return completion.model_copy(
+                    update={"attempts": attempts, "model": completion.model or self.name}
+                )
+            self._adapt(fault, body)
+            if self._body(messages, sampling, sample) != body:
+                continue  # refused for a field that is now sent otherwise
+            faults += 1
+            if fault.kind not in {Kind.TRANSIENT, Kind.OVERLOADED}:
+                raise self._error(fault)
+            if faults >= self._max_attempts:
+                what = f"no answer in {attempts} attempts, at last: {fault.text}"
+                raise self._error(Fault(fault.kind, what))
+            await asyncio.sleep(self._pause(fault, faults))
+
+    async def close(self) -> None:
+        """Close the connections; the next call opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _attempt(self, body: dict[str, Any], messages: Sequence[Message]) -> Completion:
+        """Make one request, under the limiter."""
+        if self._limiter is None:
+            return await self._request(body)
+        estimate = sum(estimate_tokens(message.content) for message in messages)
+        async with self._limiter.slot(estimate) as slot:
+            try:
+                completion = await self._request(body)
+            except FaultError as error:
+                if error.fault.kind is Kind.OVERLOADED:
+                    self._limiter.overloaded()
+                raise
+            used = completion.usage.prompt_tokens + completion.usage.completion_tokens
+            slot.tokens = used or estimate
+            return completion
+
+    async def _request(self, body: dict[str, Any]) -> Completion:
+        import aiohttp
+
+        session = await self._open()
+        data = json.dumps(body).encode()
+        started = time.perf_counter()
+        try:
+            async with session.post(self._url, data=data, allow_redirects=False) as response:
+                content = await _read(response)
+                status, headers = response.status, response.headers
+        except TimeoutError:
+            what = f"no complete answer within {self._timeout_s:g} s"
+            raise FaultError(Fault(Kind.OVERLOADED, what)) from None
+        except (aiohttp.ClientError, OSError) as error:
+            what = f"the connection failed: {error or type(error).__name__}"
+            raise FaultError(Fault(Kind.TRANSIENT, what)) from None
+        if status != _OK:
+            raise FaultError(fault_of(status, headers, content))
+        completion = read_completion(content)
+        return completion.model_copy(update={"latency_s": time.perf_counter() - started})
+
+    async def _open(self) -> aiohttp.ClientSession:
+        """Return the session of the running loop; one of an earlier loop is of no use any more."""
+        loop = asyncio.get_running_loop()
+        if self._session is not None and self._loop is loop:
+            return self._session
+        from urllib.request import getproxies_environment
+
+        import aiohttp
+
+        stale, self._loop = self._session, loop
+        self._session = session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),  # whoever calls bounds the calls
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers=self._headers,
+            timeout=aiohttp.ClientTimeout(
+                total=self._timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
+            ),
+            trust_env=bool(getproxies_environment()),  # looked up anew at each request, so costly
+        )
+        if stale is not None:
+            await stale.close()
+        return session
+
+    def _body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
+        reserved = [field for field in _OURS if field in sampling.extra]
+        if reserved:
+            raise UsageError(
+                f"the request's field {reserved[0]!r} cannot be set",
+                where="sampling.extra",
+                mend="leave it out; heedful asks for one whole completion a call",
+            )
+        fields = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            self._tokens_field: sampling.max_tokens,
+            "seed": None if sampling.seed is None else sampling.seed + sample,
+            "response_format": sampling.response_format,
+        }
+        given = {field: value for field, value in fields.items() if value is not None}
+        given |= sampling.extra
+        for field in _DROPPABLE:
+            if field in self._adapted:
+                given.pop(field, None)
+        turns = [{"role": turn.role, "content": turn.content} for turn in messages]
+        return {"model": self.name, "messages": turns, **given}
+
+    def _adapt(self, fault: Fault, body: dict[str, Any]) -> None:
+        """Remember a field that the model refuses, if the request can do without it."""
+        if fault.kind is not Kind.INVALID:
+            return
+        adaptable = [field for field in _DROPPABLE if field in body]
+        if self._asked_tokens_field == "auto":
+            adaptable += [field for field in _TOKENS_FIELDS if field in body]
+        field = refused_parameter(fault, dict.fromkeys(adaptable))
+        if field is None or field in self._adapted:
+            return
+        if field in _DROPPABLE:
+            self._adapted[field] = f"{field} is left out, {self.name} refuses it"
+        elif not any(other in self._adapted for other in _TOKENS_FIELDS):
+            other = _TOKENS_FIELDS[field == "max_tokens"]
+            self._tokens_field = other
+            self._adapted[field] = f"{other} is sent for {field}, which {self.name} refuses"
+
+    def _pause(self, fault: Fault, faults: int) -> float:
+        """Seconds before the next attempt; jitter keeps those who failed together apart."""
+        if fault.retry_after is not None:
+            return min(fault.retry_after, RETRY_AFTER_CAP_S) * random.uniform(1.0, 1.1)
+        longest = min(BACKOFF_CAP_S, self._backoff_s * 2.0 ** (faults - 1))
+        return longest * random.uniform(0.5, 1.0)
+
+    def _error(self, fault: Fault) -> HeedfulError:
+        """Make the error that the caller sees."""
+        kinds: dict[Kind, tuple[type[HeedfulError], str]] = {
+            Kind.AUTH: (AuthError, self._key_mend()),
+            Kind.QUOTA: (QuotaError, "pay or raise the limit there; the run goes on from here"),
+            Kind.NOT_FOUND: (
+                ModelNotFound,
+                "check the model's name and the base URL, which often ends in /v1",
+            ),
+        }
+        kind, mend = kinds.get(fault.kind, (ModelError, ""))
+        what = fault.text
+        if fault.kind is Kind.FILTERED and "content_filter" not in what:
+            what = f"content_filter: {what}"
+        where = f"model {self.name} at {self._address}"
+        return kind(self._redact(what), where=where, mend=mend)
+
+    def _key_mend(self) -> str:
+        if self._key_env is None:
+            return "check the key that was given, and what it is allowed to do"
+        if "Authorization" not in self._headers:
+            return f"set {self._key_env}, or name another variable"
+        return f"check the key in {self._key_env}, and what it is allowed to do"
+
+    def _redact(self, text: str) -> str:
+        for secret in self._secrets:
+            text = text.replace(secret, "[key]")
+        text = _MASKED.sub("[key]", text)
+        # Only now: a key that was cut in two would not be found.
+        return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]} …"
+
+
+async def _read(response: aiohttp.ClientResponse) -> bytes:
+    """Read a body, up to the limit."""
+    chunks = bytearray()
+    async for chunk in response.content.iter_any():
+        chunks += chunk
+        if len(chunks) > BODY_LIMIT:
+            what = f"the answer is larger than {BODY_LIMIT >> 20} MiB"
+            raise FaultError(Fault(Kind.INVALID, what))
+    return bytes(chunks)
+
+
+def _addresses(base_url: str) -> tuple[str, str]:
+    """Return where requests go, and the address without its query, which may hold a key."""
+    parts = urlsplit(base_url.strip())
+    if parts.username or parts.password:
+        raise UsageError(
+            "the base URL holds a user or a password", mend="give the key as api_key or header"
+        )
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        shown = urlunsplit(parts._replace(query=""))
+        raise UsageError(
+            f"{shown!r} is no base URL", mend="give one such as http://localhost:8000/v1"
+        )
+    path = parts.path.rstrip("/").removesuffix("/chat/completions")
+    url = urlunsplit(parts._replace(path=f"{path}/chat/completions", fragment=""))
+    return url, urlunsplit(parts._replace(path=path, query="", fragment=""))
+
+
+def _secrets(key: str, headers: Mapping[str, str], url: str) -> list[str]:
+    """List what no message may hold, the longest first: the key, headers, the URL's query."""
+    values = [key, *headers.values(), *(value for _, value in parse_qsl(urlsplit(url).query))]
+    words = {word for value in values for word in (value, *value.split())}
+    return sorted((word for word in words if len(word) >= SECRET_CHARACTERS), key=len, reverse=True)

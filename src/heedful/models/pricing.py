@@ -1,0 +1,132 @@
+"""What calls cost, and how many tokens a text has, roughly."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from heedful.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from heedful.models.base import Usage
+
+__all__ = ["PRICES", "PRICES_DATE", "Price", "cost", "estimate_tokens", "read_prices"]
+
+
+class Price(BaseModel):
+    """Dollars per million tokens.
+
+    Attributes:
+        prompt: for prompt tokens.
+        cached: for prompt tokens that the provider had in its cache; as ``prompt`` unless given.
+        completion: for generated tokens, reasoning included.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: float = Field(ge=0, allow_inf_nan=False)
+    cached: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    completion: float = Field(ge=0, allow_inf_nan=False)
+
+
+PRICES_DATE = "2025-09"
+"""When the table below was true. Prices change: :func:`read_prices` puts others over them."""
+
+PRICES: Mapping[str, Price] = {
+    name: Price(prompt=prompt, cached=cached, completion=completion)
+    for name, prompt, cached, completion in (
+        ("gpt-5", 1.25, 0.125, 10.0),
+        ("gpt-5-mini", 0.25, 0.025, 2.0),
+        ("gpt-5-nano", 0.05, 0.005, 0.4),
+        ("gpt-4.1", 2.0, 0.5, 8.0),
+        ("gpt-4.1-mini", 0.4, 0.1, 1.6),
+        ("gpt-4.1-nano", 0.1, 0.025, 0.4),
+        ("gpt-4o", 2.5, 1.25, 10.0),
+        ("gpt-4o-2024-05-13", 5.0, None, 15.0),
+        ("gpt-4o-mini", 0.15, 0.075, 0.6),
+        ("o1", 15.0, 7.5, 60.0),
+        ("o3", 2.0, 0.5, 8.0),
+        ("o3-mini", 1.1, 0.55, 4.4),
+        ("o4-mini", 1.1, 0.275, 4.4),
+    )
+}
+
+_DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
+
+_CJK = re.compile(
+    r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]"
+)
+"""Kana, ideographs, hangul and full-width forms."""
+
+CHARACTERS_PER_TOKEN = 4
+
+
+def cost(usage: Usage, model: str, prices: Mapping[str, Price] = PRICES) -> float | None:
+    """Work out what a usage costs.
+
+    Args:
+        usage: the tokens.
+        model: the model's name; a dated version (``o3-mini-2025-01-31``) that the table does not
+            name costs what the model without its date does.
+        prices: dollars by model.
+
+    Returns:
+        Dollars; ``None``, never 0, for a model that the table does not know.
+    """
+    price = prices.get(model) or prices.get(_DATE.sub("", model))
+    if price is None:
+        return None
+    cached = min(usage.cached_tokens, usage.prompt_tokens)
+    dollars = (
+        (usage.prompt_tokens - cached) * price.prompt
+        + cached * (price.prompt if price.cached is None else price.cached)
+        + usage.completion_tokens * price.completion
+    )
+    return dollars / 1_000_000
+
+
+def read_prices(path: Path) -> dict[str, Price]:
+    """Read a user's prices and put them over our own.
+
+    The file holds ``{"my-model": {"prompt": 0.5, "cached": 0.1, "completion": 2}}``, in dollars
+    per million tokens; ``cached`` may be left out.
+
+    Raises:
+        InputError: the file cannot be read, or is not of this form.
+    """
+    mend = 'write {"model": {"prompt": dollars, "completion": dollars}}, per million tokens'
+    try:
+        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
+    except ValueError as error:
+        raise InputError(f"is not JSON: {error}", where=str(path), mend=mend) from error
+    if not isinstance(content, dict):
+        raise InputError("holds no JSON object", where=str(path), mend=mend)
+    prices = dict(PRICES)
+    for model, price in content.items():
+        try:
+            prices[model] = Price.model_validate(price)
+        except ValidationError as error:
+            fault = error.errors()[0]
+            field = ".".join(map(str, fault["loc"]))
+            what = f"the price of {model!r} is wrong: {field} {fault['msg']}".replace(":  ", ": ")
+            raise InputError(what, where=str(path), mend=mend) from error
+    return prices
+
+
+def estimate_tokens(text: str) -> int:
+    """Guess how many tokens a text has, without a tokeniser.
+
+    One for each Chinese, Japanese or Korean character, and one for every four others, rounded
+    up. It is a rule of thumb for estimates ahead of a run: for English it is within a fifth or
+    so, for other alphabets it is too low.
+    """
+    wide = 0 if text.isascii() else len(_CJK.findall(text))
+    return wide - (wide - len(text)) // CHARACTERS_PER_TOKEN

@@ -1,0 +1,147 @@
+"""Reading the body of a chat completion, as the many servers write it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from heedful.models.base import Completion, Usage
+from heedful.models.faults import Fault, FaultError, Kind, fault_of
+
+__all__ = ["read_completion"]
+
+_THOUGHTS = frozenset({"thinking", "reasoning"})
+_OPEN, _CLOSE = "<think>", "</think>"
+
+QUOTED_BYTES = 2000
+
+_SERVER_ERROR = 500
+_STATUSES = frozenset(map(str, range(400, 600)))
+
+
+def read_completion(body: bytes) -> Completion:
+    """Read the answer to a request for one completion.
+
+    Reasoning comes apart from the answer: from a field of its own (``reasoning_content``,
+    ``reasoning``, or a part of the content), and from a ``<think>`` block that leads the text.
+    The rest of the text is as the model wrote it, but for halves of surrogate pairs, which no
+    file could hold.
+
+    Args:
+        body: the body of an answer with status 200.
+
+    Raises:
+        FaultError: it holds an error, was cut by a content filter, or is no completion.
+    """
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        start = " ".join(body[:QUOTED_BYTES].decode("utf-8", "replace").split())
+        what = f"the answer is not JSON ({error}); it begins {start!r}"
+        raise FaultError(Fault(Kind.TRANSIENT, what)) from None
+    content = content if isinstance(content, dict) else {}
+    if content.get("error"):
+        raise FaultError(_reported(content))
+    choice = _first(content.get("choices"))
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        raise FaultError(Fault(Kind.TRANSIENT, "the answer holds no message"))
+    finish_reason = _string(choice.get("finish_reason"))
+    if choice.get("error") or finish_reason == "error":
+        raise FaultError(_reported(choice))
+    if finish_reason == "content_filter":
+        what = "the provider's content filter cut the answer (finish_reason content_filter)"
+        raise FaultError(Fault(Kind.FILTERED, what))
+
+    text, thoughts = _parts(message.get("content"))
+    reasoning = [_string(message.get(key)) or "" for key in ("reasoning_content", "reasoning")]
+    text, thought = _split_thinking(text, cut=finish_reason == "length")
+    thoughts = [reasoning[0] or reasoning[1], *thoughts, thought]
+    refusal = _string(message.get("refusal"))
+    if refusal and not text:
+        text, finish_reason = refusal, "refusal"
+    return Completion(
+        text=_storable(text),
+        reasoning=_storable("\n".join(filter(None, thoughts))) or None,
+        finish_reason=finish_reason,
+        usage=_usage(content.get("usage")),
+        model=_string(content.get("model")) or "",
+    )
+
+
+def _reported(content: dict[str, Any]) -> Fault:
+    """Read an error that came with status 200; it is the server's, unless its code says more."""
+    error = content.get("error")
+    code = error.get("code") if isinstance(error, dict) else None
+    status = int(str(code)) if str(code) in _STATUSES else _SERVER_ERROR
+    return fault_of(status, {}, content)
+
+
+def _parts(content: Any) -> tuple[str, list[str]]:
+    """Join the text parts of a message's content, and gather the thinking parts."""
+    if isinstance(content, str):
+        return content, []
+    texts, thoughts = [], []
+    for part in content if isinstance(content, list) else []:
+        if isinstance(part, str):
+            texts.append(part)
+        elif isinstance(part, dict) and _string(part.get("type")) in _THOUGHTS:
+            thought = part.get("thinking") or part.get("text")
+            thoughts.append(_parts(thought)[0])
+        elif isinstance(part, dict):
+            texts.append(_string(part.get("text")) or _string(part.get("refusal")) or "")
+    return "".join(texts), thoughts
+
+
+def _split_thinking(text: str, *, cut: bool) -> tuple[str, str]:
+    """Take a leading block of thinking off a text; a text that was cut may not have closed it.
+
+    Where the chat template opens the block, the model only closes it, on a line of its own.
+    """
+    head, close, rest = text.partition(_CLOSE)
+    opened = head.lstrip().startswith(_OPEN)
+    thought = head.strip().removeprefix(_OPEN).strip()
+    if not close:
+        return ("", thought) if opened and cut else (text, "")
+    last_line = head.rpartition("\n")[2] if "\n" in head or not head.strip() else head
+    alone = not last_line.strip() and not rest.partition("\n")[0].strip()
+    if opened or (alone and _OPEN not in head):
+        return rest.lstrip(), thought
+    return text, ""
+
+
+def _usage(usage: Any) -> Usage:
+    """Read the counts of tokens; what is missing is 0."""
+    usage = usage if isinstance(usage, dict) else {}
+    prompt = usage.get("prompt_tokens_details")
+    completion = usage.get("completion_tokens_details")
+    cached = _count(prompt, "cached_tokens") or _count(usage, "prompt_cache_hit_tokens")
+    return Usage(
+        prompt_tokens=_count(usage, "prompt_tokens"),
+        completion_tokens=_count(usage, "completion_tokens"),
+        cached_tokens=cached,
+        reasoning_tokens=_count(completion, "reasoning_tokens"),
+    )
+
+
+def _count(counts: Any, key: str) -> int:
+    value = counts.get(key) if isinstance(counts, dict) else None
+    return value if isinstance(value, int) and value > 0 else 0
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    return choice if isinstance(choice, dict) else {}
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _storable(text: str) -> str:
+    """Replace halves of surrogate pairs, which JSON can carry and UTF-8 cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text

@@ -1,0 +1,94 @@
+"""Fences: text to be judged is data, kept between lines that it cannot contain.
+
+A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. The mark is made
+from a digest of the texts and is lengthened until none of them contains it, so that no text can
+open or close a fence, whatever it imitates. The same texts always get the same mark: a prompt
+that is rendered again is the same prompt, and a cache finds it.
+
+A fence says where text ends. It does not keep a judge from believing what stands inside; the
+prompts ask for that.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from itertools import count
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Fence", "Fenced", "unfence"]
+
+_SHORTEST = 8
+_OPENING = re.compile(r"^<<<([^\n<>/][^\n<>]*) ([0-9a-f]{8,})>>>\n", re.MULTILINE)
+
+
+class Fenced(NamedTuple):
+    """One text that was fenced, and its label."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """The fences of one prompt.
+
+    Attributes:
+        mark: hexadecimal digits that none of the prompt's texts contains.
+    """
+
+    mark: str
+
+    @classmethod
+    def around(cls, texts: Sequence[str], others: Sequence[str] = ()) -> Fence:
+        """Choose a mark.
+
+        Args:
+            texts: what the mark is made from.
+            others: further texts that must not contain it. They are kept out of the digest, so
+                that prompts which differ only in them begin alike and a server can reuse its work.
+        """
+        digits = ""
+        for size in count(_SHORTEST):
+            while len(digits) < size:
+                digits += _digest((digits, *texts))
+            mark = digits[:size]
+            if not any(mark in text for text in (*texts, *others)):
+                break
+        return cls(mark)
+
+    def wrap(self, label: str, text: str) -> str:
+        """Put a text between two fences; ``label`` is ours and never comes from data."""
+        return f"<<<{label} {self.mark}>>>\n{text}\n<<</{label} {self.mark}>>>"
+
+
+def unfence(prompt: str) -> list[Fenced]:
+    """Return the fenced texts of a prompt, exactly as they were, in order.
+
+    Each text ends at the first closing line with the mark of its opening line: a text cannot
+    contain its mark, so that line is the true one.
+    """
+    found: list[Fenced] = []
+    opening = _OPENING.search(prompt)
+    while opening:
+        label, mark = opening.groups()
+        closing = f"\n<<</{label} {mark}>>>"
+        end = prompt.find(closing, opening.end())
+        if end < 0:
+            break
+        found.append(Fenced(label, prompt[opening.end() : end]))
+        opening = _OPENING.search(prompt, end + len(closing))
+    return found
+
+
+def _digest(texts: Sequence[str]) -> str:
+    """Digest texts together; their lengths tell ``("ab", "c")`` from ``("a", "bc")``."""
+    digest = hashlib.sha256()
+    for text in texts:
+        data = text.encode("utf-8", "surrogatepass")  # JSON may hold half a surrogate pair
+        digest.update(len(data).to_bytes(8) + data)
+    return digest.hexdigest()

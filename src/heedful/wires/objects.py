@@ -1,0 +1,71 @@
+"""JSON objects in the midst of a judge's reply: models put fences and prose around them."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = ["UnclearError", "find"]
+
+_OBJECT = re.compile(r'\{\s*"')
+_STARTS = 1000
+"""Braces from which an object is tried; bounds the time that a hostile reply can take."""
+
+
+class UnclearError(Exception):
+    """The objects in a reply have more than one reading; the message says why."""
+
+
+def find(
+    text: str, wanted: Callable[[dict[str, Any]], bool], keys: str | None = None
+) -> list[dict[str, Any]]:
+    """Find the objects that are wanted, wherever in a text they are; none within another.
+
+    Args:
+        text: the judge's reply.
+        wanted: tells whether an object is one.
+        keys: a regular expression of the keys by which objects are wanted, to be strict: each
+            must stand in an object that was found, and no object gives one key two values.
+            Otherwise an object that is broken, because it quotes another without escaping it,
+            would give way to the one it quotes.
+
+    Raises:
+        UnclearError: keys are given, and that is not so.
+    """
+    # Models write line ends inside JSON strings, which only the lenient decoder takes.
+    decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if keys else None)
+    found = []
+    outside = []
+    at = done = 0
+    for _ in range(_STARTS):
+        match = _OBJECT.search(text, at)
+        if match is None:
+            break
+        at = match.end()
+        try:
+            value, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and wanted(value):
+            found.append(value)
+            outside.append(text[done : match.start()])
+            at = done = end
+    outside.append(text[done:])
+    stray = re.search(rf'"{keys}"\s*:', "\n".join(outside)) if found and keys else None
+    if stray:
+        raise UnclearError(f"{stray[0]} stands outside the JSON objects that can be read")
+    return found
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Build an object, refusing a key with two values: JSON's last would win in silence."""
+    built: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in built and built[key] != value:
+            raise UnclearError(f"{key} is answered twice")
+        built[key] = value
+    return built

@@ -1,0 +1,98 @@
+"""Runs that are killed: nothing is lost, and nothing is bought twice but what was in flight."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from fault_server import Answer, FaultServer, completion
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ROWS = 400
+IN_FLIGHT = 16
+KILLS = 6
+
+
+@contextmanager
+def serving(counts: Counter[str]) -> Iterator[str]:
+    """Serve a judge on the loopback from another thread; count the prompts it has answered."""
+
+    def answer(_: int, body: dict[str, Any]) -> Answer:
+        prompt = body["messages"][-1]["content"]
+        (row,) = re.findall(r"Tell me about number (\d+)\.", prompt)
+        counts[row] += 1
+        verdict = "MET" if int(row) % 3 else "UNMET"
+        text = f"<c1>\nIt is number {row}.\nVERDICT: {verdict}\n</c1>"
+        reply = completion(text)
+        return Answer(body=reply.body, delay_s=0.03)
+
+    addresses: list[str] = []
+    ready, done = threading.Event(), threading.Event()
+
+    async def serve() -> None:
+        async with FaultServer(script=answer) as server:
+            addresses.append(server.url)
+            ready.set()
+            await asyncio.to_thread(done.wait)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()))
+    thread.start()
+    ready.wait(10)
+    try:
+        yield addresses[0]
+    finally:
+        done.set()
+        thread.join()
+
+
+def command(url: str, rows: Path, run: Path) -> list[str]:
+    words = f"evaluate {rows} --judge checklist --model toy --base-url {url} --run {run} --quiet"
+    return [sys.executable, "-m", "heedful", *words.split(), "--max-concurrency", str(IN_FLIGHT)]
+
+
+def judgments(run: Path) -> list[Any]:
+    lines = (run / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return [(row["id"], row["judgments"]) for row in map(json.loads, lines)]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
+def test_a_run_killed_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    rows = tmp_path / "rows.jsonl"
+    with rows.open("w", encoding="utf-8") as file:
+        for number in range(ROWS):
+            prompt = f"Tell me about number {number}."
+            row = {"id": str(number), "prompt": prompt, "checklist": ["It is true."]}
+            file.write(json.dumps(row | {"response": f"{number} is a number."}) + "\n")
+    draw = random.Random(7)
+    whole: Counter[str] = Counter()
+    with serving(whole) as url:
+        subprocess.run(command(url, rows, tmp_path / "whole"), check=True, timeout=60)
+    assert set(whole.values()) == {1}
+
+    counts: Counter[str] = Counter()
+    with serving(counts) as url:
+        for _ in range(KILLS):
+            process = subprocess.Popen(command(url, rows, tmp_path / "killed"))
+            time.sleep(0.45 + 0.4 * draw.random())
+            os.kill(process.pid, signal.SIGKILL)
+            process.wait()
+        subprocess.run(command(url, rows, tmp_path / "killed"), check=True, timeout=60)
+    assert judgments(tmp_path / "killed") == judgments(tmp_path / "whole")
+    assert len(counts) == ROWS
+    assert counts.total() - ROWS <= KILLS * IN_FLIGHT  # only what was in flight at a kill

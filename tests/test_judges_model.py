@@ -1,0 +1,181 @@
+"""Judges that ask models: protocols, votes, re-asking, what is kept and what it costs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heedful import Check, Constraint, Message, Sample, Status, evaluate, wires
+from heedful.errors import ModelError, StopRunError
+from heedful.judges import Cascade, Panel, Rules
+from heedful.judges.model import Checklist
+from heedful.models import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+PLAIN = wires.make("plain")
+
+
+def sample(*texts: str, key: str = "1", response: str | None = "A response.") -> Sample:
+    return Sample(
+        id=key,
+        conversation=(Message(role="user", content=f"Question {key}."),),
+        checklist=tuple(Constraint(text=text) for text in texts),
+        response=response,
+    )
+
+
+def numbers(messages: Sequence[Message]) -> list[int]:
+    """The numbers of the constraints in a prompt of the plain wire."""
+    listed = messages[-1].content.rsplit("CHECKLIST", 2)[1]
+    return [int(number) for number in re.findall(r"^(\d+)\. ", listed, re.MULTILINE)]
+
+
+def block(number: int, verdict: str) -> str:
+    return f"<c{number}>\nBecause of what it says.\nVERDICT: {verdict}\n</c{number}>"
+
+
+def replying(
+    verdict: Callable[[int], str], fail: Callable[[int], Exception | None] = lambda _: None
+) -> ScriptedModel:
+    def reply(messages: Sequence[Message], number: int) -> str:
+        return "\n\n".join(block(k, verdict(number)) for k in numbers(messages))
+
+    return ScriptedModel(reply, fail=fail)
+
+
+def met(_: int) -> str:
+    return "MET"
+
+
+def judge(judge: Any, row: Sample) -> Any:
+    return asyncio.run(judge.judge(row))
+
+
+@pytest.mark.parametrize(("per_call", "calls"), [(None, 1), (1, 5), (2, 3), (9, 1)])
+def test_the_protocol_decides_how_many_calls_are_made(per_call: int | None, calls: int) -> None:
+    model = replying(met)
+    critique = judge(Checklist(model, PLAIN, per_call=per_call), sample(*"abcde"))
+    assert len(model.calls) == calls
+    assert [one.status for one in critique.judgments] == [Status.MET] * 5
+    assert critique.judgments[0].explanation == "Because of what it says."
+    assert sum(expense.calls for expense in critique.expenses) == calls
+
+
+def test_what_a_reply_leaves_out_is_asked_for_again_and_only_that() -> None:
+    model = ScriptedModel([block(1, "MET"), block(1, "UNMET")])
+    critique = judge(Checklist(model, PLAIN), sample("a", "b"))
+    assert [one.status for one in critique.judgments] == [Status.MET, Status.UNMET]
+    assert numbers(model.calls[1].messages) == [1]
+    assert [expense.reasks for expense in critique.expenses] == [0, 1]
+
+
+def test_what_never_comes_stays_unparsed_with_its_reason() -> None:
+    model = ScriptedModel("I would rather not say.")
+    critique = judge(Checklist(model, PLAIN, reasks=2), sample("a"))
+    assert critique.judgments[0].status is Status.UNPARSED
+    assert critique.judgments[0].explanation
+    assert len(model.calls) == 3
+
+
+def test_a_call_that_fails_fails_its_own_constraints() -> None:
+    def second(call: int) -> Exception | None:
+        return ModelError("the server is on fire") if call == 1 else None
+
+    model = ScriptedModel(block(1, "MET"), fail=second)
+    critique = judge(Checklist(model, PLAIN, per_call=1), sample("a", "b", "c"))
+    assert [one.status for one in critique.judgments] == [Status.MET, Status.FAILED, Status.MET]
+    assert "on fire" in critique.judgments[1].explanation
+
+
+def test_a_row_without_a_response_costs_no_call() -> None:
+    model = replying(met)
+    critique = judge(Checklist(model, PLAIN), sample("a", response=None))
+    assert critique.judgments[0].status is Status.FAILED
+    assert not model.calls
+
+
+def vote(*verdicts: str, min_confidence: float = 0.0) -> Any:
+    model = replying(lambda number: verdicts[number % 1000])  # an asking again adds 1000
+    draws = [Checklist(model, PLAIN, draw=draw) for draw in range(len(verdicts))]
+    return judge(Panel(*draws, min_confidence=min_confidence), sample("a")).judgments[0]
+
+
+def test_a_vote_takes_the_majority_and_keeps_the_votes() -> None:
+    found = vote("MET", "UNMET", "MET")
+    assert found.status is Status.MET
+    assert found.confidence == pytest.approx(2 / 3)
+    assert [one["status"] for one in found.votes] == ["met", "unmet", "met"]
+    assert found.judge == "3 x scripted/plain"
+
+
+def test_ties_and_small_majorities_decide_nothing() -> None:
+    assert vote("MET", "UNMET").status is Status.UNPARSED
+    assert vote("MET", "UNMET", "MET", min_confidence=0.75).status is Status.UNPARSED
+    assert vote("MET", "MET", "MET", min_confidence=0.75).status is Status.MET
+
+
+def test_a_member_that_decides_nothing_has_no_vote() -> None:
+    found = vote("MET", "PERHAPS", "MET")
+    assert (found.status, found.confidence) == (Status.MET, 1.0)
+
+
+def test_a_cascade_asks_the_model_only_for_what_code_leaves_open() -> None:
+    check = Check(id="punctuation:no_comma")
+    row = sample("Friendly.").model_copy(
+        update={"checklist": (Constraint(text="No commas.", check=check), Constraint(text="b"))}
+    )
+    model = replying(met)
+    critique = judge(Cascade(Rules(), Checklist(model, PLAIN)), row)
+    assert [one.judge for one in critique.judgments] == ["rules", "scripted/plain"]
+    assert len(numbers(model.calls[0].messages)) == 1
+
+
+def test_an_answer_is_bought_once_and_the_account_says_so(tmp_path: Path) -> None:
+    model = replying(met)
+    rows = [sample("a", "b", key=key) for key in "123"]
+    rows.append(rows[0].model_copy(update={"id": "4"}))  # asks the same as the first
+    summary = evaluate(rows, judge=Checklist(model, PLAIN), run=tmp_path).summary
+    assert len(model.calls) == 3
+    assert (summary["cost"]["calls"], summary["cost"]["reused"]) == (3, 1)
+    assert summary["cost"]["dollars"] is None
+    assert summary["verdicts"]["met"] == 8
+    evaluate(rows, judge=Checklist(model, PLAIN), run=tmp_path)
+    assert len(model.calls) == 3
+
+
+def test_what_stops_one_call_and_all_others_stops_the_run(tmp_path: Path) -> None:
+    def third(call: int) -> Exception | None:
+        return StopRunError("the key is wrong") if call == 2 else None
+
+    rows = [sample("a", key=str(key)) for key in range(50)]
+    stopped = replying(met, fail=third)
+    with pytest.raises(StopRunError, match="the key is wrong"):
+        evaluate(rows, judge=Checklist(stopped, PLAIN), run=tmp_path, concurrency=1)
+    assert len(stopped.calls) == 3
+    resumed = replying(met)
+    summary = evaluate(rows, judge=Checklist(resumed, PLAIN), run=tmp_path).summary
+    assert len(resumed.calls) == 48
+    assert summary["verdicts"]["met"] == 50
+
+
+@pytest.mark.parametrize("name", ["plain", "structured", "if_critic", "advancedif", "cfbench"])
+def test_every_wire_judges_what_it_asks(name: str) -> None:
+    wire = wires.make(name)
+    row = sample("First.", "Second.")
+    verdicts = [
+        one.model_copy(update={"status": status, "explanation": "Seen."})
+        for one, status in zip(
+            judge(Checklist(replying(met), PLAIN), row).judgments,
+            (Status.MET, Status.UNMET),
+            strict=True,
+        )
+    ]
+    model = ScriptedModel(wire.write(verdicts, row.checklist))
+    critique = judge(Checklist(model, wire), row)
+    assert [one.status for one in critique.judgments] == [Status.MET, Status.UNMET]

@@ -1,0 +1,608 @@
+"""Models: the HTTP client against a real server with faults, the scripted model, prices."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from email.utils import formatdate
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fault_server import Answer, FaultServer, completion, refusal
+from heedful.errors import HeedfulError, InputError, ModelError, StopRunError, UsageError
+from heedful.models import (
+    AuthError,
+    Completion,
+    ModelNotFound,
+    OpenAIModel,
+    QuotaError,
+    Sampling,
+    ScriptedModel,
+    Usage,
+    cost,
+    estimate_tokens,
+    read_prices,
+)
+from heedful.models.faults import FaultError, fault_of, retry_after
+from heedful.models.openai import BODY_LIMIT
+from heedful.models.replies import read_completion
+from heedful.runs.limiter import AdaptiveLimiter
+from heedful.runs.runner import Item, run
+from heedful.runs.store import Store
+from heedful.schema import Message
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+KEY = "sk-very-secret-0123456789"
+ASK = [Message(role="user", content="Say fine.")]
+
+
+@pytest.fixture(autouse=True)
+def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither the tester's key nor the tester's proxy has a part in these tests."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def ask(server: FaultServer, sampling: Sampling | None = None, **options: Any) -> Completion:
+    return asyncio.run(ask_async(server, sampling, **options))
+
+
+async def ask_async(
+    server: FaultServer, sampling: Sampling | None = None, sample: int = 0, **options: Any
+) -> Completion:
+    async with server:
+        model = OpenAIModel("m", **{"base_url": server.url, "backoff_s": 0.001, **options})
+        try:
+            return await model.generate(ASK, sampling or Sampling(), sample=sample)
+        finally:
+            await model.close()
+
+
+def error_of(*answers: Answer, **options: Any) -> tuple[HeedfulError, FaultServer]:
+    server = FaultServer(*answers)
+    with pytest.raises(HeedfulError) as caught:
+        ask(server, **options)
+    return caught.value, server
+
+
+def test_an_answer_comes_with_all_that_is_known_of_it() -> None:
+    server = FaultServer(completion())
+    answer = ask(server, Sampling(max_tokens=9, top_p=0.9, seed=7, extra={"top_k": 1}), sample=2)
+    assert answer.text == "fine"
+    assert answer.finish_reason == "stop"
+    assert answer.model == "m-2025-01-01"
+    assert answer.attempts == 1
+    assert 0 < answer.latency_s < 5
+    assert answer.usage == Usage(
+        prompt_tokens=10, completion_tokens=4, cached_tokens=6, reasoning_tokens=3
+    )
+    assert server.bodies == [
+        {
+            "model": "m",
+            "messages": [{"role": "user", "content": "Say fine."}],
+            "temperature": 0.0,
+            "top_p": 0.9,
+            "max_tokens": 9,
+            "seed": 9,
+            "top_k": 1,
+        }
+    ]
+    assert "Authorization" not in server.headers[0]
+
+
+def test_the_response_format_and_headers_are_sent_as_given() -> None:
+    server = FaultServer(completion())
+    schema = {"type": "json_schema", "json_schema": {"name": "v", "schema": {"type": "object"}}}
+    ask(server, Sampling(response_format=schema), headers={"api-key": "abc"}, api_key=KEY)
+    assert server.bodies[0]["response_format"] == schema
+    assert server.headers[0]["api-key"] == "abc"
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+def test_the_key_comes_from_the_named_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_KEY", f" {KEY}\n")
+    server = FaultServer(completion())
+    ask(server, api_key_env="MY_KEY")
+    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+
+
+PASSING = {
+    "429": refusal(429, "slow down"),
+    "500": refusal(500, "oops"),
+    "502 with a page": Answer(502, "<html>bad gateway</html>"),
+    "503": refusal(503, "starting"),
+    "504": Answer(504),
+    "529": refusal(529, "overloaded"),
+    "408": Answer(408, "too slow"),
+    "an error with status 200": refusal(200, "upstream is down"),
+    "an error with status 200 and a code": refusal(200, "rate limited", code=429),
+    "an error in the choice": Answer(
+        body={"choices": [{"message": {"content": "par"}, "finish_reason": "error"}]}
+    ),
+    "broken JSON": Answer(body='{"choices": [{"mess'),
+    "an empty body": Answer(body=""),
+    "no choices": Answer(body={"choices": []}),
+    "JSON that is no object": Answer(body="[1]"),
+    "a connection lost before the answer": Answer(body="x" * 99, cut=0),
+    "a connection lost in the answer": Answer(body="x" * 99, cut=20),
+    "a body that never ends": Answer(body="x", delay_s=9.0),
+}
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_what_passes_is_tried_again(fault: Answer) -> None:
+    answer = ask(FaultServer(fault, fault, completion()), timeout_s=0.3 if fault.delay_s else 5.0)
+    assert (answer.text, answer.attempts) == ("fine", 3)
+
+
+@pytest.mark.parametrize("fault", PASSING.values(), ids=PASSING)
+def test_what_does_not_pass_fails_the_row_and_says_how(fault: Answer) -> None:
+    error, server = error_of(
+        fault, max_attempts=2, api_key=KEY, timeout_s=0.1 if fault.delay_s else 5.0
+    )
+    assert isinstance(error, ModelError)
+    assert len(server.bodies) == 2
+    assert "model m at http://127.0.0.1" in str(error)
+    assert "no answer in 2 attempts, at last: " in str(error)
+
+
+def test_a_server_that_is_not_there_fails_the_row() -> None:
+    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", max_attempts=2, backoff_s=0.001)
+
+    async def asking() -> None:
+        try:
+            await model.generate(ASK, Sampling())
+        finally:
+            await model.close()
+
+    with pytest.raises(ModelError, match="the connection failed"):
+        asyncio.run(asking())
+
+
+@pytest.mark.parametrize("status", [401, 403])
+def test_a_wrong_key_stops_the_run_at_once_and_shows_no_key(status: int) -> None:
+    masked = f"Incorrect API key provided: sk-ve*****6789. Not {KEY}."
+    error, server = error_of(refusal(status, masked, code="invalid_api_key"), api_key=KEY)
+    assert isinstance(error, AuthError)
+    assert isinstance(error, StopRunError)
+    assert len(server.bodies) == 1
+    assert "Incorrect API key provided: [key] Not [key]." in str(error)
+    assert "check the key that was given" in str(error)
+
+
+def test_a_missing_key_is_said_to_be_missing() -> None:
+    error, _ = error_of(refusal(401, "no key"), api_key_env="MY_KEY")
+    assert "set MY_KEY" in str(error)
+
+
+def test_a_wrong_key_ends_a_whole_run_with_few_requests(tmp_path: Path) -> None:
+    server = FaultServer(refusal(401, "who are you?"))
+    rows = [Item(line=k, id=str(k), value=k) for k in range(1000)]
+
+    async def running() -> None:
+        async with server:
+            model = OpenAIModel("m", base_url=server.url)
+
+            async def work(_: int) -> str:
+                return (await model.generate(ASK, Sampling())).text
+
+            try:
+                await run(rows, work, store, encode=json.dumps, concurrency=8)
+            finally:
+                await model.close()
+
+    with Store(tmp_path) as store, pytest.raises(AuthError, match="who are you"):
+        asyncio.run(running())
+    assert len(server.bodies) <= 8
+
+
+def test_an_unknown_model_or_address_stops_the_run_and_names_both() -> None:
+    error, server = error_of(refusal(404, "The model `m` does not exist", code="model_not_found"))
+    assert isinstance(error, ModelNotFound)
+    assert f"model m at {server.url}" in str(error)
+    moved = Answer(301, headers={"Location": "https://elsewhere/v1"})
+    error, _ = error_of(moved)
+    assert isinstance(error, ModelNotFound)
+    assert "it redirects to https://elsewhere/v1" in str(error)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [refusal(402, "no money"), refusal(429, "no quota", code="insufficient_quota")],
+    ids=["402", "429"],
+)
+def test_an_empty_account_stops_the_run(fault: Answer) -> None:
+    error, server = error_of(fault)
+    assert isinstance(error, QuotaError)
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        completion("half of it", finish_reason="content_filter"),
+        refusal(400, "The response was filtered", code="content_filter"),
+        refusal(403, "Your input was flagged", metadata={"reasons": ["violence"]}),
+    ],
+    ids=["finish reason", "400", "403"],
+)
+def test_the_content_filter_fails_the_row_by_its_name(fault: Answer) -> None:
+    error, server = error_of(fault)
+    assert isinstance(error, ModelError)
+    assert "content_filter" in str(error)
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        refusal(
+            400, "maximum context length is 8 tokens, max_tokens unsupported", param="messages"
+        ),
+        refusal(400, "max_tokens is too large", param="max_tokens", code="invalid_value"),
+        Answer(422, {"detail": [{"msg": "bad role"}]}),
+        Answer(413, "too large"),
+        Answer(501, "not built"),
+    ],
+)
+def test_a_request_that_would_be_refused_again_is_not_repeated(fault: Answer) -> None:
+    server = FaultServer(fault)
+    with pytest.raises(ModelError, match=f"HTTP {fault.status}: "):
+        ask(server, Sampling(max_tokens=5))
+    assert len(server.bodies) == 1
+
+
+def test_an_answer_without_end_is_given_up() -> None:
+    error, server = error_of(Answer(body="x" * (BODY_LIMIT + 1)))
+    assert isinstance(error, ModelError)
+    assert "larger than 64 MiB" in str(error)
+    assert len(server.bodies) == 1
+
+
+def test_an_answer_nested_without_end_is_a_fault() -> None:
+    with pytest.raises(FaultError, match="not JSON"):
+        read_completion(b"[" * 100_000)
+    assert fault_of(400, {}, b"[" * 100_000).text.startswith("HTTP 400: [[")
+
+
+def test_retry_after_is_waited_for_in_seconds_and_as_a_date() -> None:
+    started = time.perf_counter()
+    fault = Answer(429, headers={"Retry-After": "0.2"})
+    assert ask(FaultServer(fault, completion())).attempts == 2
+    assert time.perf_counter() - started >= 0.2
+    assert retry_after({"Retry-After": "7"}) == 7
+    at = retry_after({"Retry-After": formatdate(time.time() + 60, usegmt=True)})
+    assert at is not None
+    assert 57 < at <= 60
+    assert retry_after({"Retry-After": formatdate(0, usegmt=True)}) == 0
+    for nonsense in ("soon", "nan", "inf", ""):
+        assert retry_after({"Retry-After": nonsense}) is None
+
+
+def test_retry_after_of_one_call_does_not_hold_up_the_others() -> None:
+    def script(_: int, body: dict[str, Any]) -> Answer:
+        late = body["messages"][0]["content"] == "late" and len(served) == 0
+        if late:
+            served.append(1)
+            return Answer(429, headers={"Retry-After": "0.4"})
+        return completion()
+
+    served: list[int] = []
+
+    async def asking() -> tuple[list[float], float]:
+        async with FaultServer(script=script) as server:
+            limiter = AdaptiveLimiter(2)
+            model = OpenAIModel("m", base_url=server.url, backoff_s=0.001, limiter=limiter)
+
+            async def timed(text: str) -> float:
+                started = time.perf_counter()
+                await model.generate([Message(role="user", content=text)], Sampling())
+                return time.perf_counter() - started
+
+            late, *others = await asyncio.gather(*map(timed, ["late", *["other"] * 20]))
+            await model.close()
+            return others, late
+
+    others, late = asyncio.run(asking())
+    assert late >= 0.4
+    assert max(others) < late
+
+
+NEW = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+COLD = "Unsupported value: 'temperature' does not support 0.0 with this model."
+
+
+def reasoner(_: int, body: dict[str, Any]) -> Answer:
+    """Answer as a reasoning model's server does."""
+    if "max_tokens" in body:
+        return refusal(400, NEW, param="max_tokens", code="unsupported_parameter")
+    if "temperature" in body:
+        return refusal(400, COLD, param="temperature", code="unsupported_value")
+    return completion()
+
+
+def test_a_reasoning_model_is_asked_as_it_likes_and_that_is_remembered() -> None:
+    async def asking() -> tuple[list[Completion], tuple[str, ...]]:
+        async with server:
+            model = OpenAIModel("m", base_url=server.url, max_attempts=1)
+            first = await asyncio.gather(
+                *(model.generate(ASK, Sampling(max_tokens=5)) for _ in range(20))
+            )
+            again = await model.generate(ASK, Sampling(max_tokens=5))
+            await model.close()
+            return [*first, again], model.adaptations
+
+    server = FaultServer(script=reasoner)
+    answers, adaptations = asyncio.run(asking())
+    assert {answer.text for answer in answers} == {"fine"}
+    assert answers[-1].attempts == 1
+    assert server.bodies[-1]["max_completion_tokens"] == 5
+    assert adaptations == (
+        "max_completion_tokens is sent for max_tokens, which m refuses",
+        "temperature is left out, m refuses it",
+    )
+
+
+def test_a_server_that_knows_neither_name_is_not_asked_for_ever() -> None:
+    def script(_: int, body: dict[str, Any]) -> Answer:
+        field = next(field for field in body if field.endswith("_tokens"))
+        return Answer(422, {"detail": f"{field}: extra inputs are not permitted"})
+
+    server = FaultServer(script=script)
+    with pytest.raises(ModelError, match="max_completion_tokens: extra inputs"):
+        ask(server, Sampling(max_tokens=5))
+    assert len(server.bodies) == 2
+
+
+def test_a_name_that_was_chosen_is_kept() -> None:
+    server = FaultServer(script=reasoner)
+    with pytest.raises(ModelError, match="Unsupported parameter"):
+        ask(server, Sampling(max_tokens=5), completion_tokens_field="max_tokens")
+    assert len(server.bodies) == 1
+
+
+def test_overload_lowers_the_limit_once_and_success_raises_it() -> None:
+    limiter = AdaptiveLimiter(32)
+    limits: list[int] = []
+
+    def script(number: int, _: dict[str, Any]) -> Answer:
+        limits.append(limiter.limit)
+        return Answer(429) if number < 32 else completion()
+
+    async def asking() -> None:
+        async with FaultServer(script=script) as server:
+            model = OpenAIModel("m", base_url=server.url, backoff_s=0.05, limiter=limiter)
+            await asyncio.gather(*(model.generate(ASK, Sampling()) for _ in range(32)))
+            await model.close()
+
+    asyncio.run(asking())
+    assert limits[0] == 32
+    assert limits[32] == 16  # at the first request after the 32 refusals
+    assert limiter.limit > 16
+
+
+def test_the_key_is_nowhere_to_be_seen() -> None:
+    model = OpenAIModel(
+        "m",
+        base_url="https://host/v1?key=query-secret",
+        api_key=KEY,
+        headers={"api-key": "header-secret"},
+    )
+    shown = f"{model!r} {json.dumps(dict(model.config))}"
+    assert "secret" not in shown
+    assert model.config == {"model": "m", "base_url": "https://host/v1"}
+    echo = f"bad header: {KEY} header-secret " + "x" * 470 + KEY
+    for fault in (refusal(400, echo), Answer(418, echo), Answer(200, echo), refusal(403, echo)):
+        error, _ = error_of(
+            fault, api_key=KEY, headers={"api-key": "header-secret"}, max_attempts=1
+        )
+        assert "secret" not in str(error)
+        assert "sk-very" not in str(error)
+        assert error.__cause__ is error.__context__ is None
+
+
+@pytest.mark.parametrize(
+    "url", ["localhost:8000/v1", "ftp://host/v1", "", "http://", "http://me:pw-secret@host/v1"]
+)
+def test_an_address_that_makes_no_sense_is_refused(url: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        OpenAIModel("m", base_url=url)
+    assert "secret" not in str(caught.value)
+
+
+def test_what_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(UsageError, match="the key in api_key holds characters"):
+        OpenAIModel("m", api_key="sk\nInjected: yes")
+    with pytest.raises(UsageError, match="the header X-A holds"):
+        OpenAIModel("m", headers={"X-A": "1\r\nB: 2"})
+    with pytest.raises(UsageError, match="'stream' cannot be set"):
+        ask(FaultServer(completion()), Sampling(extra={"stream": True}))
+
+
+def test_an_address_may_end_in_the_endpoint_and_outlives_its_loop() -> None:
+    server = FaultServer(completion())
+
+    async def asking() -> list[str]:
+        async with server:
+            model = OpenAIModel("m", base_url=f"{server.url}/chat/completions/")
+            texts = []
+            for _ in range(2):
+                texts.append((await model.generate(ASK, Sampling())).text)
+                await model.close()
+            return texts
+
+    assert asyncio.run(asking()) == ["fine", "fine"]
+
+
+PARTS: Any = [{"type": "thinking", "thinking": [{"type": "text", "text": "why"}]}, "yes"]
+
+REASONED = {
+    "a field": completion("yes", reasoning_content="why"),
+    "another field": completion("yes", reasoning="why"),
+    "a block": completion("<think>\nwhy\n</think>\n\nyes"),
+    "a block that the template opened": completion("why\n</think>\n\nyes"),
+    "a part": completion(PARTS),
+}
+
+
+@pytest.mark.parametrize("answer", REASONED.values(), ids=REASONED)
+def test_reasoning_is_kept_apart(answer: Answer) -> None:
+    read = ask(FaultServer(answer))
+    assert (read.text, read.reasoning) == ("yes", "why")
+
+
+def read(answer: Answer) -> Completion:
+    return read_completion(json.dumps(answer.body).encode())
+
+
+def test_reasoning_that_was_cut_leaves_no_answer_and_tags_in_a_text_are_text() -> None:
+    cut = read(completion("<think>hm", finish_reason="length"))
+    assert (cut.text, cut.reasoning, cut.finish_reason) == ("", "hm", "length")
+    for text in ("Write <think>x</think> so.", "a</think>b", "<think> is a tag.", "  kept \n"):
+        assert read(completion(text)).text == text
+
+
+def test_parts_refusals_and_nothing_are_read() -> None:
+    parts: Any = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}, {"type": "image"}]
+    assert read(completion(parts)).text == "ab"
+    refused = read(completion(None, refusal="I will not."))  # type: ignore[arg-type]
+    assert (refused.text, refused.finish_reason) == ("I will not.", "refusal")
+    empty = read(Answer(body={"choices": [{"message": {"content": None}}]}))
+    assert empty == Completion(text="")
+
+
+FIELDS = [
+    *["choices", "message", "content", "type", "text", "thinking", "reasoning", "finish_reason"],
+    *["usage", "prompt_tokens", "prompt_tokens_details", "error", "code", "detail", "metadata"],
+]
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(FIELDS),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@given(JSON.map(json.dumps).map(str.encode) | st.binary(max_size=60))
+def test_any_body_is_an_answer_or_a_fault(body: bytes) -> None:
+    try:
+        answer = read_completion(body)
+    except FaultError:
+        return
+    assert Completion.model_validate_json(answer.model_dump_json()) == answer
+
+
+@given(st.integers(400, 599), JSON.map(json.dumps).map(str.encode) | st.binary(max_size=60))
+def test_any_error_is_a_fault(status: int, body: bytes) -> None:
+    assert fault_of(status, {}, body).text.startswith(f"HTTP {status}")
+
+
+@given(JSON)
+def test_any_message_is_an_answer(message: Any) -> None:
+    body = {"choices": [{"message": {"content": message, "refusal": message}}], "usage": message}
+    assert isinstance(read(Answer(body=body)), Completion)
+
+
+@given(st.text().filter(lambda text: "think>" not in text), st.text())
+def test_a_leading_block_is_reasoning_and_the_rest_is_the_answer(thought: str, text: str) -> None:
+    answer = read(completion(f"<think>{thought}</think>{text}"))
+    assert (answer.text, answer.reasoning or "") == (text.lstrip(), thought.strip())
+
+
+def test_halves_of_surrogate_pairs_become_storable() -> None:
+    assert read(completion("a\ud83db")).text == "a\ufffdb"
+
+
+def test_usages_add_up() -> None:
+    one = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
+    assert one + one == Usage(
+        prompt_tokens=6, completion_tokens=4, cached_tokens=2, reasoning_tokens=2
+    )
+
+
+def scripted(model: ScriptedModel, *texts: str) -> list[str]:
+    async def asking() -> list[str]:
+        return [
+            (await model.generate([Message(role="user", content=text)], Sampling(), sample=k)).text
+            for k, text in enumerate(texts)
+        ]
+
+    return asyncio.run(asking())
+
+
+def test_a_scripted_model_answers_as_told_and_keeps_its_calls() -> None:
+    assert scripted(ScriptedModel("same"), "a", "b") == ["same", "same"]
+    assert scripted(ScriptedModel(["1", "2"]), "a", "b") == ["1", "2"]
+    assert scripted(ScriptedModel({"b": "B", "": "else"}), "abc", "x") == ["B", "else"]
+    model = ScriptedModel(lambda messages, sample: f"{messages[-1].content}{sample}")
+    assert scripted(model, "a", "b") == ["a0", "b1"]
+    assert [(call.messages[0].content, call.sample) for call in model.calls] == [("a", 0), ("b", 1)]
+    with pytest.raises(ModelError, match="the script ended after 1 replies"):
+        scripted(ScriptedModel(["1"]), "a", "b")
+    with pytest.raises(ModelError, match="no reply for this prompt"):
+        scripted(ScriptedModel({"b": "B"}), "a")
+    with pytest.raises(AuthError):
+        scripted(ScriptedModel("x", fail={1: AuthError("no")}.get), "a", "b")
+
+
+def test_costs_follow_the_table_and_an_unknown_model_has_none() -> None:
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=400_000, completion_tokens=100_000)
+    assert cost(usage, "gpt-4o") == pytest.approx(0.6 * 2.5 + 0.4 * 1.25 + 0.1 * 10)
+    assert cost(usage, "o3-mini-2025-01-31") == cost(usage, "o3-mini")
+    assert cost(usage, "gpt-4o-2024-05-13") == pytest.approx(5.0 + 1.5)
+    assert cost(Usage(), "my-model") is None
+
+
+def test_prices_of_ones_own_go_over_the_table(tmp_path: Path) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text('{"my-model": {"prompt": 1, "completion": 2}}')
+    usage = Usage(prompt_tokens=1_000_000, cached_tokens=500_000, completion_tokens=1_000_000)
+    prices = read_prices(path)
+    assert cost(usage, "my-model", prices) == pytest.approx(3)
+    assert cost(usage, "gpt-4o", prices) == cost(usage, "gpt-4o")
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "holds no JSON object"),
+        ('{"m": 3}', "the price of 'm' is wrong"),
+        ('{"m": {"prompt": 1}}', "the price of 'm' is wrong: completion"),
+        ('{"m": {"prompt": -1, "completion": 1}}', "the price of 'm' is wrong: prompt"),
+    ],
+)
+def test_prices_that_are_wrong_are_named(tmp_path: Path, text: str, what: str) -> None:
+    path = tmp_path / "prices.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=what):
+        read_prices(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        read_prices(tmp_path / "none.json")
+
+
+def test_tokens_are_estimated_by_script() -> None:
+    assert estimate_tokens("") == 0
+    assert estimate_tokens("Hello") == 2
+    assert estimate_tokens("你好，世界") == 5
+    assert estimate_tokens("你好 four") == 2 + 2
+
+
+@given(st.text(), st.text())
+def test_the_estimate_of_a_whole_is_at_most_that_of_its_parts(one: str, other: str) -> None:
+    parts = estimate_tokens(one) + estimate_tokens(other)
+    assert parts - 1 <= estimate_tokens(one + other) <= parts
+    assert estimate_tokens(one) <= len(one)
