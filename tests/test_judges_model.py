@@ -149,6 +149,29 @@ def test_an_answer_is_bought_once_and_the_account_says_so(tmp_path: Path) -> Non
     assert len(model.calls) == 3
 
 
+def test_a_retry_asks_again_for_the_undecided_and_only_for_that(tmp_path: Path) -> None:
+    rows = [sample("a", "b", key=str(key)) for key in range(4)]
+    judging: dict[str, Any] = {"run": tmp_path, "concurrency": 1}
+
+    def first(call: int) -> Exception | None:
+        return ModelError("busy") if call == 0 else None
+
+    def one_is_shy(messages: Sequence[Message], _: int) -> str:
+        shy = any("Question 2." in message.content for message in messages)
+        return "Hm." if shy else "\n".join(block(k, "MET") for k in numbers(messages))
+
+    before = ScriptedModel(one_is_shy, fail=first)
+    found = evaluate(rows, judge=Checklist(before, PLAIN), **judging).summary
+    assert (found["verdicts"]["failed"], found["verdicts"]["unparsed"]) == (2, 2)
+    same = replying(met)
+    evaluate(rows, judge=Checklist(same, PLAIN), **judging)
+    assert not same.calls
+    again = replying(met)
+    found = evaluate(rows, judge=Checklist(again, PLAIN), retry_failed=True, **judging).summary
+    assert found["verdicts"]["met"] == 8
+    assert len(again.calls) == 2
+
+
 def test_what_stops_one_call_and_all_others_stops_the_run(tmp_path: Path) -> None:
     def third(call: int) -> Exception | None:
         return StopRunError("the key is wrong") if call == 2 else None

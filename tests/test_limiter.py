@@ -150,7 +150,7 @@ def test_turns_come_in_the_order_of_asking() -> None:
     assert simulate(queue()) == list(range(50))
 
 
-@pytest.mark.parametrize("rpm", [1, 60, 90, 6000])
+@pytest.mark.parametrize("rpm", [1, 60, 90, 1500])
 def test_no_minute_holds_more_calls_than_allowed_and_none_is_wasted(rpm: int) -> None:
     async def calls() -> list[float]:
         limiter = AdaptiveLimiter(1000, rpm=rpm)

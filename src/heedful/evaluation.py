@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import heedful
 from heedful.errors import InputError, UsageError
-from heedful.results import check_output, record, scored, summarise, write_output
+from heedful.results import check_output, record, scored, summarise, undecided, write_output
 from heedful.runs.runner import Item, Progress
 from heedful.runs.runner import run as run_all
 from heedful.runs.store import Store
@@ -77,6 +77,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
     run: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     concurrency: int = 64,
+    retry_failed: bool = False,
     tick: Callable[[Progress], None] = lambda _: None,
 ) -> Evaluation:
     """Judge every sample and summarise.
@@ -106,6 +107,8 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         run: the run's directory; the same call again resumes it. A temporary one unless given.
         output: where to write the results besides.
         concurrency: how many samples may be judged at a time.
+        retry_failed: judge the rows of a named run again that were not decided; what was decided
+            is not asked for again.
         tick: called with the progress after each row.
 
     Returns:
@@ -127,6 +130,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         run=run,
         output=output,
         concurrency=concurrency,
+        retry_failed=retry_failed,
         tick=tick,
     )
     if not _in_event_loop():
@@ -150,6 +154,7 @@ async def evaluate_async(  # noqa: PLR0913 - as above
     run: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     concurrency: int = 64,
+    retry_failed: bool = False,
     tick: Callable[[Progress], None] = lambda _: None,
 ) -> Evaluation:
     """Do what :func:`evaluate` does, inside a running event loop."""
@@ -182,6 +187,9 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         return critique.model_dump_json(exclude_defaults=True)
 
     rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
+    if retry_failed:
+        store.set_meta("retries", (store.meta("retries") or 0) + 1)
+        store.forget(list(undecided(store)))
     async with _kept(store):
         progress = await run_all(
             _items(rows), work, store, encode=_encode, concurrency=concurrency, tick=tick
@@ -198,7 +206,7 @@ def _kept(store: Store) -> AbstractAsyncContextManager[None]:
         return nullcontext()
     from heedful.models.cached import keeping
 
-    return keeping(store)
+    return keeping(store, retries=store.meta("retries") or 0)
 
 
 def default_run(

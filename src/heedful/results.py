@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.schema import Scoring
 
-__all__ = ["Scored", "check_output", "record", "scored", "summarise", "write_output"]
+__all__ = ["Scored", "check_output", "record", "scored", "summarise", "undecided", "write_output"]
 
 COUNTED = ("calls", "reused", "reasks", "prompt_tokens", "cached_tokens", "completion_tokens")
 """What an expense counts."""
@@ -67,6 +67,17 @@ def scored(store: Store) -> Iterator[Scored]:
             reason = entry.failure or "not judged yet"
             critique = Critique.undecided(sample.checklist, Status.FAILED, reason)
         yield Scored(entry.line, key, sample, critique, entry.failure)
+
+
+def undecided(store: Store) -> Iterator[int]:
+    """Yield the positions of the rows that were judged and not decided in all."""
+    for entry in store.entries():
+        if entry.failure is not None:
+            yield entry.position
+        elif entry.problem is None and entry.output is not None:
+            critique = Critique.model_validate_json(entry.output)
+            if not all(judgment.status.decided for judgment in critique.judgments):
+                yield entry.position
 
 
 def summarise(

@@ -36,6 +36,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
     run: Path | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     min_coverage: float = 0.0,
+    retry_failed: Annotated[bool, Parameter(negative="")] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
     asking: Asking = Asking(),  # noqa: B008 - immutable
 ) -> int:
@@ -52,6 +53,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
         run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME.
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
+        retry_failed: Judge the rows of the run again that were not decided, and only those.
         quiet: Print no table and no progress.
         asking: How a model is asked.
 
@@ -79,6 +81,7 @@ def evaluate(  # noqa: PLR0913 - the options of the main job
             run=named,
             output=output,
             concurrency=asking.max_concurrency,
+            retry_failed=retry_failed,
             tick=(lambda _: None) if quiet else display,
         )
     finally:

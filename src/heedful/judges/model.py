@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.errors import ModelError
 from heedful.models.base import Sampling
-from heedful.models.cached import ask
+from heedful.models.cached import ask, retries
 from heedful.schema import Critique, Expense, Judgment, Status
 
 if TYPE_CHECKING:
@@ -104,7 +104,8 @@ class Checklist:
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
-        for asking in range(1 + self.reasks):
+        # What was asked before is answered from the store, so a retry asks only what is new.
+        for asking in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
             messages = self.wire.render(sample, constraints)
             try:

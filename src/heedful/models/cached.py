@@ -23,14 +23,15 @@ if TYPE_CHECKING:
     from heedful.runs.store import Store
     from heedful.schema import Message
 
-__all__ = ["ask", "keeping"]
+__all__ = ["ask", "keeping", "retries"]
 
 
 class _Ledger:
     """What one run has bought and is buying."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, retries: int) -> None:
         self.store = store
+        self.retries = retries
         self.flying: dict[str, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
@@ -54,15 +55,26 @@ _ledger: ContextVar[_Ledger | None] = ContextVar("heedful_ledger", default=None)
 
 
 @asynccontextmanager
-async def keeping(store: Store) -> AsyncIterator[None]:
-    """Keep in a store what is asked inside; at the end, close the models that were asked."""
-    ledger = _Ledger(store)
+async def keeping(store: Store, *, retries: int = 0) -> AsyncIterator[None]:
+    """Keep in a store what is asked inside; at the end, close the models that were asked.
+
+    Args:
+        store: the run's.
+        retries: how often the run was told to judge its undecided rows again.
+    """
+    ledger = _Ledger(store, retries)
     token = _ledger.set(ledger)
     try:
         yield
     finally:
         _ledger.reset(token)
         await asyncio.gather(*(model.close() for model in ledger.models.values()))
+
+
+def retries() -> int:
+    """Say how often the present run was told to judge its undecided rows again."""
+    ledger = _ledger.get()
+    return 0 if ledger is None else ledger.retries
 
 
 async def ask(

@@ -286,7 +286,7 @@ class OpenAIModel:
 
     def _pause(self, fault: Fault, faults: int) -> float:
         """Seconds before the next attempt; jitter keeps those who failed together apart."""
-        if fault.retry_after is not None:
+        if fault.retry_after:  # 0 would be no pause at all
             return min(fault.retry_after, RETRY_AFTER_CAP_S) * random.uniform(1.0, 1.1)
         longest = min(BACKOFF_CAP_S, self._backoff_s * 2.0 ** (faults - 1))
         return longest * random.uniform(0.5, 1.0)

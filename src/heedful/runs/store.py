@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Self
 from heedful.errors import RunError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -225,6 +225,13 @@ class Store:
             self._db.execute("COMMIT")
             self._waiting = 0
         self._flushed = time.monotonic()
+
+    def forget(self, positions: Iterable[int]) -> None:
+        """Drop the outputs of rows that are to be worked on again."""
+        self._begin()
+        self._db.executemany(
+            "DELETE FROM outputs WHERE position = ?", ((position,) for position in positions)
+        )
 
     def done(self) -> Iterator[int]:
         """Yield the positions that have an output, in order, in constant memory."""
