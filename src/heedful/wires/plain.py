@@ -223,6 +223,8 @@ def _blocks(reply: str) -> list[_Block]:
 
 def _narrow(line: str) -> str:
     """Write full-width characters as ASCII's and leave out those without width."""
+    if line.isascii():
+        return line
     narrow = unicodedata.normalize("NFKC", line)
     return "".join(char for char in narrow if unicodedata.category(char) != "Cf")
 
