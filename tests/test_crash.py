@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-ROWS = 400
+ROWS = 250
 IN_FLIGHT = 16
-KILLS = 6
+KILLS = 4
 
 
 @contextmanager
