@@ -42,9 +42,9 @@ FLOORS = {
     "reasoning": 6,
     "metaeval": 7,
     "rewards": 7,
-    "cli": 8,
-    "__init__": 9,
-    "__main__": 9,
+    "cli": 9,
+    "__init__": 10,
+    "__main__": 10,
 }
 
 MODULES = sorted(SOURCE.rglob("*.py"))
