@@ -42,6 +42,7 @@ FLOORS = {
     "reasoning": 6,
     "metaeval": 7,
     "rewards": 7,
+    "pages": 7,
     "cli": 9,
     "__init__": 10,
     "__main__": 10,
@@ -62,6 +63,8 @@ HEAVY = (
     "torch",
     "transformers",
     "any_llm",
+    "jinja2",
+    "markupsafe",
 )
 
 

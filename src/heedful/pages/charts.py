@@ -1,0 +1,142 @@
+"""Charts as Vega-Lite specifications, in the colours of the page.
+
+A colour is a custom property of ``theme.css``: the browser looks it up when it paints, so the same
+drawing serves light, dark and paper.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Share", "shares"]
+
+STEP = 24
+"""Pixels from one line of a chart to the next."""
+
+SERIES_STEP = 14
+"""The same, between the series of one line."""
+
+FONT = "system-ui, sans-serif"
+
+CONFIG: dict[str, Any] = {
+    "background": "transparent",
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--quiet)",
+        "gridColor": "var(--line)",
+        "domainColor": "var(--line)",
+        "tickColor": "var(--line)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 200,
+    },
+    "legend": {
+        "labelColor": "var(--ink)",
+        "titleColor": "var(--quiet)",
+        "labelFontSize": 12,
+        "orient": "top",
+        "title": None,
+        "labelLimit": 260,
+    },
+    "range": {"category": [f"var(--series-{number})" for number in range(1, 7)]},
+}
+
+SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down"]
+"""Series differ by these too, for those who see colours otherwise and for printers."""
+
+
+class Share(NamedTuple):
+    """A share to be drawn.
+
+    Attributes:
+        name: what it is the share of, written at the left.
+        value: from 0 to 1; ``None`` where nothing was decided, which leaves the line empty.
+        interval: its bounds, where it has any.
+        counts: what it was computed from, shown when it is pointed at.
+        series: whose it is, where several are drawn in one chart.
+    """
+
+    name: str
+    value: float | None
+    interval: Sequence[float] | None = None
+    counts: str = ""
+    series: str = ""
+
+
+def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
+    """Draw shares as points on a line from 0 to 100 %, with their intervals.
+
+    Args:
+        found: the shares, from top to bottom; those of one name stand together.
+        title: what the axis measures.
+    """
+    rows = [
+        {
+            "name": one.name,
+            "series": one.series,
+            "value": None if one.value is None else round(100 * one.value, 4),
+            "low": None if one.interval is None else round(100 * one.interval[0], 4),
+            "high": None if one.interval is None else round(100 * one.interval[1], 4),
+            "counts": one.counts,
+        }
+        for one in found
+    ]
+    several = len({one.series for one in found}) > 1
+    scale = {"domain": [0, 100], "nice": False}
+    axis = {"title": title, "tickCount": 5, "domain": False}
+    encoding: dict[str, Any] = {
+        "y": {
+            "field": "name",
+            "type": "nominal",
+            "sort": None,
+            "axis": {"title": None, "grid": True, "ticks": False, "domain": False},
+        },
+        "tooltip": _tooltip(several=several),
+    }
+    colour: dict[str, Any] = {"value": "var(--series-1)"}
+    if several:
+        colour = {"field": "series", "type": "nominal", "sort": None}
+        encoding["yOffset"] = colour
+    encoding["color"] = colour
+    low_high: dict[str, Any] = {
+        "x": {"field": "low", "type": "quantitative"},
+        "x2": {"field": "high"},
+    }
+    point: dict[str, Any] = {
+        "x": {"field": "value", "type": "quantitative", "scale": scale, "axis": axis}
+    }
+    if several:
+        point["shape"] = colour | {"scale": {"range": SHAPES}}
+    return {
+        "width": "container",
+        "height": {"step": SERIES_STEP if several else STEP},
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "data": {"values": rows},
+        "encoding": encoding,
+        "layer": [
+            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.65}, "encoding": low_high},
+            {
+                "mark": {"type": "point", "filled": True, "size": 64, "opacity": 1},
+                "encoding": point,
+            },
+        ],
+        "config": CONFIG,
+    }
+
+
+def _tooltip(*, several: bool) -> list[dict[str, Any]]:
+    fields = [("name", "of"), ("value", "%"), ("low", "from"), ("high", "to"), ("counts", "counts")]
+    if several:
+        fields.insert(1, ("series", "in"))
+    return [
+        {"field": field, "title": title, "type": "nominal"}
+        if field in {"name", "series", "counts"}
+        else {"field": field, "title": title, "type": "quantitative", "format": ".1f"}
+        for field, title in fields
+    ]

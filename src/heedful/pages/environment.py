@@ -1,0 +1,102 @@
+"""The templates of pages, with all that is put into them escaped, and the files that pages need."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["ASSETS", "CHART_SCRIPTS", "asset", "digest", "environment", "said"]
+
+ASSETS = Path(__file__).parent / "assets"
+"""The folder of scripts and styles; where the first come from stands in its README."""
+
+CHART_SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "charts.js")
+"""What a page with charts loads, in this order."""
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+MARKS_KEPT = 8
+"""Marks on one letter that are shown; no script of the world stacks as many."""
+
+_MARKS = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_STACKED = re.compile(f"({_MARKS}{{{MARKS_KEPT}}}){_MARKS}+")
+_CONTROLS = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"
+    "\u200b\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
+)
+"""Characters that show nothing, or turn round what follows, or may not stand in HTML."""
+
+
+def asset(name: str) -> str:
+    """Return the text of one of the files that pages need."""
+    return (ASSETS / name).read_text(encoding="utf-8")
+
+
+def digest(text: str) -> str:
+    """Return what a content security policy calls an inline script or style by."""
+    value = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(value).decode()}'"
+
+
+def said(text: object, limit: int | None = None) -> Markup:
+    r"""Make what a file or a model said safe to show, and show all that it said.
+
+    Everything is escaped. Control characters, and those that change the direction of the text
+    after them, appear by their number. Put it into an element of the class ``said`` with
+    ``dir="auto"``, so that its direction is its own too.
+
+    >>> print(said("<b>\x00"))
+    &lt;b&gt;<span class="control">U+0000</span>
+
+    Args:
+        text: what was said.
+        limit: how many characters are shown at most; how many more there are is told.
+    """
+    from markupsafe import Markup, escape
+
+    whole = str(text).replace("\r\n", "\n")
+    kept = whole if limit is None else whole[:limit]
+    kept = _STACKED.sub(r"\1", kept)
+    parts, end = [], 0
+    for found in _CONTROLS.finditer(kept):
+        parts += [escape(kept[end : found.start()]), _control(found.group())]
+        end = found.end()
+    parts.append(escape(kept[end:]))
+    left = 0 if limit is None else max(0, len(whole) - limit)
+    if left:
+        parts.append(Markup('<span class="quiet"> … {:,} more characters</span>').format(left))
+    return Markup().join(parts)
+
+
+def _control(character: str) -> Markup:
+    from markupsafe import Markup
+
+    return Markup('<span class="control">U+{:04X}</span>').format(ord(character))
+
+
+@cache
+def environment(*folders: Path) -> Environment:
+    """Return the templates: those in the folders given, and the parts that all pages share.
+
+    Whatever a template writes is escaped; what it names and is not there is an error.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    made = Environment(
+        loader=FileSystemLoader([*folders, TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["said"] = said
+    return made
