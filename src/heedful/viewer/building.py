@@ -17,24 +17,29 @@ from collections import Counter
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.runs.reader import Reader
-from heedful.viewer.facts import STATUSES, facts
+from heedful.viewer.facts import STATUSES, Facts, facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from heedful.runs.store import Entry
-    from heedful.viewer.facts import Facts
 
-__all__ = ["Builder", "identity"]
+__all__ = ["COLUMNS", "TEXT", "Builder", "about", "identity"]
 
 VERSION = 1
 """Of what an index holds: one of another version is made again."""
 
 BATCH = 2000
 """Rows that go into the index together."""
+
+COLUMNS, TEXT = "columns", "text"
+"""The parts of an index; each says how many rows are in it."""
+
+HASH_BYTES = 128 << 20
+"""Trigrams that are gathered before they are written, which takes a third of the time."""
 
 VALUES_KEPT = 1000
 """Values of a tag, types or judges that can be chosen; one with more names things, not groups."""
@@ -56,6 +61,13 @@ CREATE TABLE tags (name INTEGER, position INTEGER, PRIMARY KEY (name, position))
 CREATE VIRTUAL TABLE text USING fts5 (body, content = '', tokenize = 'trigram');
 CREATE VIRTUAL TABLE terms USING fts5vocab (text, row);
 """
+
+
+class Found(NamedTuple):
+    """A row's place, and what it is found by."""
+
+    position: int
+    facts: Facts
 
 
 def identity(reader: Reader) -> str:
@@ -94,23 +106,24 @@ class Builder:
         self._reader.close()
         self._db.close()
 
-    def update(self, rows: int | None = None) -> int:
-        """Put in what is done and not in yet.
+    def update(self, rows: int | None = None) -> bool:
+        """Put in what is done and not in yet: first the columns, which take little, then the text.
 
         Args:
             rows: how many at most; all unless given.
 
         Returns:
-            How many rows are in it.
+            Whether all was put in that was done.
         """
-        covered = int(_about(self._db, "covered") or 0)
-        settled = self._settled(covered)
-        waiting = islice(settled, rows)
-        while batch := list(islice(waiting, BATCH)):
-            if not self._add(covered, batch):
-                break  # another process is at it
-            covered += len(batch)
-        return covered
+        for key, add in ((COLUMNS, self._add), (TEXT, self._add_text)):
+            settled = self._settled(int(about(self._db, key) or 0))
+            waiting = islice(settled, rows)
+            while batch := list(islice(waiting, BATCH)):
+                if not self._commit(key, add, batch):
+                    return False
+            if next(settled, None) is not None:
+                return False
+        return True
 
     def _settled(self, covered: int) -> Iterator[Entry]:
         """Yield the rows that nothing more will come of, up to the first that is not such."""
@@ -119,38 +132,44 @@ class Builder:
                 return
             yield entry
 
-    def _add(self, covered: int, batch: list[Entry]) -> bool:
+    def _commit(self, key: str, add: Callable[[list[Found]], None], batch: list[Entry]) -> bool:
+        """Put in some rows; refuse where another process is at it too."""
+        found = [Found(entry.position, facts(entry, judged=self._judged)) for entry in batch]
         self._db.execute("BEGIN IMMEDIATE")
-        if int(_about(self._db, "covered") or 0) != covered:
+        if int(about(self._db, key) or 0) != batch[0].position:
             self._db.execute("ROLLBACK")
             return False
+        add(found)
+        values = key, batch[-1].position + 1
+        self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", values)
+        self._db.execute("COMMIT")
+        return True
+
+    def _add(self, batch: list[Found]) -> None:
         counts: Counter[tuple[int, bool]] = Counter()
-        found = [(entry.position, facts(entry, judged=self._judged)) for entry in batch]
         self._db.executemany(
             "INSERT INTO samples VALUES (?, ?, ?, ?, ?)",
-            ((at, one.problem, *_tally(one)) for at, one in found),
+            ((at, one.problem, *_tally(one)) for at, one in batch),
         )
         self._db.executemany(
             "INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?)",
-            (row for at, one in found for row in self._judgments(at, one, counts)),
+            [row for at, one in batch for row in self._judgments(at, one, counts)],
         )
         self._db.executemany(
             "INSERT OR IGNORE INTO tags VALUES (?, ?)",
-            ((tag, at) for at, one in found for tag in self._tags(one, counts)),
-        )
-        # A word may begin at the last character, and its trigram ends two after that.
-        self._db.executemany(
-            "INSERT INTO text (rowid, body) VALUES (?, ?)",
-            ((at, f"{one.text}\n\n") for at, one in found),
+            [(tag, at) for at, one in batch for tag in self._tags(one, counts)],
         )
         for (number, of_judgments), count in counts.items():
             column = "judgments" if of_judgments else "samples"
             query = f"UPDATE names SET {column} = {column} + ? WHERE number = ?"  # noqa: S608
             self._db.execute(query, (count, number))
-        covered += len(batch)
-        self._db.execute("INSERT OR REPLACE INTO about VALUES ('covered', ?)", (covered,))
-        self._db.execute("COMMIT")
-        return True
+
+    def _add_text(self, batch: list[Found]) -> None:
+        # A word may begin at the last character, and its trigram ends two after that.
+        self._db.executemany(
+            "INSERT INTO text (rowid, body) VALUES (?, ?)",
+            ((at, f"{one.text}\n\n") for at, one in batch),
+        )
 
     def _judgments(
         self, position: int, one: Facts, counts: Counter[tuple[int, bool]]
@@ -193,7 +212,7 @@ def _open(path: Path, whose: str, directory: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         db = _connect(path)
-        if _about(db, "identity") == whose:
+        if about(db, "identity") == whose:
             return db
         db.close()
     except sqlite3.Error:
@@ -204,6 +223,7 @@ def _open(path: Path, whose: str, directory: Path) -> sqlite3.Connection:
     db.execute("BEGIN IMMEDIATE")
     for statement in filter(str.strip, SCHEMA.split(";")):
         db.execute(statement)
+    db.execute("INSERT INTO text (text, rank) VALUES ('hashsize', ?)", (HASH_BYTES,))
     db.execute("INSERT INTO about VALUES ('identity', ?)", (whose,))
     db.execute("INSERT INTO about VALUES ('run', ?)", (str(directory.resolve()),))
     db.execute("COMMIT")
@@ -217,7 +237,8 @@ def _connect(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _about(db: sqlite3.Connection, key: str) -> str | None:
+def about(db: sqlite3.Connection, key: str) -> str | None:
+    """Return what an index says of itself under a key."""
     found = db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
     return None if found is None else str(found[0])
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from heedful.runs.store import Entry
 
-__all__ = ["STATUSES", "Facts", "Fact", "facts", "row"]
+__all__ = ["DECIDED", "LABEL", "STATUSES", "VOTES", "Fact", "Facts", "fact", "facts", "row"]
 
 STATUSES = tuple(status.value for status in Status)
 
@@ -123,15 +123,25 @@ def _texts(key: str, sample: Mapping[str, Any], checklist: Any, judgments: Any) 
 
 def _judgments(checklist: Any, judgments: Any, labels: Any) -> Iterator[Fact]:
     for place, (constraint, judgment) in enumerate(zip(checklist, judgments, strict=False)):
-        status = str(judgment["status"])
-        votes = judgment.get("votes") or ()
-        cast = {vote["status"] for vote in votes if vote["status"] in DECIDED}
         label = labels[place] if place < len(labels) else None
-        against = label is not None and status in DECIDED and label != (status == "met")
-        yield Fact(
-            status,
-            constraint.get("type") or "",
-            judgment.get("judge") or "",
-            judgment.get("confidence"),
-            VOTES * (len(cast) > 1) + LABEL * against,
-        )
+        yield fact(constraint.get("type"), judgment, label)
+
+
+def fact(kind: str | None, judgment: Mapping[str, Any], label: bool | None) -> Fact:  # noqa: FBT001
+    """Say what is known of a judgment.
+
+    Args:
+        kind: the constraint's type.
+        judgment: as JSON.
+        label: whether the data says that the constraint is met.
+    """
+    status = str(judgment["status"])
+    cast = {vote["status"] for vote in judgment.get("votes") or () if vote["status"] in DECIDED}
+    against = label is not None and status in DECIDED and label != (status == "met")
+    return Fact(
+        status,
+        kind or "",
+        judgment.get("judge") or "",
+        judgment.get("confidence"),
+        VOTES * (len(cast) > 1) + LABEL * against,
+    )

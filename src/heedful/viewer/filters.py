@@ -10,7 +10,6 @@ from heedful.errors import UsageError
 from heedful.viewer.facts import DECIDED, LABEL, STATUSES, VOTES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Protocol
 
     from heedful.viewer.facts import Fact, Facts
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
             """Return all values of a key."""
 
 
-__all__ = ["DISAGREEMENTS", "GROUPS", "SHORTEST", "Filter"]
+__all__ = ["DISAGREEMENTS", "GROUPS", "PROBLEM", "Filter"]
 
 GROUPS = {"undecided": tuple(status for status in STATUSES if status not in DECIDED)}
 """Words for several statuses."""
@@ -34,10 +33,6 @@ PROBLEM = "problem"
 """Asked for as a status: rows that came to nothing."""
 
 DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
-
-SHORTEST = 2
-"""Characters of a text to look for: a word of Chinese is two."""
-
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -80,11 +75,8 @@ class Filter:
             raise UsageError(f"there is no status {status!r}", mend="choose one of the list")
         if disagreement and disagreement not in DISAGREEMENTS:
             raise UsageError(f"no disagreement is {disagreement!r}", mend="choose votes or label")
-        text = query.get("q", "").strip()
-        if 0 < len(text) < SHORTEST:
-            raise UsageError(f"{text!r} is too short to look for", mend="give two characters")
         return cls(
-            text=text,
+            text=query.get("q", "").strip(),
             status=status,
             type=query.get("type", ""),
             judge=query.get("judge", ""),
@@ -134,13 +126,10 @@ class Filter:
         there = {f"{name}:{value}" for name, value in found.tags.items()} if self.tags else set()
         if not there >= set(self.tags):
             return False
-        return not self.of_constraint or any(self.places(found.judgments))
+        return not self.of_constraint or any(map(self.wants, found.judgments))
 
-    def places(self, judgments: tuple[Fact, ...]) -> Iterator[bool]:
-        """Say of each judgment whether it is what is asked for."""
-        return map(self._wanted, judgments)
-
-    def _wanted(self, one: Fact) -> bool:
+    def wants(self, one: Fact) -> bool:
+        """Say whether a judgment is what is asked for."""
         if self.low is not None and (one.confidence is None or one.confidence < self.low):
             return False
         if self.high is not None and (one.confidence is None or one.confidence > self.high):
