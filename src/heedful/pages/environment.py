@@ -97,6 +97,14 @@ def environment(*folders: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_writable,
     )
-    made.filters["said"] = said
+    made.filters |= {"said": said, "zip": zip}
     return made
+
+
+def _writable(value: object) -> object:
+    """Replace halves of surrogate pairs, which JSON may smuggle in and no file can hold."""
+    if type(value) is not str or value.isascii():
+        return value
+    return value.encode("utf-8", "replace").decode()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["html", "markdown", "sheets", "view"]
+__all__ = ["head", "html", "markdown", "notes", "sheets", "view"]
 
 TITLE = "Comparison"
 
@@ -43,7 +43,7 @@ def view(found: Mapping[str, Any]) -> RenderableType:
     """
     flips = FLIPS_SHOWN if len(found["pairs"]) == 1 else 0
     shown = sheets(found, groups=GROUPS_SHOWN, flips=flips, cut=CUT)
-    return console(_head(found), shown, _notes(found))
+    return console(head(found), shown, notes(found))
 
 
 def markdown(found: Mapping[str, Any]) -> str:
@@ -53,7 +53,7 @@ def markdown(found: Mapping[str, Any]) -> str:
         found: as :func:`heedful.compare` returns it.
     """
     shown = sheets(found, flips=FLIPS_WRITTEN)
-    return markdown_page(TITLE, _head(found), shown, _notes(found))
+    return markdown_page(TITLE, head(found), shown, notes(found))
 
 
 def html(found: Mapping[str, Any]) -> str:
@@ -63,7 +63,7 @@ def html(found: Mapping[str, Any]) -> str:
         found: as :func:`heedful.compare` returns it.
     """
     shown = sheets(found, flips=FLIPS_WRITTEN)
-    return html_page(TITLE, _head(found), shown, _notes(found))
+    return html_page(TITLE, head(found), shown, notes(found))
 
 
 def sheets(
@@ -94,7 +94,8 @@ def sheets(
             yield _flips(pair, named, flips, cut)
 
 
-def _head(found: Mapping[str, Any]) -> list[str]:
+def head(found: Mapping[str, Any]) -> list[str]:
+    """Say of each pair what was compared on what, and what was left out."""
     return [_compared(pair) for pair in found["pairs"]]
 
 
@@ -124,7 +125,8 @@ def _compared(pair: Mapping[str, Any]) -> str:
     return text + "."
 
 
-def _notes(found: Mapping[str, Any]) -> list[str]:
+def notes(found: Mapping[str, Any]) -> list[str]:
+    """Say what a reader of a comparison should know besides."""
     unread = [
         f"{run['name']}: {amount(run['unread'], 'row')} could not be read and {are} in no number"
         for run in found["runs"]
