@@ -47,6 +47,9 @@ CONFIG: dict[str, Any] = {
     "range": {"category": [f"var(--series-{number})" for number in range(1, 7)]},
 }
 
+LEGEND = 50
+"""Letters that a line of a legend has room for."""
+
 _NAMES = {"title": None, "grid": True, "ticks": False, "domain": False}
 """The axis of names at the left."""
 
@@ -97,14 +100,17 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         "y": {
             "field": "name",
             "type": "nominal",
-            "sort": None,
+            "sort": list(dict.fromkeys(one.name for one in found)),
             "axis": _NAMES,
         },
         "tooltip": _tooltip(several=several),
     }
     colour: dict[str, Any] = {"value": "var(--series-1)"}
     if several:
-        colour = {"field": "series", "type": "nominal", "sort": None}
+        order = list(dict.fromkeys(one.series for one in found))
+        room = max(1, LEGEND // max(len(name) + 3 for name in order))
+        legend = {"columns": min(room, len(order))}
+        colour = {"field": "series", "type": "nominal", "sort": order, "legend": legend}
         encoding["yOffset"] = colour
     encoding["color"] = colour
     low_high: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.comparison.job import adjust, compare
 from heedful.errors import InputError, UsageError
-from heedful.pages.sections import Part, Section
+from heedful.pages.sections import Fold, Part, Section
 from heedful.reports.compare import head, notes, sheets
 from heedful.reports.sheets import Sheet, p_value, signed
 from heedful.reports.tables import label, percent, ranked
@@ -33,12 +33,10 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         named: how the report calls them.
     """
     compared, refused = _compared(runs, named)
-    said = [line for found in compared for line in head(found)]
-    said += [note for found in compared for note in notes(found)]
-    said += refused
     folds = [
-        (
+        Fold(
             f"{pair['first']} − {pair['second']}",
+            [*head(found), *notes(found)],
             [Part(sheet) for sheet in islice(sheets(found, flips=FLIPS, cut=CUT), 1, None)],
         )
         for found in compared
@@ -49,7 +47,7 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         "more. Its interval resamples instructions, each with all its samples in both runs."
     )
     parts = [Part(_overview(compared))] if compared else []
-    return Section("comparison", "Comparison", parts, lead, said, folds)
+    return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
 def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Found], list[str]]:

@@ -41,8 +41,8 @@ SINGLE = 10
 TENS = ((10, 19), (20, 49), (50, 99))
 
 RATES: dict[str, tuple[Callable[..., dict[str, Share]], str]] = {
-    "samples with all constraints met": (cfbench, "isr"),
-    "constraints met": (infobench, "drfr"),
+    "Samples with all met": (cfbench, "isr"),
+    "Constraints met": (infobench, "drfr"),
 }
 """The rates that are followed over the length of checklists and texts."""
 

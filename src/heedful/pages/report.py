@@ -9,6 +9,7 @@ from heedful.errors import RunError, UsageError
 from heedful.formats.base import atomically
 from heedful.pages.sections import breakdowns, leading, metrics, sizes, verdicts
 from heedful.past import PastRun
+from heedful.reports.sheets import Sheet
 from heedful.reports.tables import label, notes, percent
 from heedful.results import check_folder
 from heedful.runs.store import Store
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
 
+    from heedful.pages.reading import Reading
     from heedful.pages.sections import Section
 
 __all__ = ["Reported", "report"]
@@ -137,6 +139,7 @@ def _page(runs: Sequence[PastRun], names: Sequence[str], examples: int) -> dict[
     return {
         "readings": readings,
         "figures": _figures(readings[0].summary) if len(readings) == 1 else [],
+        "overview": _overview(readings),
         "sections": found,
         "cost": cost(readings),
         "origins": [origin(one) for one in readings],
@@ -168,6 +171,23 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts"
     figures.append(("Coverage", percent(summary["coverage"], 1), f"{decided} decided"))
     return figures
+
+
+def _overview(readings: Sequence[Reading]) -> Sheet:
+    """Say of each run what it holds and who judged it."""
+    rows = [
+        (
+            one.name,
+            one.summary["judge"],
+            one.summary["scoring"],
+            *(f"{one.summary[what]:,}" for what in ("samples", "constraints")),
+            f"{one.summary['rows']['failed']:,}",
+            percent(one.summary["coverage"], 1),
+        )
+        for one in readings
+    ]
+    numbers = ("samples", "constraints", "failed rows", "coverage")
+    return Sheet("Runs", ("run", "judge", "scoring", *numbers), rows, words=3)
 
 
 def _template(found: Mapping[str, Any], *, charts: bool) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful import taxonomy
 from heedful.pages.charts import Mix, Share, mixes, shares
@@ -23,17 +23,20 @@ if TYPE_CHECKING:
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
 
-__all__ = ["Part", "Section", "breakdowns", "leading", "metrics", "sizes", "verdicts"]
+__all__ = ["Fold", "Part", "Section", "breakdowns", "leading", "metrics", "sizes", "verdicts"]
 
 MEASURED = ("%", "95 % interval", "counts", "coverage")
 
-BY_CONSTRAINT = ("type", "subtype", "verifier", "priority")
+BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 
-DRAWN = 40
-"""Lines that a chart has at most; the table has all."""
+DRAWN = 30
+"""Lines that a chart has at most: the worst, or none. The table has all."""
 
-DRAWN_RUNS = 6
-"""Runs that one chart tells apart at most."""
+DRAWN_SERIES = 6
+"""Series that one chart tells apart at most."""
+
+BESIDE = 3
+"""Series whose table has room beside a chart."""
 
 OPEN = 30
 """Longer tables are folded."""
@@ -50,11 +53,21 @@ class Part:
         sheet: the table.
         chart: the same as a Vega-Lite specification; ``None`` where a drawing says no more.
         folded: whether it opens only when asked.
+        wide: whether the table stands below the chart and not beside it.
     """
 
     sheet: Sheet
     chart: dict[str, Any] | None = None
     folded: bool = False
+    wide: bool = False
+
+
+class Fold(NamedTuple):
+    """Tables that open together: their title, what is said of them, the tables."""
+
+    title: str
+    said: Sequence[str]
+    parts: Sequence[Part]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +80,7 @@ class Section:
         parts: its tables.
         lead: what a reader has to know first.
         said: further paragraphs, such as what is not there, and why.
-        folds: further tables, in groups that open when asked, each with its title.
+        folds: what opens when asked.
     """
 
     key: str
@@ -75,7 +88,7 @@ class Section:
     parts: Sequence[Part]
     lead: str = ""
     said: Sequence[str] = ()
-    folds: Sequence[tuple[str, Sequence[Part]]] = ()
+    folds: Sequence[Fold] = ()
 
     def __bool__(self) -> bool:
         """Whether there is anything to show."""
@@ -103,7 +116,7 @@ def metrics(readings: Sequence[Reading]) -> Section:
         }
         for one in readings
     ]
-    part = measured("All metrics", "metric", readings, found)
+    part = measured("All metrics", "metric", _names(readings), found)
     lead = (
         "Shares in per cent. The interval is a bootstrap over samples. What was not decided is in "
         "no rate; coverage is the share that was."
@@ -121,7 +134,7 @@ def verdicts(readings: Sequence[Reading]) -> Section:
         coverage = percent(one.summary["coverage"], 1)
         rows.append((one.name, *(f"{count:,}" for count in counts.values()), coverage))
     statuses = list(readings[0].summary["verdicts"])
-    sheet = Sheet("Verdicts", ("run", *statuses, "coverage"), rows)
+    sheet = Sheet("Of all constraints", ("run", *statuses, "coverage"), rows)
     several = len(readings) > 1
     parts = [Part(sheet, mixes(bars) if several else None)]
     if not several:
@@ -180,17 +193,21 @@ def breakdowns(readings: Sequence[Reading]) -> Section:
             for one, by in zip(readings, all_by, strict=True)
             if (reason := by.get(dimension, {}).get("dropped")) is not None
         ]
-        if not any(found) or found in drawn:  # IFEval's subtypes are its verifiers
+        if not any(found):
             continue
-        drawn.append(found)
-        if dimension in BY_CONSTRAINT:
-            named = [_named(groups) for groups in found]
-            parts.append(
-                measured(f"Constraints met, by {dimension}", dimension, readings, named, worst=True)
-            )
-        else:
+        if dimension not in BY_CONSTRAINT:
             parts += _by_tag(dimension, readings, found)
-    return Section("breakdowns", "Breakdowns", parts, said=dropped)
+        elif (counts := _counts(found)) not in drawn:  # IFEval's subtypes are its verifiers
+            drawn.append(counts)
+            named = [_named(groups) for groups in found]
+            title = f"Constraints met, by {dimension}"
+            rate = "constraints met"
+            parts.append(measured(title, dimension, _names(readings), named, rate=rate, worst=True))
+    lead = (
+        "A bootstrap cannot see what did not occur: where all or none were met, the interval is "
+        "that one value. Read it beside the counts."
+    )
+    return Section("breakdowns", "Breakdowns", parts, lead if parts else "", said=dropped)
 
 
 def _by_tag(
@@ -206,60 +223,58 @@ def _by_tag(
             name for by in found for group in by.values() for name in group.get(family, ())
         )
     )
-    leads = [
-        {
-            value: group[family][names[0]]
-            for value, group in by.items()
-            if names[0] in group.get(family, {})
-        }
+    names = names[:RATES_SHOWN] if len(readings) == 1 else names[:1]
+    values = [
+        {value: group[family][name] for value, group in by.items() if name in group.get(family, {})}
+        for name in names
         for by in found
     ]
-    first = measured(
-        f"{label(family, names[0])} by {dimension}", dimension, readings, leads, natural=True
-    )
-    if len(readings) > 1 or len(names) == 1:
-        yield first
-        return
-    (groups,) = found
-    rows = [
-        (
-            value,
-            f"{groups[value]['samples']:,}" if "samples" in groups[value] else "–",
-            *(beside(groups[value].get(family, {}).get(name)) for name in names[:RATES_SHOWN]),
-        )
-        for value in sorted(groups, key=_natural)
-    ]
-    titles = [label(family, name) for name in names[:RATES_SHOWN]]
-    sheet = Sheet(f"By {dimension}", (dimension, "samples", *titles), rows)
-    yield Part(sheet, first.chart, folded=len(rows) > OPEN)
+    if len(names) == 1:
+        rate = label(family, names[0])
+        title = f"{rate} by {dimension}"
+        yield measured(title, dimension, _names(readings), values, rate=rate, natural=True)
+    else:
+        rates = [label(family, name) for name in names]
+        yield measured(f"By {dimension}", dimension, rates, values, natural=True)
 
 
 def sizes(readings: Sequence[Reading]) -> Section:
-    """Lay out the rates by the number of constraints, and by the length of texts."""
+    """Lay out the rates by the number of constraints, and by the length of texts.
+
+    Of one run the rates stand beside each other, of several the runs do, for each rate.
+    """
     parts = []
     for what, column, of in (
         ("number of constraints", "constraints", [one.by_size for one in readings]),
         ("length of the response", "characters", [one.by_response for one in readings]),
         ("length of the prompt", "characters", [one.by_prompt for one in readings]),
     ):
-        for rate in of[0]:
-            found = [rates[rate] for rates in of]
-            if len({group for groups in found for group in groups}) > 1:
-                title = f"{rate.capitalize()}, by {what}"
-                parts.append(measured(title, column, readings, found, natural=True))
+        rates = list(of[0])
+        tables = {f"By {what}": ("", rates, [of[0][rate] for rate in rates])}
+        if len(readings) > 1:
+            tables = {
+                f"{rate}, by {what}": (rate, _names(readings), [one[rate] for one in of])
+                for rate in rates
+            }
+        parts += [
+            measured(title, column, names, found, rate=rate.lower(), natural=True)
+            for title, (rate, names, found) in tables.items()
+            if len({group for groups in found for group in groups}) > 1
+        ]
     lead = (
         "Longer checklists are harder to meet as a whole; whether each constraint is, shows beside "
         "it. Lengths are in characters; the prompt is the last message of the user."
     )
-    return Section("sizes", "Size and length", parts, lead)
+    return Section("sizes", "Size and length", parts, lead if parts else "")
 
 
 def measured(  # noqa: PLR0913 - the parts of a table
     title: str,
     column: str,
-    readings: Sequence[Reading],
+    series: Sequence[str],
     found: Sequence[Measures],
     *,
+    rate: str = "",
     worst: bool = False,
     natural: bool = False,
 ) -> Part:
@@ -268,9 +283,10 @@ def measured(  # noqa: PLR0913 - the parts of a table
     Args:
         title: what they are.
         column: what the groups are.
-        readings: the runs.
-        found: the measures of each run, by the group's name.
-        worst: put the groups first that went worst, in the first run that has them.
+        series: whose they are: the names of runs, or of rates.
+        found: the measures of each of the series, by the group's name.
+        rate: what the measures are, where the title of the chart's axis should say it.
+        worst: put the groups first that went worst, in the first of the series that has them.
         natural: sort the groups by name, and by the numbers in it.
     """
     names = list(dict.fromkeys(name for groups in found for name in groups))
@@ -283,43 +299,56 @@ def measured(  # noqa: PLR0913 - the parts of a table
         sheet = Sheet(title, (column, *MEASURED), rows)
     else:
         rows = [(name, *(beside(groups.get(name)) for groups in found)) for name in names]
-        sheet = Sheet(title, (column, *(one.name for one in readings)), rows, READ_BESIDE)
+        sheet = Sheet(title, (column, *series), rows, READ_BESIDE)
     drawn = [
         Share(
             name,
             groups[name]["value"],
             groups[name]["interval"],
             f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
-            one.name if len(readings) > 1 else "",
+            one if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
-        for one, groups in zip(readings[:DRAWN_RUNS], found, strict=False)
+        for one, groups in zip(series[:DRAWN_SERIES], found, strict=False)
         if name in groups
     ]
-    return Part(sheet, shares(drawn) if drawn else None, folded=len(rows) > OPEN)
+    axis = f"{rate}, %" if rate else "%"
+    chart = shares(drawn, axis) if drawn and (worst or len(names) <= DRAWN) else None
+    return Part(sheet, chart, folded=len(rows) > OPEN, wide=len(series) > BESIDE)
 
 
 READ_BESIDE = (
-    "Per cent, 95 % interval, and of how many; the share that was decided where it is not all."
+    "In per cent; below, the 95 % interval and of how many, and the share that was decided where "
+    "it is not all."
 )
 
 
 def beside(measure: Measure | None) -> str:
-    """Write a measure into one cell.
+    r"""Write a measure into one cell, in lines.
 
     >>> beside({"value": 0.5, "interval": [0.25, 0.75], "denominator": 8, "coverage": 0.8})
-    '50.0 (25.0 – 75.0) of 8, 80.0 % decided'
+    '50.0\n25.0 – 75.0 of 8\n80.0 % decided'
     """
     if measure is None:
         return "–"
-    shown = percent(measure["value"], 1)
+    lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
     if measure["interval"]:
         low, high = (percent(bound, 1) for bound in measure["interval"])
-        shown += f" ({low} – {high})"
-    shown += f" of {measure['denominator']:,}"
+        lines[1] = f"{low} – {high} {lines[1]}"
     if measure["coverage"] < 1:
-        shown += f", {percent(measure['coverage'], 1)} % decided"
-    return shown
+        lines.append(f"{percent(measure['coverage'], 1)} % decided")
+    return "\n".join(lines)
+
+
+def _names(readings: Sequence[Reading]) -> list[str]:
+    return [one.name for one in readings]
+
+
+def _counts(found: Sequence[Measures]) -> list[dict[str, tuple[float, int]]]:
+    return [
+        {name: (measure["numerator"], measure["denominator"]) for name, measure in groups.items()}
+        for groups in found
+    ]
 
 
 def _groups(by: Mapping[str, Any] | None) -> Mapping[str, Any]:
