@@ -147,10 +147,10 @@ def _quotation(one: Reading, files: Sequence[str], prints: Sequence[str]) -> str
         family, names = found
         for name in names:
             measure = summary["metrics"][family][name]
-            low_high = measure["interval"]
-            inside = f"95 % interval {percent(low_high[0])}–{percent(low_high[1])}, " * bool(
-                low_high
-            )
+            inside = ""
+            if measure["interval"]:
+                low, high = (percent(bound) for bound in measure["interval"])
+                inside = f"95 % interval {low}–{high}, "
             counts = f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
             rates.append(f"{label(family, name)} {percent(measure['value'])} % ({inside}{counts})")
     data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))
