@@ -43,6 +43,7 @@ FLOORS = {
     "metaeval": 7,
     "rewards": 7,
     "pages": 7,
+    "viewer": 8,
     "cli": 9,
     "__init__": 10,
     "__main__": 10,
@@ -63,6 +64,8 @@ HEAVY = (
     "torch",
     "transformers",
     "any_llm",
+    "starlette",
+    "uvicorn",
     "jinja2",
     "markupsafe",
 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from heedful.generated import Generated, Generation
     from heedful.judges import Cascade, Judge, Recorded, Rules
     from heedful.metaeval import meta, meta_async
+    from heedful.pages.report import report
     from heedful.past import PastRun
     from heedful.responses import estimate_responses, respond
     from heedful.results import Scored
@@ -58,6 +59,7 @@ _HOMES = {
     "heedful.estimation": ("estimate",),
     "heedful.evaluation": ("Evaluation", "evaluate", "evaluate_async"),
     "heedful.exports": ("export",),
+    "heedful.pages.report": ("report",),
     "heedful.past": ("PastRun",),
     "heedful.generated": ("Generated", "Generation"),
     "heedful.responses": ("estimate_responses", "respond"),
@@ -118,6 +120,7 @@ __all__ = [
     "export",
     "meta",
     "meta_async",
+    "report",
     "respond",
     "verifier",
 ]

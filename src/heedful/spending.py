@@ -12,6 +12,7 @@ from heedful.errors import HeedfulError, ModelError
 from heedful.log import logger
 from heedful.runs.runner import Item, Progress
 from heedful.runs.runner import run as run_all
+from heedful.runs.sessions import recorded
 from heedful.runs.store import Store
 from heedful.words import amount
 
@@ -56,16 +57,17 @@ async def spend(  # noqa: PLR0913 - the parts of a run, each named by the caller
     """
     progress = Progress(spent=lambda: _spent(store, prices))
     try:
-        async with _kept(store, max_cost, prices):
-            await run_all(
-                source,
-                work,
-                store,
-                encode=encode,
-                concurrency=concurrency,
-                progress=progress,
-                tick=tick,
-            )
+        with recorded(store):
+            async with _kept(store, max_cost, prices):
+                await run_all(
+                    source,
+                    work,
+                    store,
+                    encode=encode,
+                    concurrency=concurrency,
+                    progress=progress,
+                    tick=tick,
+                )
     except HeedfulError as error:
         logger.critical("stopped: %s", error)
         raise

@@ -34,6 +34,7 @@ def main(argv: list[str] | None = None) -> None:
 
     from heedful import __version__
     from heedful.errors import HeedfulError
+    from heedful.runs.sessions import COMMAND, without_secrets
 
     app = App(
         help_format="plaintext",  # markdown would cost 30 ms of start-up
@@ -44,6 +45,7 @@ def main(argv: list[str] | None = None) -> None:
         version_flags=["--version"],
     )
     _register(app, COMMANDS)
+    before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
         code = app(argv, exit_on_error=False, print_error=True)
     except CycloptsError:
@@ -57,6 +59,8 @@ def main(argv: list[str] | None = None) -> None:
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         code = 0
+    finally:
+        COMMAND.reset(before)
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -253,6 +253,18 @@ the verdicts that differ. Nothing is judged and nobody is asked.
 heedful compare runs/gpt runs/haiku -o comparison.md
 """,
     ),
+    "report": Command(
+        "heedful.cli.report:report",
+        """Write a report on finished runs: one page of HTML that needs nothing but itself.
+
+Rates with intervals and coverage, breakdowns, charts, the hardest constraints,
+what judges disagreed on or did not decide, cost, and how it all came about.
+Nothing is judged and nobody is asked.
+
+heedful report runs/mine -o report.html
+heedful report runs/gpt runs/haiku -o both.html
+""",
+    ),
     "view": Command(
         "heedful.cli.view:view",
         """Look at runs in a browser.

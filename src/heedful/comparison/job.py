@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Match = Literal["id", "instruction", "conversation"]
 
-__all__ = ["BY", "compare"]
+__all__ = ["BY", "adjust", "compare"]
 
 BY = ("type", "task")
 """What is broken down by unless asked otherwise."""
@@ -82,16 +82,21 @@ def compare(
     ]
     if by is not None:
         _check_breakdowns(asked, pairs)
-    for test in ("constraints", "samples"):
-        adjusted = holm([pair["mcnemar"][test]["p"] for pair in pairs])
-        for pair, p in zip(pairs, adjusted, strict=True):
-            pair["mcnemar"][test]["p_holm"] = p
+    adjust(pairs)
     return {
         "heedful": heedful.__version__,
         "seed": seed,
         "runs": [side.about() for side in found],
         "pairs": pairs,
     }
+
+
+def adjust(pairs: Sequence[dict[str, Any]]) -> None:
+    """Adjust the p-values of pairs that are shown together for their number (Holm), in place."""
+    for test in ("constraints", "samples"):
+        adjusted = holm([pair["mcnemar"][test]["p"] for pair in pairs])
+        for pair, p in zip(pairs, adjusted, strict=True):
+            pair["mcnemar"][test]["p_holm"] = p
 
 
 def _pair(  # noqa: PLR0913 - as above

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from heedful.schema import Scoring
 
-__all__ = ["Card", "Side", "differing", "sides"]
+__all__ = ["Card", "Side", "differing", "flat", "sides"]
 
 CLUSTERS = ("conversation_id", "system_id")
 """Tags that say that samples belong together although they are asked different things."""
@@ -154,7 +154,7 @@ def differing(one: Side, other: Side) -> list[dict[str, Any]]:
         }
         for side in (one, other)
     ]
-    first, second = (dict(_flat(setting)) for setting in settings)
+    first, second = (dict(flat(setting)) for setting in settings)
     return [
         {"what": what, "first": first.get(what), "second": second.get(what)}
         for what in dict.fromkeys([*first, *second])
@@ -239,13 +239,13 @@ def _digest(text: str) -> bytes:
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_CUT).digest()
 
 
-def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    """Name every leaf of nested settings by its path."""
+def flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Name every leaf of nested settings by its path, such as ``model.base_url``."""
     if isinstance(value, dict) and value:
         for key, inner in value.items():
-            yield from _flat(inner, f"{name}.{key}" if name else key)
+            yield from flat(inner, f"{name}.{key}" if name else key)
     elif isinstance(value, list) and value:
         for place, inner in enumerate(value, 1):
-            yield from _flat(inner, f"{name}.{place}")
+            yield from flat(inner, f"{name}.{place}")
     else:
         yield name, value

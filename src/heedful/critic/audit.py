@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from heedful.results import Scored
     from heedful.schema import Judgment, Sample
 
 __all__ = ["KINDS", "MARK", "SUBJECTS", "Kind", "Subject", "cell", "draw"]
@@ -89,7 +90,7 @@ def draw(  # noqa: PLR0913 - the options of a command
 
     Args:
         data: samples, with final critiques as ``recording.text`` where these are audited; or the
-            directory of a finished run of :func:`heedful.evaluate`, whose judgments are then.
+            directory of a finished run of :func:`heedful.evaluate`: what it decided is audited.
         output: a CSV file for a spreadsheet (UTF-8 with a byte order mark), or JSON lines.
         subject: what is audited.
         samples: how many; all, where there are fewer.
@@ -155,11 +156,23 @@ def _read(
     """Yield samples with the judgments on them; ``None`` for a row that cannot be read."""
     if Path(data).is_dir():
         for row in scored(PastRun(data).store):
-            yield row.sample, () if row.critique is None else row.critique.judgments
+            yield _decided(row)
         return
     for item in items(open_data(data, format_name, None, None) or ()):
         sample = item.value if item.problem is None else None
         yield sample, () if sample is None else _judgments(sample)
+
+
+def _decided(row: Scored) -> tuple[Sample | None, Sequence[Judgment]]:
+    """Keep of a judged row what was decided; one of which nothing was stays as it is."""
+    if row.sample is None or row.critique is None:
+        return row.sample, ()
+    pairs = zip(row.sample.checklist, row.critique.judgments, strict=False)
+    kept = [(constraint, one) for constraint, one in pairs if one.status.decided]
+    if not kept:
+        return row.sample, row.critique.judgments
+    checklist = tuple(constraint for constraint, _ in kept)
+    return row.sample.model_copy(update={"checklist": checklist}), [one for _, one in kept]
 
 
 def _unusable(sample: Sample, judgments: Sequence[Judgment], subject: Subject) -> str | None:
@@ -247,6 +260,6 @@ def _write(path: Path, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -
 
 
 def cell(value: object) -> str:
-    """Write a cell so that a spreadsheet takes no response for a formula."""
-    text = "" if value is None else str(value)
+    """Write a cell so that a spreadsheet takes no response for a formula, and CSV can hold it."""
+    text = "" if value is None else str(value).replace("\0", "\N{SYMBOL FOR NULL}")
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

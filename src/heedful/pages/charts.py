@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Share", "shares"]
+__all__ = ["Mix", "Share", "mixes", "shares"]
 
 STEP = 24
 """Pixels from one line of a chart to the next."""
@@ -46,6 +46,12 @@ CONFIG: dict[str, Any] = {
     },
     "range": {"category": [f"var(--series-{number})" for number in range(1, 7)]},
 }
+
+LEGEND = 50
+"""Letters that a line of a legend has room for."""
+
+_NAMES = {"title": None, "grid": True, "ticks": False, "domain": False}
+"""The axis of names at the left."""
 
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down"]
 """Series differ by these too, for those who see colours otherwise and for printers."""
@@ -94,14 +100,17 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         "y": {
             "field": "name",
             "type": "nominal",
-            "sort": None,
-            "axis": {"title": None, "grid": True, "ticks": False, "domain": False},
+            "sort": list(dict.fromkeys(one.name for one in found)),
+            "axis": _NAMES,
         },
         "tooltip": _tooltip(several=several),
     }
     colour: dict[str, Any] = {"value": "var(--series-1)"}
     if several:
-        colour = {"field": "series", "type": "nominal", "sort": None}
+        order = list(dict.fromkeys(one.series for one in found))
+        room = max(1, LEGEND // max(len(name) + 3 for name in order))
+        legend = {"columns": min(room, len(order))}
+        colour = {"field": "series", "type": "nominal", "sort": order, "legend": legend}
         encoding["yOffset"] = colour
     encoding["color"] = colour
     low_high: dict[str, Any] = {
@@ -140,3 +149,76 @@ def _tooltip(*, several: bool) -> list[dict[str, Any]]:
         else {"field": field, "title": title, "type": "quantitative", "format": ".1f"}
         for field, title in fields
     ]
+
+
+class Mix(NamedTuple):
+    """The verdicts of one kind of constraint, or of one run.
+
+    Attributes:
+        name: whose they are, written at the left.
+        met: how many.
+        unmet: how many.
+        undecided: how many.
+    """
+
+    name: str
+    met: int
+    unmet: int
+    undecided: int
+
+
+def mixes(found: Sequence[Mix]) -> dict[str, Any]:
+    """Draw verdicts as bars: the met and the unmet from 0 to the right, the undecided to the left.
+
+    What is not decided is thus apart from both, and no part of a whole with them.
+
+    Args:
+        found: the bars, from top to bottom.
+    """
+    rows = [
+        {
+            "name": one.name,
+            "verdict": verdict,
+            "count": count,
+            "place": sign * count,
+            "order": order,
+        }
+        for one in found
+        for order, (verdict, count, sign) in enumerate(
+            (("met", one.met, 1), ("unmet", one.unmet, 1), ("undecided", one.undecided, -1))
+        )
+    ]
+    names = ["met", "unmet", "undecided"]
+    colours = [f"var(--{name})" for name in names]
+    return {
+        "width": "container",
+        "height": {"step": STEP},
+        "data": {"values": rows},
+        "mark": {"type": "bar", "height": {"band": 0.62}},
+        "encoding": {
+            "y": {"field": "name", "type": "nominal", "sort": None, "axis": _NAMES},
+            "x": {
+                "field": "place",
+                "type": "quantitative",
+                "axis": {
+                    "title": "verdicts",
+                    "tickCount": 6,
+                    "domain": False,
+                    "labelExpr": "format(abs(datum.value), ',')",
+                },
+            },
+            "color": {
+                "field": "verdict",
+                "type": "nominal",
+                "sort": names,
+                "scale": {"domain": names, "range": colours},
+            },
+            "order": {"field": "order", "type": "quantitative"},
+            "tooltip": [
+                {"field": "name", "title": "of", "type": "nominal"},
+                {"field": "verdict", "title": "verdict", "type": "nominal"},
+                {"field": "count", "title": "count", "type": "quantitative", "format": ","},
+            ],
+        },
+        "config": CONFIG,
+    }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["ASSETS", "CHART_SCRIPTS", "asset", "digest", "environment", "said"]
+__all__ = ["ASSETS", "CHART_SCRIPTS", "asset", "breakable", "digest", "environment", "said"]
 
 ASSETS = Path(__file__).parent / "assets"
 """The folder of scripts and styles; where the first come from stands in its README."""
@@ -28,6 +28,7 @@ MARKS_KEPT = 8
 
 _MARKS = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
 _STACKED = re.compile(f"({_MARKS}{{{MARKS_KEPT}}}){_MARKS}+")
+_JOINTS = re.compile(r"(?<=\w)([_:/])(?=\w)")
 _CONTROLS = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"
     "\u200b\u2028\u2029\u202a-\u202e\u2060\u2066-\u2069\ufeff\ufff9-\ufffb"
@@ -77,6 +78,13 @@ def said(text: object, limit: int | None = None) -> Markup:
     return Markup().join(parts)
 
 
+def breakable(text: object) -> Markup:
+    """Make a name safe to show, one that may be broken where its parts meet."""
+    from markupsafe import Markup
+
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(said(text))))  # noqa: S704 - what said returns is escaped
+
+
 def _control(character: str) -> Markup:
     from markupsafe import Markup
 
@@ -97,6 +105,14 @@ def environment(*folders: Path) -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_writable,
     )
-    made.filters["said"] = said
+    made.filters |= {"said": said, "breakable": breakable, "zip": zip}
     return made
+
+
+def _writable(value: object) -> object:
+    """Replace halves of surrogate pairs, which JSON may smuggle in and no file can hold."""
+    if type(value) is not str or value.isascii():
+        return value
+    return value.encode("utf-8", "replace").decode()

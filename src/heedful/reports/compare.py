@@ -95,7 +95,7 @@ def sheets(
 
 
 def head(found: Mapping[str, Any]) -> list[str]:
-    """Say of each pair what was compared on what."""
+    """Say of each pair what was compared on what, and what was left out."""
     return [_compared(pair) for pair in found["pairs"]]
 
 

@@ -31,7 +31,14 @@ class Reader(Store):
         self.path = directory / "run.sqlite"
         if not self.path.is_file():
             raise RunError("holds no run", where=str(directory), mend="was it moved or deleted?")
-        super().__init__(directory)
+        try:
+            super().__init__(directory)
+        except RunError as error:
+            raise RunError(
+                f"this run cannot be read: {error.__cause__ or error.what}",
+                where=str(self.path),
+                mend="the file is damaged, or nobody may read it",
+            ) from error
         missing = TABLES - {name for (name,) in self.query("SELECT name FROM sqlite_master")}
         if missing:
             self._db.close()

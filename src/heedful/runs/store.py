@@ -337,6 +337,12 @@ class Store:
         found = self._db.execute("SELECT value FROM calls WHERE key = ?", (key,)).fetchone()
         return None if found is None else str(found[0])
 
+    def answers(self) -> Iterator[str]:
+        """Yield all answers kept, as JSON, in constant memory."""
+        self.flush()
+        for (value,) in self._db.execute("SELECT value FROM calls"):
+            yield value
+
     def _begin(self, changes: int) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")

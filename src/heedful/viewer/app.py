@@ -41,7 +41,7 @@ __all__ = ["Viewer", "make_app"]
 HERE = Path(__file__).parent
 
 SEARCH_SECONDS = 2.0
-"""How long what was found below the folder is taken to be there."""
+"""How long what was found below the folder is taken to be there, at least."""
 
 
 class Viewer:
@@ -66,18 +66,21 @@ class Viewer:
         self._indexes = indexes or index_folder()
         self._memory = Memory()
         self._things: dict[str, Thing] = {}
-        self._searched = -SEARCH_SECONDS
+        self._due = 0.0
         self._templates = environment(HERE / "templates")
 
     def things(self) -> dict[str, Thing]:
         """Return what there is to look at, by key."""
-        if time.monotonic() - self._searched > SEARCH_SECONDS:
-            self._things, self._searched = find(self.root), time.monotonic()
+        now = time.monotonic()
+        if now > self._due:
+            self._things = find(self.root)
+            took = time.monotonic() - now
+            self._due = now + max(SEARCH_SECONDS, 10 * took)
         return self._things
 
     def forget(self) -> None:
         """Search again the next time: something was made."""
-        self._searched = -SEARCH_SECONDS
+        self._due = 0.0
 
     def thing(self, key: str, *kinds: str) -> Thing:
         """Return one of them.

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Came", "came_of", "report_of"]
 
+LEVELS = ("constraints", "rows")
+"""What a filter is drawn by: judgments grow few by design, as one explanation is chosen."""
+
 
 @dataclass
 class Came:
@@ -128,7 +131,9 @@ def _numbers(found: Mapping[str, Any], drawn: Mapping[str, str]) -> Came:
 
 def _sheet(one: realcritic_reports.Sheet) -> Sheet:
     columns = [one.title, *(name.replace("\n", " ") for name in one.columns)]
-    return Sheet(one.title.capitalize(), columns, one.rows, note="; ".join(one.notes))
+    # What is indented for a terminal would begin at the margin here.
+    rows = [[name.replace("  ", "\N{EM SPACE}"), *others] for name, *others in one.rows]
+    return Sheet(one.title.capitalize(), columns, rows, note="; ".join(one.notes))
 
 
 def _funnel(run: Run) -> Came:
@@ -137,15 +142,16 @@ def _funnel(run: Run) -> Came:
     path = run.directory / "funnel.json"
     summary = {**(run.summary or {}), "funnel": json.loads(path.read_text(encoding="utf-8"))}
     stages = summary["funnel"]["stages"]
-    first = stages[0]["in"]["judgments"] if stages else 0
     left = [
         Share(
             TITLES[one["stage"]],
-            one["out"]["judgments"] / first if first else None,
-            counts=f"{one['in']['judgments']:,} → {one['out']['judgments']:,}",
+            one["out"][level] / before if (before := stages[0]["in"][level]) else None,
+            counts=f"{one['in'][level]:,} → {one['out'][level]:,}",
+            series=level,
         )
         for one in stages
+        for level in LEVELS
     ]
     found = list(sheets(summary))
-    chart = shares(left, "judgments left, %"), "The share of judgments that is left after each stage"
+    chart = shares(left, "left, %"), "The shares of constraints and of rows left after each stage"
     return Came("Critique data: what the filter let through", found, charts=[chart])

@@ -5,6 +5,7 @@ The index is made of them, and rows that are not in it yet are looked through by
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
@@ -25,6 +26,8 @@ STATUSES = tuple(status.value for status in Status)
 
 VOTES, LABEL = 1, 2
 """Kinds of disagreement: within a panel, with the label."""
+
+WAITING = "not judged yet"
 
 DECIDED = ("met", "unmet")
 
@@ -72,7 +75,8 @@ def row(entry: Entry, *, judged: bool) -> Scored:
             are those of the critique that a sample holds.
     """
     if judged:
-        return scored_entry(entry)
+        found = scored_entry(entry)
+        return replace(found, critique=None, problem=WAITING) if _waits(entry) else found
     made, _ = generated_entry(entry)
     critique = None
     if made.sample is not None and made.sample.recording is not None:
@@ -94,8 +98,13 @@ def facts(entry: Entry, *, judged: bool) -> Facts:
     sample = found.sample.model_dump(mode="json", exclude_defaults=True)
     critique = {} if found.critique is None else found.critique.model_dump(exclude_defaults=True)
     known = _quick(found.id, sample, critique)
-    problem = found.problem is not None
+    problem = found.problem is not None and not _waits(entry)
     return known._replace(text=f"{known.text}\n{found.problem or ''}", problem=problem)
+
+
+def _waits(entry: Entry) -> bool:
+    """Say whether a row is yet to be worked on, which is no failure."""
+    return entry.output is None and entry.failure is None and entry.problem is None
 
 
 def _quick(key: str, sample: Mapping[str, Any], critique: Mapping[str, Any]) -> Facts:

@@ -32,6 +32,8 @@ __all__ = ["Headline", "overview", "plot", "report", "run"]
 HEADLINES, FIGURES = 2, 3
 """Rates of a run that the list shows, and that its own page begins with."""
 
+UNKNOWN = percent(None)
+
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -90,7 +92,9 @@ def _headline(viewer: Viewer, thing: Thing) -> Headline:
             line.comparable = opened.judged and opened.state() == "finished"
             if opened.summary is not None:
                 _sum_up(line, opened)
-    except (HeedfulError, OSError) as error:
+    except HeedfulError as error:
+        line.problem = error.what
+    except OSError as error:
         line.problem = str(error)
     return line
 
@@ -100,7 +104,7 @@ def _sum_up(line: Headline, opened: Run) -> None:
     summary = opened.summary or {}
     try:
         if opened.judged:
-            line.rates = list(_rates(summary))[:HEADLINES]
+            line.rates = _first(summary, HEADLINES)
             line.samples = summary["samples"]
             line.coverage = percent(summary["coverage"], 1)
         if "cost" in summary:
@@ -115,6 +119,12 @@ def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
         for name, measure in summary["metrics"][family].items():
             value, interval, *_ = cells(measure)
             yield label(family, name), value, interval
+
+
+def _first(summary: Mapping[str, Any], number: int) -> list[tuple[str, str, str]]:
+    """Return the first rates, of those that are known where any is."""
+    rates = list(_rates(summary))
+    return [rate for rate in rates if rate[1] != UNKNOWN][:number] or rates[:1]
 
 
 def run(request: Request) -> Response:
@@ -144,7 +154,7 @@ def run(request: Request) -> Response:
             ),
             percent=percent,
             cost_line=cost_line,
-            rates=[] if summary is None else list(_rates(summary))[:FIGURES],
+            rates=[] if summary is None else _first(summary, FIGURES),
         )
 
 

@@ -100,6 +100,7 @@ def samples(request: Request) -> Response:
             choices=opened.index.choices(),
             statuses=[*STATUSES[:2], *GROUPS, *STATUSES[2:], PROBLEM],
             disagreements=list(DISAGREEMENTS),
+            state=opened.state(),
             building=viewer.builds.under_way(opened),
         )
 

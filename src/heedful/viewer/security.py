@@ -43,7 +43,7 @@ HEADERS = {
     "content-security-policy": POLICY,
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",  # without any, browsers do not say where a form is from
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
@@ -130,7 +130,8 @@ class Guard:
         # One slash: two would begin the name of another host. And a page that goes on by itself,
         # no redirection: what another site redirects to us comes without strict cookies.
         place = "/" + path.lstrip("/") + ("?" + urlencode(query) if query else "")
-        page = f'<!doctype html><meta http-equiv="refresh" content="0; url={escape(place)}">'
+        page = '<!doctype html><link rel="icon" href="data:,">'
+        page += f'<meta http-equiv="refresh" content="0; url={escape(place)}">'
         answer = HTMLResponse(page)
         answer.set_cookie(
             self._keys.cookie, self._keys.token, httponly=True, samesite="strict", path="/"

@@ -1,5 +1,5 @@
 /* Light or dark, as the system has it or as the reader chooses; the choice is kept where the
-   browser lets a page keep something. */
+   browser lets a page keep something. And paper, which has nothing to click. */
 "use strict";
 
 (() => {
@@ -12,6 +12,20 @@
   const shown = () => root.dataset.theme || (system.matches ? "dark" : "light");
 
   if (["light", "dark"].includes(kept.get())) root.dataset.theme = kept.get();
+
+  // Paper shows what is folded too.
+  addEventListener("beforeprint", () => {
+    for (const fold of document.querySelectorAll("details:not([open])")) {
+      fold.open = true;
+      fold.dataset.folded = "";
+    }
+  });
+  addEventListener("afterprint", () => {
+    for (const fold of document.querySelectorAll("details[data-folded]")) {
+      fold.open = false;
+      delete fold.dataset.folded;
+    }
+  });
 
   document.addEventListener("DOMContentLoaded", () => {
     for (const button of document.querySelectorAll("button[data-switch='theme']")) {

@@ -1,0 +1,103 @@
+"""The section of a report that compares its runs two by two, on the samples that they share."""
+
+from __future__ import annotations
+
+from itertools import combinations, islice
+from typing import TYPE_CHECKING, Any
+
+from heedful.comparison.job import adjust, compare
+from heedful.errors import InputError, UsageError
+from heedful.pages.sections import Fold, Part, Section
+from heedful.reports.compare import head, notes, sheets
+from heedful.reports.sheets import Sheet, p_value, signed
+from heedful.reports.tables import label, percent, ranked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["comparison"]
+
+FLIPS = 20
+CUT = 300
+"""Characters of a text that a table shows."""
+
+Found = dict[str, Any]
+
+
+def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
+    """Compare runs two by two, and say of those that are unlike why they are not compared.
+
+    Args:
+        runs: their directories, two or more.
+        named: how the report calls them.
+    """
+    compared, refused = _compared(runs, named)
+    folds = [
+        Fold(
+            f"{pair['first']} − {pair['second']}",
+            [*head(found), *notes(found)],
+            [Part(sheet) for sheet in islice(sheets(found, flips=FLIPS, cut=CUT), 1, None)],
+        )
+        for found in compared
+        for pair in found["pairs"]
+    ]
+    lead = (
+        "Rates side by side say little; the difference on the samples that two runs share says "
+        "more. Its interval resamples instructions, each with all its samples in both runs."
+    )
+    parts = [Part(_overview(compared))] if compared else []
+    return Section("comparison", "Comparison", parts, lead, refused, folds)
+
+
+def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Found], list[str]]:
+    """Compare each pair that can be compared, and say of the others why not."""
+    found, refused = [], []
+    for (one, first), (other, second) in combinations(zip(runs, named, strict=True), 2):
+        try:
+            result = compare(one, other)
+        except (InputError, UsageError) as error:
+            mend = f" To compare them: {error.mend}." if error.mend else ""
+            refused.append(f"{first} and {second} are not compared: {error.what}.{mend}")
+            continue
+        for run, name in zip(result["runs"], (first, second), strict=True):
+            run["name"] = name
+        for pair in result["pairs"]:
+            pair |= {"first": first, "second": second}
+        found.append(result)
+    adjust([pair for result in found for pair in result["pairs"]])
+    return found, refused
+
+
+def _overview(compared: Sequence[Found]) -> Sheet:
+    """Put the differences of all pairs into one table, each by its benchmark's first rate."""
+    rows = [_row(pair) for found in compared for pair in found["pairs"]]
+    columns = ("pair", "metric", "first", "second", "Δ", "95 %", "wins", "losses", "ties", "p")
+    note = (
+        "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap. Wins: "
+        "samples in which the first met more constraints. p: McNemar's exact test on samples with "
+        "all constraints met" + (", adjusted for the number of pairs (Holm)." * (len(rows) > 1))
+    )
+    return Sheet("Differences", columns, rows, note.rstrip(".") + ".", words=2)
+
+
+def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
+    family = ranked(pair["metrics"])[0] if pair["metrics"] else ""
+    name, measure = next(iter(pair["metrics"][family].items())) if family else ("", None)
+    outcomes = pair["outcomes"]
+    differs: tuple[str, ...] = ("–",) * 4
+    if measure is not None:
+        low_high = measure["difference"]["interval"]
+        differs = (
+            percent(measure["first"]["value"], 1),
+            percent(measure["second"]["value"], 1),
+            signed(measure["difference"]["value"], 1),
+            " to ".join(signed(bound, 1) for bound in low_high) if low_high else "–",
+        )
+    return (
+        f"{pair['first']} − {pair['second']}",
+        label(family, name) if family else "–",
+        *differs,
+        *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
+        p_value(pair["mcnemar"]["samples"]["p_holm"]),
+    )

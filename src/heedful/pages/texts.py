@@ -1,0 +1,110 @@
+"""Which constraints fail most, told apart by their words."""
+
+from __future__ import annotations
+
+import heapq
+import sqlite3
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+from heedful.metrics.proportions import wilson
+from heedful.schema import Status
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from heedful.schema import Constraint
+
+__all__ = ["FEWEST", "Text", "Texts", "hardness"]
+
+FEWEST = 5
+"""Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
+
+LISTED = 20
+KEPT = 1000
+"""Characters of a text that are kept."""
+
+WAITING = 2000
+
+SCHEMA = """
+CREATE TABLE texts (
+    key BLOB PRIMARY KEY, text TEXT, met INTEGER, unmet INTEGER, undecided INTEGER
+) WITHOUT ROWID
+"""
+
+ADD = """
+INSERT INTO texts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+    met = met + excluded.met,
+    unmet = unmet + excluded.unmet,
+    undecided = undecided + excluded.undecided
+"""
+
+
+class Text(NamedTuple):
+    """A constraint's text, and the verdicts on it."""
+
+    text: str
+    met: int
+    unmet: int
+    undecided: int
+
+
+def hardness(met: int, unmet: int) -> float:
+    """Return the upper end of the interval of the share that met it: the lower, the harder.
+
+    So a constraint that one of one did not meet is not the hardest.
+    """
+    interval = wilson(met, met + unmet)
+    return 1.0 if interval is None else interval[1]
+
+
+class Texts:
+    """Counts verdicts by the words of their constraints, in a temporary file.
+
+    Data may have as many texts as verdicts, so a table in memory would grow with them.
+    """
+
+    def __init__(self) -> None:
+        self._db = sqlite3.connect("", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=OFF")
+        self._db.execute("PRAGMA synchronous=OFF")
+        self._db.execute(SCHEMA)
+        self._waiting: list[tuple[bytes, str, int, int, int]] = []
+
+    def __enter__(self) -> Self:
+        """Return the counter itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Forget everything."""
+        self._db.close()
+
+    def add(self, constraint: Constraint, status: Status) -> None:
+        """Count a verdict."""
+        text = constraint.text
+        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        met, unmet = status is Status.MET, status is Status.UNMET
+        shown = text[:KEPT].encode("utf-8", "replace").decode()
+        self._waiting.append((key, shown, met, unmet, not (met or unmet)))
+        if len(self._waiting) >= WAITING:
+            self._flush()
+
+    def hardest(self) -> list[Text]:
+        """Return the texts that fewest met, of those with :data:`FEWEST` verdicts or more."""
+        self._flush()
+        query = "SELECT text, met, unmet, undecided FROM texts WHERE met + unmet >= ?"
+        found = (Text(*row) for row in self._db.execute(query, (FEWEST,)))
+        return heapq.nsmallest(
+            LISTED, found, key=lambda one: (hardness(one.met, one.unmet), one.text)
+        )
+
+    def _flush(self) -> None:
+        self._db.execute("BEGIN")
+        self._db.executemany(ADD, self._waiting)
+        self._db.execute("COMMIT")
+        self._waiting.clear()

@@ -1,0 +1,508 @@
+"""The report of runs: its numbers, its safety, its errors, and where its numbers come from."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from base64 import b64encode
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
+from heedful import report as write_report
+from heedful.cli import main
+from heedful.judges import Panel
+from heedful.pages.environment import ASSETS, said
+from heedful.runs.sessions import without_secrets
+from heedful.runs.store import Store
+from heedful.schema import Critique, Judgment, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+STATES = {"m": "met", "u": "unmet", "?": "unparsed"}
+
+EMPTY = {"meta", "br", "wbr", "link", "img"}
+
+
+class Page(HTMLParser):
+    """A page as a reader has it: its tables, its text, and what a browser would act on."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.tags: set[str] = set()
+        self.attributes: dict[str, set[str]] = {}
+        self.scripts: list[str] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self._rows: list[list[str]] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        for name, value in attrs:
+            self.attributes.setdefault(name, set()).add(value or "")
+        if tag not in EMPTY:
+            self.open.append(tag)
+        if tag == "script":
+            self.scripts.append("")
+        if tag == "div" and dict(attrs).get("role") == "region":
+            self._rows = self.tables.setdefault(dict(attrs)["aria-label"] or "", [])
+        if tag == "tr":
+            self._rows.append([])
+        if tag in {"td", "th"}:
+            self._rows[-1].append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "script" in self.open:
+            self.scripts[-1] += data
+        elif "style" not in self.open:
+            self.text.append(data)
+            if {"td", "th"} & set(self.open):
+                self._rows[-1][-1] += data
+
+    def table(self, title: str) -> dict[str, list[str]]:
+        """A table's rows by their first cell."""
+        return {row[0].strip(): [cell.strip() for cell in row[1:]] for row in self.tables[title]}
+
+    def __contains__(self, words: str) -> bool:
+        return words in " ".join("".join(self.text).split())
+
+
+def sample(key: str, verdicts: str, **more: Any) -> Sample:
+    """A sample whose verdicts are known: m met, u unmet, ? undecided."""
+    return Sample(
+        id=key,
+        conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
+        checklist=more.pop(
+            "checklist",
+            tuple(
+                Constraint(text=f"Constraint {place}.", type=("content", "format")[place % 2])
+                for place in range(len(verdicts))
+            ),
+        ),
+        response=more.pop("response", f"answer {key}"),
+        recording=Recording(
+            wire="native",
+            verdicts=tuple(
+                {"status": STATES[letter], "explanation": f"{letter} of {key}"}
+                for letter in verdicts
+            ),
+        ),
+        **more,
+    )
+
+
+def run(folder: Path, rows: dict[str, str] | Sequence[Sample]) -> Path:
+    if isinstance(rows, dict):
+        rows = [sample(key, said, tags={"task": key[0]}) for key, said in rows.items()]
+    evaluate(rows, judge="recorded", run=folder)
+    return folder
+
+
+def page(folder: Path, *runs: Path, **options: Any) -> Page:
+    write_report(*runs, output=folder / "report.html", **options)
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_the_numbers_are_those_of_the_summary(tmp_path: Path) -> None:
+    only = run(tmp_path / "a", {"x1": "mm", "x2": "mu", "y1": "mmm", "y2": "u?"})
+    shown = page(tmp_path, only)
+    metrics = shown.table("All metrics")
+    # CSR: 1, 1/2, 1, 0. ISR: x1, x2 and y1 are complete, two of them met. DRFR: 6 of 8.
+    assert metrics["CFBench CSR"][0] == "62.50"
+    assert (
+        metrics["CFBench CSR"][2:] == ["2.5 / 4", "88.9"] or metrics["CFBench CSR"][2] == "2.5 / 4"
+    )
+    assert metrics["CFBench ISR"][0] == "66.67"
+    assert metrics["CFBench ISR"][2:] == ["2 / 3", "75.0"]
+    assert metrics["InFoBench DRFR"] == ["75.00", metrics["InFoBench DRFR"][1], "6 / 8", "88.9"]
+    assert shown.table("Of all constraints")["a"] == ["6", "2", "1", "0", "0", "88.9"]
+    assert shown.table("Verdicts by type")["Content"] == ["4", "1", "0"]
+    assert shown.table("Verdicts by type")["Format"] == ["2", "1", "1"]
+    # Of two constraints: x1 all met, x2 not, y2 unmet and undecided, so in no rate over samples.
+    sizes = shown.table("By number of constraints")
+    assert sizes["2"][0].split("\n")[0] == "50.0"
+    assert sizes["3"][0].startswith("100.0")
+    assert "1 of 2" not in shown.table("By task")
+
+
+def test_why_verdicts_were_not_reached_is_listed_with_the_first_places(tmp_path: Path) -> None:
+    rows = {f"x{n}": "m?" for n in range(9)}
+    shown = page(tmp_path, run(tmp_path / "a", rows | {"y": "m"}))
+    reasons = shown.table("Reasons")
+    first = next(reason for reason in reasons if "? of x0" in reason)
+    assert reasons[first] == ["x0, 2", "1"]
+    clean = page(tmp_path, run(tmp_path / "b", {"x": "mm", "y": "mu"}))
+    assert "Every verdict was decided, and every row could be read." in clean
+
+
+def test_one_failure_of_one_is_not_the_hardest(tmp_path: Path) -> None:
+    def one(number: int, text: str, letter: str) -> Sample:
+        return sample(f"{text}-{number}", letter, checklist=(Constraint(text=text),))
+
+    rows = [one(n, "hard", "u" if n < 16 else "m") for n in range(20)]
+    rows += [one(n, "easy", "m") for n in range(20)]
+    rows += [one(0, "once", "u"), *(one(n, "few", "u") for n in range(5))]
+    shown = page(tmp_path, run(tmp_path / "a", rows))
+    ranked = [row[0].strip() for row in shown.tables["By their words"][1:]]
+    # The upper end of 4 of 20 is 41.6 %, that of 0 of 5 43.4 %; a single verdict is not ranked.
+    assert ranked == ["hard", "few", "easy"]
+    assert shown.table("By their words")["hard"][:3] == ["20.0", "8.1 – 41.6", "4"]
+
+
+def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Path) -> None:
+    rows = {f"x{n}": "mu" if n % 2 else "mm" for n in range(40)}
+    only = run(tmp_path / "a", rows)
+    shown = page(tmp_path, only, examples=5)
+    assert "5 of 20 samples with an unmet constraint, drawn at random." in shown
+    listed = {word for word in "".join(shown.text).split() if re.fullmatch(r"x\d+", word)}
+    assert len(listed) == 5
+    assert all(int(key[1:]) % 2 for key in listed)
+    assert "20 samples have an unmet constraint; none is shown." in page(tmp_path, only, examples=0)
+    assert page(tmp_path, only, examples=99).text.count("answer x1") == 1
+
+
+class Fixed:
+    """A judge that says of every constraint what it was told to say."""
+
+    def __init__(self, name: str, letters: dict[str, str]) -> None:
+        self.name = name
+        self.config = {"judge": name}
+        self._letters = letters
+
+    async def judge(self, sample: Sample, asked: Sequence[int] | None = None) -> Critique:
+        positions = range(len(sample.checklist)) if asked is None else asked
+        said = self._letters[sample.id]
+        return Critique(
+            judgments=tuple(
+                Judgment(status=Status(STATES[said[place]]), judge=self.name) for place in positions
+            )
+        )
+
+
+def test_members_of_a_panel_that_disagree_are_shown(tmp_path: Path) -> None:
+    said = ({"x": "mm", "y": "mu"}, {"x": "mu", "y": "mu"}, {"x": "mm", "y": "m?"})
+    panel = Panel(*(Fixed(name, one) for name, one in zip("abc", said, strict=True)))
+    evaluate([sample("x", "mm"), sample("y", "mm")], judge=panel, run=tmp_path / "a")
+    shown = page(tmp_path, tmp_path / "a")
+    # Three votes on each of four constraints; c did not decide one, b alone said unmet once.
+    assert shown.table("Votes")["b"] == ["2", "2", "0", "75.0"]
+    assert shown.table("Votes")["c"] == ["3", "0", "1", "100.0"]
+    split = shown.table("Verdicts that were not unanimous")
+    assert split["x, 2"] == ["Constraint 1.", "a: met; b: unmet; c: met", "met"]
+    assert len(split) == 2
+
+
+def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", [sample(f"x{n}", "mm" if n < 8 else "mu") for n in range(12)])
+    others = [sample(f"x{n}", "mm" if n > 5 else "uu", response="other") for n in range(12)]
+    second = run(tmp_path / "b", others)
+    shown = page(tmp_path, first, second)
+    found = compare(first, second)["pairs"][0]
+    row = shown.table("Differences")["a − b"]
+    value = found["metrics"]["cfbench"]["csr"]["difference"]["value"]
+    assert row[0] == "CFBench CSR"
+    assert row[3] == f"{100 * value:+.1f}"
+    assert row[5:8] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
+    metrics = shown.table("All metrics")
+    assert [cell.split("\n")[0] for cell in metrics["CFBench ISR"]] == ["66.7", "50.0"]
+    assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]
+
+
+def test_runs_that_are_unlike_are_shown_and_not_compared(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", {"x1": "mm"})
+    second = run(tmp_path / "b", {"z1": "mu"})
+    shown = page(tmp_path, first, second)
+    assert "a and b are not compared:" in shown
+    assert "Differences" not in shown.tables
+    assert set(shown.table("Runs")) == {"run", "a", "b"}
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</script><script>alert(1)</script>",
+    "</title></style></textarea><svg onload=alert(1)>",
+    "{{ 7 * 7 }} {% raw %}",
+    "\x00\x07\x1b[31m",
+    "\u202egnirts desrever\u202c \u2066",
+    "شكرا جزيلا على السؤال",
+    "Z" + "\u0335\u0341" * 200,
+    "w" * 100_000,
+    "<!-- ]]> -->",
+)
+
+texts = st.one_of(
+    st.sampled_from(HOSTILE),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=80),
+)
+
+
+@settings(max_examples=12)
+@given(words=st.lists(texts, min_size=7, max_size=7))
+def test_whatever_rows_hold_is_text_and_nothing_else(
+    words: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    key, prompt, asked, kind, response, found, tag = words
+    plain = page(folder, run(folder / "plain", hostile("k", "p", "a", "t", "r", "f", "g")))
+    shown = page(
+        folder, run(folder / "run", hostile(key, prompt, asked, kind, response, found, tag))
+    )
+    assert shown.tags <= plain.tags | {"span", "wbr"}
+    known = plain.attributes.keys() | {"dir"}
+    assert shown.attributes.keys() <= known
+    assert not any(name.startswith("on") for name in shown.attributes)
+    assert shown.attributes["class"] <= plain.attributes["class"] | {"control", "quiet", "words"}
+    assert not shown.open
+
+
+def hostile(*words: str) -> list[Sample]:
+    key, prompt, asked, kind, response, found, tag = words
+    return [
+        Sample(
+            id=f"{key}{number}",
+            conversation=(
+                Message(role="system", content=prompt),
+                Message(role="user", content=prompt),
+            ),
+            checklist=(Constraint(text=asked, type=kind or None), Constraint(text=asked)),
+            response=response,
+            tags={"task": f"{tag}{number % 2}"},
+            recording=Recording(
+                wire="native",
+                verdicts=(
+                    {"status": "unmet", "explanation": found},
+                    {"status": "unparsed", "explanation": found},
+                ),
+            ),
+        )
+        for number in range(4)
+    ]
+
+
+@given(st.text())
+def test_what_was_said_can_be_read_back(text: str) -> None:
+    class Reader(HTMLParser):
+        text, named = "", False
+
+        def handle_starttag(self, _tag: str, _attrs: object) -> None:
+            self.named = True
+
+        def handle_endtag(self, _tag: str) -> None:
+            self.named = False
+
+        def handle_data(self, data: str) -> None:
+            self.text += chr(int(data.removeprefix("U+"), 16)) if self.named else data
+
+    reader = Reader()
+    reader.feed(str(said(text)))
+    reader.close()
+    assert reader.text == text.replace("\r\n", "\n")
+
+
+def test_long_text_is_cut_and_says_by_how_much(tmp_path: Path) -> None:
+    rows = [sample("x", "u", response="long " * 200_000)]
+    only = run(tmp_path / "a", rows)
+    shown = page(tmp_path, only, charts=False)
+    assert "996,000 more characters" in shown
+    assert (tmp_path / "report.html").stat().st_size < 100_000
+
+
+def test_the_page_asks_for_nothing_and_runs_only_its_own_scripts(tmp_path: Path) -> None:
+    shown = page(tmp_path, run(tmp_path / "a", {"x": "mu", "y": "mm"}))
+    (policy,) = [value for value in shown.attributes["content"] if "default-src" in value]
+    assert policy.startswith("default-src 'none';")
+    assert "unsafe" not in policy
+    code = [script for script in shown.scripts if not script.startswith("{")]
+    digests = {
+        f"'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+        for script in code
+    }
+    assert len(code) == 5
+    assert digests == set(re.search(r"script-src ([^;]*)", policy)[1].split())  # type: ignore[index]
+    assert "src" not in shown.attributes
+    assert all(link.startswith("#") for link in shown.attributes["href"])
+
+
+def test_without_charts_the_file_is_small_and_has_the_same_tables(tmp_path: Path) -> None:
+    only = run(tmp_path / "a", {f"x{n}": "mu" if n % 3 else "mm" for n in range(30)})
+    whole = page(tmp_path, only)
+    size = (tmp_path / "report.html").stat().st_size
+    small = page(tmp_path, only, charts=False)
+    assert whole.tables == small.tables
+    assert "figure" not in small.tags
+    assert (tmp_path / "report.html").stat().st_size < size / 10
+
+
+def test_the_same_run_gives_the_same_page(tmp_path: Path) -> None:
+    only = run(tmp_path / "a", {f"x{n}": "mu" if n % 3 else "m?" for n in range(30)})
+    pages = []
+    for _ in range(2):
+        write_report(only, output=tmp_path / "report.html")
+        pages.append((tmp_path / "report.html").read_bytes())
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize(
+    ("output", "options", "message"),
+    [
+        ("report.pdf", {}, "name an .html file"),
+        ("nowhere/report.html", {}, "make it first"),
+        ("report.html", {"examples": -1}, "give 0 or more"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_with_the_mend(
+    output: str, options: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    only = run(tmp_path / "a", {"x": "m"})
+    with pytest.raises(UsageError, match=message):
+        write_report(only, output=tmp_path / output, **options)
+
+
+def test_runs_that_cannot_be_shown_are_refused_with_the_mend(tmp_path: Path) -> None:
+    output = tmp_path / "report.html"
+    with pytest.raises(UsageError, match="name the directory of a run"):
+        write_report(output=output)
+    with pytest.raises(RunError, match="there is no such run"):
+        write_report(tmp_path / "nowhere", output=output)
+    only = run(tmp_path / "a", {"x": "m"})
+    with pytest.raises(UsageError, match="named twice"):
+        write_report(only, tmp_path / "." / "a", output=output)
+    (only / "summary.json").unlink()
+    with pytest.raises(RunError, match="not finished"):
+        write_report(only, output=output)
+    for command, mend in (
+        ("bench realcritic run", "heedful bench realcritic report"),
+        ("respond", "name a run of heedful evaluate"),
+    ):
+        with Store(tmp_path / command.replace(" ", "-")) as store:
+            store.configure({"command": command})
+        with pytest.raises(RunError, match=mend):
+            write_report(tmp_path / command.replace(" ", "-"), output=output)
+    assert not output.exists()
+
+
+def quickstart(folder: Path) -> Path:
+    rows = [sample(f"x{n}", "mu" if n else "m?") for n in range(4)]
+    file = folder / "rows.jsonl"
+    file.write_text(
+        "".join(
+            json.dumps(
+                {
+                    "id": row.id,
+                    "response": row.response,
+                    "checklist": [{"text": "No commas.", "check": {"id": "punctuation:no_comma"}}],
+                }
+            )
+            + "\n"
+            for row in rows
+        )
+        + "not JSON\n",
+        encoding="utf-8",
+    )
+    return file
+
+
+def command(*words: str) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(list(words))
+    return int(stopped.value.code or 0)
+
+
+def test_the_command_line_records_the_command_and_says_what_it_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MY_API_KEY", "hunter2-hunter2")
+    file, directory, output = quickstart(tmp_path), tmp_path / "run", tmp_path / "r.html"
+    words = ["evaluate", str(file), "--judge=rules", "--run", str(directory), "--quiet"]
+    hidden = ["--api-key", "sk-first", "--header", "Authorization=sk-second"]
+    assert command(*words, *hidden, "--base-url", "https://u:sk-third@host/v1?key=sk-fourth") == 1
+    capsys.readouterr()
+    assert command("report", str(directory), "-o", str(output)) == 1
+    told = capsys.readouterr()
+    assert told.out.startswith(f"1 run, 4 samples → {output} (")
+    assert told.err == "1 row could not be read or judged; the report lists them\n"
+    html = output.read_text(encoding="utf-8")
+    assert "sk-" not in html
+    assert "sk-" not in json.dumps(Store.existing(directory).meta("sessions"))
+    shown = Page(html)
+    assert f"heedful evaluate {file} --judge=rules" in shown
+    assert "--base-url https://host/v1" in shown
+    assert shown.table("Rows that came to nothing")["5"]
+    assert shown.table("Configuration")["judge"] == ["rules"]
+    assert (
+        shown.table("Input")["rows.jsonl"][0]
+        == Store.existing(directory).meta("config")["input"][0]
+    )
+
+
+def test_each_session_of_a_run_is_timed(tmp_path: Path) -> None:
+    for _ in range(2):
+        run(tmp_path / "a", {"x": "mm"})
+    rows = page(tmp_path, tmp_path / "a").tables["Sessions"][1:]
+    assert len(rows) == 2
+    assert all(float(row[2]) >= 0 for row in rows)
+
+
+secret = st.text("abcdefghij0123456789", min_size=12, max_size=20)
+
+
+@given(secret, st.sampled_from(["--api-key", "-k", "--header", "--api_key"]), st.sampled_from("= "))
+def test_no_secret_is_kept_of_a_command(value: str, option: str, sign: str) -> None:
+    words = f"{option}{sign}{value}".split()
+    kept = without_secrets(["evaluate", *words, "--max-completion-tokens", "8", "-q"])
+    assert value not in " ".join(kept)
+    assert kept[-3:] == ("--max-completion-tokens", "8", "-q")
+
+
+def test_the_scripts_are_those_that_the_readme_names() -> None:
+    named = re.findall(r"^\| (\S+\.min\.js) .* (\w{64}) \|$", readme(), re.MULTILINE)
+    assert {name for name, _ in named} == {path.name for path in ASSETS.glob("*.min.js")}
+    for name, digest in named:
+        assert hashlib.sha256((ASSETS / name).read_bytes()).hexdigest() == digest, name
+        assert (ASSETS / name.replace(".min.js", ".LICENSE")).is_file()
+
+
+def readme() -> str:
+    return (ASSETS / "README.md").read_text(encoding="utf-8")
+
+
+def cells(shown: Page, title: str, rows: Iterable[str]) -> list[str]:
+    return [shown.table(title)[row][0] for row in rows]
+
+
+def test_ifeval_as_published(data: Path, tmp_path: Path) -> None:
+    folder = data / "ifeval"
+    evaluate(
+        folder / "input_data.jsonl",
+        responses=folder / "input_response_data_gpt4_20231107_145030.jsonl",
+        run=tmp_path / "run",
+    )
+    shown = page(tmp_path, tmp_path / "run")
+    rates = [f"IFEval {name}" for name in ("prompt strict", "instruction strict")]
+    assert cells(shown, "All metrics", rates) == ["77.08", "83.69"]
+    assert shown.table("Constraints met, by verifier")["punctuation:no_comma"][2] == "44 / 66"
+    assert "10 of 124 samples with an unmet constraint" in shown
+
+
+def test_cfbench_judged_files_side_by_side(data: Path, tmp_path: Path) -> None:
+    files = sorted((data / "cfbench" / "judge").glob("*_eval.json"))
+    for file in files:
+        evaluate(file, run=tmp_path / file.stem)
+    shown = page(tmp_path, *(tmp_path / file.stem for file in files))
+    assert len(shown.tables["Differences"]) == 1 + 15
+    assert shown.table("Runs")["deepseek_v2_eval"][-1] == "71.4"
+    assert shown.table("All metrics")["CFBench CSR"][0].split("\n")[2] == "75.0 % decided"
