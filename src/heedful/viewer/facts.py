@@ -91,7 +91,7 @@ def facts(entry: Entry, *, judged: bool) -> Facts:
         if judged and entry.input is not None and entry.output is not None:
             return _quick(entry.id or "", from_json(entry.input), from_json(entry.output))
         found = row(entry, judged=judged)
-    except ValueError:
+    except (ValueError, KeyError, TypeError, AttributeError):  # JSON, but of something else
         return Facts(entry.id or f"line-{entry.line}", problem=True)
     if found.sample is None:
         return Facts(f"{found.id}\n{found.problem}", problem=True)

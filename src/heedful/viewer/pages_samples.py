@@ -116,7 +116,8 @@ def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:
     """Lay out a sample in a line of the list."""
     row = _row(opened, position)
     if isinstance(row, str):
-        return {"position": position, "id": "", "problem": row, "judged": [], "tags": {}, "text": ""}
+        nothing = {"id": "", "judged": [], "tags": {}, "text": "", "hit": None}
+        return {"position": position, "problem": row, **nothing}
     found = row.sample
     text = ""
     if found is not None:

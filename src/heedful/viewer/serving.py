@@ -77,6 +77,7 @@ def _listen(host: str, port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen()  # whoever is told the address may ask at once
     except OSError as error:
         listening.close()
         raise UsageError(
