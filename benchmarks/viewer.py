@@ -55,9 +55,7 @@ class Server:
     def __init__(self, folder: Path, cache: Path) -> None:
         command = [sys.executable, "-m", "heedful", "view", str(folder)]
         environment = {**os.environ, "XDG_CACHE_HOME": str(cache)}
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None  # noqa: S101 - as asked for above
         said = "".join(self.process.stdout.readline() for _ in range(3))
         found = re.search(r"http://([^/]+)/\?token=(\S+)", said)
@@ -129,7 +127,9 @@ def first_pages(folder: Path, cache: Path) -> tuple[Path, str]:
         while "the index is being made" in (text := server.get(base)[1]):
             columns = columns or (time.perf_counter() - begun) * ("filters 100%" in text)
             time.sleep(0.5)
-        print(f"| index made, columns after {columns:.0f} s | | {time.perf_counter() - begun:.0f} | |")
+        print(
+            f"| index made, columns after {columns:.0f} s | | {time.perf_counter() - begun:.0f} | |"
+        )
         now, most = server.memory()
         print(f"\nserver while the index was made: {now:.0f} MB, at most {most:.0f} MB\n")
     return folder, base
@@ -153,7 +153,9 @@ def filters(folder: Path, cache: Path, base: str) -> None:
             if found:
                 server.get(found[1].replace("&amp;", "&"))
         now, most = server.memory()
-        print(f"\nserver after all of these, one after another: {now:.0f} MB, at most {most:.0f} MB")
+        print(
+            f"\nserver after all of these, one after another: {now:.0f} MB, at most {most:.0f} MB"
+        )
 
 
 def main() -> None:

@@ -96,13 +96,14 @@ def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient
     ],
 )
 def test_filters_are_exact_and_the_same_without_an_index(
-    browser: TestClient, root: Path, tmp_path: Path, query: str, expected: int
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, query: str, expected: int
 ) -> None:
+    browser = client(root)
     address = f"{keys_of(browser)['small']}/samples?{query}"
     first = browser.get(address).text
     assert count(first).startswith(f"{expected} of 60" if query else "60 samples")
     without, viewer = open_client(root, tmp_path / "none")
-    viewer.builds.bring_up = lambda _: None  # type: ignore[method-assign]
+    monkeypatch.setattr(viewer.builds, "bring_up", lambda _: None)
     assert ids(without.get(address).text) == ids(first)
     assert count(without.get(address).text).split(" ·")[0] == count(first).split(" ·")[0]
 
@@ -129,7 +130,9 @@ def test_pages_follow_each_other_and_a_filter_stays_with_its_samples(browser: Te
     links = re.findall(r'data-open href="([^"]+)"', found)
     page = browser.get(links[1].replace("&amp;", "&")).text
     assert "2 of 10" in plain(page)
-    before, after = (re.search(rf'rel="{rel}"[^>]*href="([^"]+)"', page) for rel in ("prev", "next"))
+    before, after = (
+        re.search(rf'rel="{rel}"[^>]*href="([^"]+)"', page) for rel in ("prev", "next")
+    )
     assert before is not None
     assert after is not None
     assert [before[1], after[1]] == [links[0], links[2]]
@@ -231,7 +234,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     samples = browser.get(f"{keys['rows']}/samples").text
     assert "row 2 cannot be read" in samples
     assert "row 3 cannot be read" in samples
-    assert len(ids(samples)) == 50
+    assert len(ids(samples)) == 48
     assert browser.get(f"{keys['rows']}/samples/2").status_code == 500
     assert count(browser.get(f"{keys['rows']}/samples?status=problem").text).startswith("2 of 60")
     assert browser.get(f"{keys['good']}/samples/61").status_code == 500

@@ -121,7 +121,7 @@ def test_what_was_changed_elsewhere_meanwhile_stays(
 
 
 @pytest.mark.parametrize(
-    ("row", "question", "answer"),
+    "given",
     [
         ("99", "judgment_correct", "yes"),
         ("x", "judgment_correct", "yes"),
@@ -132,11 +132,11 @@ def test_what_was_changed_elsewhere_meanwhile_stays(
     ],
 )
 def test_other_answers_are_refused_and_change_nothing(
-    browser: TestClient, audit: str, root: Path, row: str, question: str, answer: str
+    browser: TestClient, audit: str, root: Path, given: tuple[str, str, str]
 ) -> None:
     path = root / "small" / "audit.csv"
     before = path.read_bytes()
-    data = {"row": row, "question": question, "answer": answer}
+    data = dict(zip(("row", "question", "answer"), given, strict=True))
     assert browser.post(audit, headers=ORIGIN, data=data).status_code == 400
     assert path.read_bytes() == before
 

@@ -17,7 +17,7 @@ pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 from starlette.testclient import TestClient
 
 from heedful.cli import main
-from heedful.viewer import Viewer, make_app
+from heedful.viewer.app import Viewer, make_app
 from heedful.viewer.security import Keys
 from viewing import HOST, client, keys_of, make_run
 
@@ -58,7 +58,9 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(
     assert "no-store" in stranger.get("/").headers["cache-control"]
 
 
-@pytest.mark.parametrize("host", ["evil.example:9", "127.0.0.1", "127.0.0.1:10", "localhost.evil:9"])
+@pytest.mark.parametrize(
+    "host", ["evil.example:9", "127.0.0.1", "127.0.0.1:10", "localhost.evil:9"]
+)
 def test_other_names_of_this_machine_are_refused(
     stranger: TestClient, keys: Keys, host: str
 ) -> None:

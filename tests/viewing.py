@@ -9,7 +9,7 @@ from starlette.testclient import TestClient
 from heedful import Check, Constraint, Message, Sample, evaluate
 from heedful.judges import Panel
 from heedful.schema import Critique, Judgment, Status
-from heedful.viewer import Viewer, make_app
+from heedful.viewer.app import Viewer, make_app
 from heedful.viewer.security import Keys
 
 if TYPE_CHECKING:
@@ -96,4 +96,6 @@ def keys_of(browser: TestClient) -> dict[str, str]:
     import re
 
     text = browser.get("/").text
-    return {name: href for href, name in re.findall(r'href="(/[a-z]+/[^"]+)"[^>]*>([^<]+)</a>', text)}
+    return {
+        name: href for href, name in re.findall(r'href="(/[a-z]+/[^"]+)"[^>]*>([^<]+)</a>', text)
+    }

@@ -217,9 +217,7 @@ def _in_proportion(population: dict[str, int], samples: int) -> dict[str, int]:
     return quotas
 
 
-def _rows(
-    sample: Sample, found: Sequence[Judgment], subject: Subject
-) -> Iterator[dict[str, Any]]:
+def _rows(sample: Sample, found: Sequence[Judgment], subject: Subject) -> Iterator[dict[str, Any]]:
     """Lay out a sample, a row for each constraint, with its questions open."""
     kind = KINDS[subject]
     judgments = found if subject == "critiques" else [None] * len(sample.checklist)

@@ -85,7 +85,9 @@ def _draw(drawn: Mapping[str, Any]) -> Text:
 
 
 def _audit(result: Mapping[str, Any]) -> RenderableType:
-    table = grid(amount(result["samples"], "sample"), "right %", "95 % interval", "counts", "unsure")
+    table = grid(
+        amount(result["samples"], "sample"), "right %", "95 % interval", "counts", "unsure"
+    )
     measures = {name.replace("_", " "): one for name, one in result["questions"].items()}
     for verdict, one in result.get("by_verdict", {}).items():
         measures[f"judgments that say {verdict}"] = one

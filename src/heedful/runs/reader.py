@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from heedful.runs.store import Entry
-
 __all__ = ["Reader"]
 
 TABLES = {"meta", "inputs", "outputs", "calls", "purchases"}

@@ -85,7 +85,7 @@ class Audit:
 
     def open_row(self, since: int = 0) -> int | None:
         """Return the first row from a place on, then from the start, with a question open."""
-        places = [*range(since, len(self.rows)), *range(since)]
+        places: list[int] = [*range(since, len(self.rows)), *range(min(since, len(self.rows)))]
         for at in places:
             if not all(self.answer(at, question) for question in self.questions(at)):
                 return at

@@ -53,7 +53,8 @@ class Builds:
             if time.monotonic() - self._begun.get(path, -PAUSE_SECONDS) < PAUSE_SECONDS:
                 return
             self._begun[path] = time.monotonic()
-            command = [sys.executable, "-m", "heedful.viewer.building", run.directory, path]
+            command = [sys.executable, "-m", "heedful.viewer.building", str(run.directory)]
+            command.append(str(path))
             self._processes[path] = subprocess.Popen(  # noqa: S603 - ourselves
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
             )

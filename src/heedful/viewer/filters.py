@@ -10,19 +10,9 @@ from heedful.errors import UsageError
 from heedful.viewer.facts import DECIDED, LABEL, STATUSES, VOTES
 
 if TYPE_CHECKING:
-    from typing import Protocol
+    from starlette.datastructures import QueryParams
 
     from heedful.viewer.facts import Fact, Facts
-
-    class Query(Protocol):
-        """The query of an address."""
-
-        def get(self, key: str, default: str = ...) -> str:
-            """Return the value of a key."""
-
-        def getlist(self, key: str) -> list[str]:
-            """Return all values of a key."""
-
 
 __all__ = ["DISAGREEMENTS", "GROUPS", "PROBLEM", "Filter"]
 
@@ -33,6 +23,7 @@ PROBLEM = "problem"
 """Asked for as a status: rows that came to nothing."""
 
 DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:
@@ -64,7 +55,7 @@ class Filter:
     tags: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, query: Query) -> Filter:
+    def of(cls, query: QueryParams) -> Filter:
         """Read a filter from the query of an address.
 
         Raises:

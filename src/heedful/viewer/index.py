@@ -13,6 +13,7 @@ from heedful.viewer.facts import STATUSES
 from heedful.viewer.filters import DISAGREEMENTS, PROBLEM
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from heedful.viewer.filters import Filter
@@ -26,6 +27,9 @@ TERMS = 3000
 
 TOGETHER = 500
 """How many of them go into one query."""
+
+
+NAMED = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
 
 
 class Covered(NamedTuple):
@@ -45,11 +49,11 @@ class Choice(NamedTuple):
 
     Attributes:
         name: its name.
-        count: how many judgments, or samples for a tag, have it.
+        having: how many judgments, or samples for a tag, have it.
     """
 
     name: str
-    count: int
+    having: int
 
 
 class Index:
@@ -128,38 +132,38 @@ class Index:
 
 def _query(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[object]]:
     """Write the query of a filter; a judgment stands beside those of its sample."""
-    conditions: list[str] = []
-    values: list[object] = []
-
-    def ask(condition: str, *more: object) -> None:
-        conditions.append(condition)
-        values.extend(more)
-
-    if wanted.statuses:
-        numbers = ", ".join(str(STATUSES.index(status)) for status in wanted.statuses)
-        ask(f"status IN ({numbers})")
-    for kind, name in (("type", wanted.type), ("judge", wanted.judge)):
-        if name:
-            named = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
-            ask(f"{kind} = {named}", kind, name)
-    if wanted.disagreement:
-        ask("disagreement & ?", DISAGREEMENTS[wanted.disagreement])
-    if wanted.low is not None:
-        ask("confidence >= ?", wanted.low)
-    if wanted.high is not None:
-        ask("confidence <= ?", wanted.high)
-    table = "judgments" if wanted.of_constraint else "samples"
-    if wanted.status == PROBLEM:
-        ask("position IN (SELECT position FROM samples WHERE problem)")
-    for tag in wanted.tags:
-        named = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
-        within = f"SELECT position FROM tags WHERE name = {named}"  # noqa: S608 - our own words
-        ask(f"position IN ({within})", f"tag {tag.partition(':')[0]}", tag)
+    asked = [*_of_constraint(wanted), *_of_sample(wanted)]
     if wanted.text:
         _find_text(db, wanted.text)
-        ask("position IN (SELECT position FROM temp.found)")
-    where = " AND ".join(conditions) or "1"
+        asked.append(("position IN (SELECT position FROM temp.found)", []))
+    table = "judgments" if wanted.of_constraint else "samples"
+    where = " AND ".join(condition for condition, _ in asked) or "1"
+    values = [value for _, some in asked for value in some]
     return f"SELECT position FROM {table} WHERE {where} ORDER BY rowid", values  # noqa: S608 - ours
+
+
+def _of_constraint(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
+    """Yield conditions with their values."""
+    if wanted.statuses:
+        numbers = ", ".join(str(STATUSES.index(status)) for status in wanted.statuses)
+        yield f"status IN ({numbers})", []
+    for kind, name in (("type", wanted.type), ("judge", wanted.judge)):
+        if name:
+            yield f"{kind} = {NAMED}", [kind, name]
+    if wanted.disagreement:
+        yield "disagreement & ?", [DISAGREEMENTS[wanted.disagreement]]
+    if wanted.low is not None:
+        yield "confidence >= ?", [wanted.low]
+    if wanted.high is not None:
+        yield "confidence <= ?", [wanted.high]
+
+
+def _of_sample(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
+    if wanted.status == PROBLEM:
+        yield "position IN (SELECT position FROM samples WHERE problem)", []
+    for tag in wanted.tags:
+        within = f"SELECT position FROM tags WHERE name = {NAMED}"  # noqa: S608 - our own words
+        yield f"position IN ({within})", [f"tag {tag.partition(':')[0]}", tag]
 
 
 def _find_text(db: sqlite3.Connection, text: str) -> None:
@@ -176,8 +180,7 @@ def _find_text(db: sqlite3.Connection, text: str) -> None:
         if len(terms) > TERMS:
             raise UsageError(f"{text!r} is too common", mend="give one more character")
         queries = [
-            " OR ".join(terms[start : start + TOGETHER])
-            for start in range(0, len(terms), TOGETHER)
+            " OR ".join(terms[start : start + TOGETHER]) for start in range(0, len(terms), TOGETHER)
         ]
     insert = "INSERT OR IGNORE INTO found SELECT rowid FROM text WHERE text MATCH ?"
     for query in queries:

@@ -71,7 +71,9 @@ async def answer(request: Request) -> Response:
     if not form.get("row", "").isdecimal():
         raise UsageError("the answer is to no row")
     at, question = int(form["row"]) - 1, form.get("question", "")
-    found = await run_in_threadpool(lambda: Audit.put(thing.path, at, question, form.get("answer", "")))
+    found = await run_in_threadpool(
+        lambda: Audit.put(thing.path, at, question, form.get("answer", ""))
+    )
     done = all(found.answer(at, one) for one in found.questions(at))
     following = at + 1 < len(found.rows)
     row = at + 2 if done and following and question != "note" and form.get("answer") else at + 1

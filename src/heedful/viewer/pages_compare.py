@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heedful.errors import RunError, UsageError
 from heedful.reports.compare import head, notes, sheets
@@ -29,7 +29,12 @@ def compare(request: Request) -> Response:
     first, second = _pair(viewer, request)
     anyway = "anyway" in request.query_params
     outcome = viewer.comparisons.ask(first.path, second.path, anyway=anyway)
-    values = {"first": first, "second": second, "anyway": anyway, "outcome": outcome}
+    values: dict[str, Any] = {
+        "first": first,
+        "second": second,
+        "anyway": anyway,
+        "outcome": outcome,
+    }
     if outcome.found is None:
         return viewer.page("compare.html", **values, pair=None)
     pair = outcome.found["pairs"][0]

@@ -34,6 +34,11 @@ HEADLINES, FIGURES = 2, 3
 
 UNKNOWN = percent(None)
 
+UNREADABLE = (
+    "The summary is of another version of heedful, or damaged, so no rates are shown. The command "
+    "that made the run makes it anew, without a call."
+)
+
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -148,6 +153,7 @@ def run(request: Request) -> Response:
             progress=None if state == "finished" else viewer.watch.look(opened),
             live_line=_live_line,
             came=came,
+            sessions=opened.reader.meta("sessions") or [],
             audits=_audits(viewer, thing),
             configuration=json.dumps(
                 {"about": about, "config": opened.config}, ensure_ascii=False, indent=2
@@ -173,10 +179,7 @@ def _notes(opened: Run, summary: Mapping[str, Any] | None) -> list[str]:
     if summary is not None:
         return list(notes(summary))
     if opened.judged and opened.summary is not None:
-        return [
-            "The summary is of another version of heedful, or damaged, so no rates are shown. The "
-            "command that made the run makes it anew, without a call."
-        ]
+        return [UNREADABLE]
     return []
 
 

@@ -83,7 +83,9 @@ def samples(request: Request) -> Response:
             except UsageError as error:
                 problem = str(error)
         number = _page_number(request, selection)
-        shown = [] if selection is None else selection.positions[number * PAGE : number * PAGE + PAGE]
+        shown = (
+            [] if selection is None else selection.positions[number * PAGE : number * PAGE + PAGE]
+        )
         return viewer.page(
             "samples.html",
             400 if problem else 200,
@@ -116,7 +118,7 @@ def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:
     """Lay out a sample in a line of the list."""
     row = _row(opened, position)
     if isinstance(row, str):
-        nothing = {"id": "", "judged": [], "tags": {}, "text": "", "hit": None}
+        nothing: dict[str, Any] = {"id": "", "judged": [], "tags": {}, "text": "", "hit": None}
         return {"position": position, "problem": row, **nothing}
     found = row.sample
     text = ""

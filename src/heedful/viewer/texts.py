@@ -84,8 +84,8 @@ def marked(text: str, found: Sequence[Span], limit: int | None = LONG) -> Markup
         if limit is not None and span.end > limit:
             break
         parts.append(said(text[end : span.start]))
-        mark = '<mark class="of" data-of="{}">{}</mark>'
-        parts.append(Markup(mark).format(span.number, said(text[span.start : span.end])))
+        part = said(text[span.start : span.end])
+        parts.append(Markup('<mark class="of" data-of="{}">{}</mark>').format(span.number, part))
         end = span.end
     parts.append(said(text[end:], None if limit is None else max(0, limit - end)))
     return Markup().join(parts)

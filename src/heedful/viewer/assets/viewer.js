@@ -39,7 +39,10 @@
     const { target, key } = event;
     if (document.querySelector("dialog[open]")) return;
     if (target.matches(FIELDS)) {
-      if (key === "Escape") target.blur();
+      if (key === "Escape") {
+        event.preventDefault();  // or the browser empties a field of type search
+        target.blur();
+      }
       return;
     }
     const done = (key === "j" && step(1)) || (key === "k" && step(-1)) || choose(key) || press(key);
