@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Mix", "Share", "mixes", "shares"]
 
@@ -50,6 +50,9 @@ CONFIG: dict[str, Any] = {
 LEGEND = 50
 """Letters that a line of a legend has room for."""
 
+NAME = 60
+"""Letters of a name that a chart holds; the axis shows fewer where there is no room."""
+
 _NAMES = {"title": None, "grid": True, "ticks": False, "domain": False}
 """The axis of names at the left."""
 
@@ -82,9 +85,10 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         found: the shares, from top to bottom; those of one name stand together.
         title: what the axis measures.
     """
+    named = _shortened(one.name for one in found)
     rows = [
         {
-            "name": one.name,
+            "name": named[one.name],
             "series": one.series,
             "value": None if one.value is None else round(100 * one.value, 4),
             "low": None if one.interval is None else round(100 * one.interval[0], 4),
@@ -100,7 +104,7 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         "y": {
             "field": "name",
             "type": "nominal",
-            "sort": list(dict.fromkeys(one.name for one in found)),
+            "sort": list(named.values()),
             "axis": _NAMES,
         },
         "tooltip": _tooltip(several=several),
@@ -175,9 +179,10 @@ def mixes(found: Sequence[Mix]) -> dict[str, Any]:
     Args:
         found: the bars, from top to bottom.
     """
+    named = _shortened(one.name for one in found)
     rows = [
         {
-            "name": one.name,
+            "name": named[one.name],
             "verdict": verdict,
             "count": count,
             "place": sign * count,
@@ -222,3 +227,15 @@ def mixes(found: Sequence[Mix]) -> dict[str, Any]:
         },
         "config": CONFIG,
     }
+
+
+def _shortened(names: Iterable[str]) -> dict[str, str]:
+    """Cut long names, keeping them apart: lines of one name would be drawn as one."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name not in found:
+            short = name if len(name) <= NAME else f"{name[:NAME]}…"
+            while short in found.values():
+                short += "’"
+            found[name] = short
+    return found
