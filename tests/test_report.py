@@ -215,7 +215,8 @@ def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path)
     value = found["metrics"]["cfbench"]["csr"]["difference"]["value"]
     assert row[0] == "CFBench CSR"
     assert row[3] == f"{100 * value:+.1f}"
-    assert row[5:8] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
+    assert row[5] == "100.0"
+    assert row[6:9] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
     metrics = shown.table("All metrics")
     assert [cell.split("\n")[0] for cell in metrics["CFBench ISR"]] == ["66.7", "50.0"]
     assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]

@@ -112,9 +112,8 @@ def _votes(one: Reading, of: str) -> Iterator[Part]:
             )
             for found in one.splits
         ]
-        columns = ("sample, constraint", "text", "votes", "verdict")
-        note = "The first in the order of the input."
-        yield Part(Sheet(f"Verdicts that were not unanimous{of}", columns, listed, note, words=4))
+        title = f"Verdicts that were not unanimous{of}"
+        yield _listed(title, ("votes", "verdict"), listed)
 
 
 def _labels(labels: Mapping[str, Any], of: str) -> Iterator[Part]:
@@ -131,9 +130,13 @@ def _labels(labels: Mapping[str, Any], of: str) -> Iterator[Part]:
         for one in labels["disagreements"]
     ]
     if listed:
-        columns = ("sample, constraint", "text", "known verdict", "verdict")
-        note = "The first in the order of the input."
-        yield Part(Sheet(f"Verdicts unlike the labels{of}", columns, listed, note, words=4))
+        yield _listed(f"Verdicts unlike the labels{of}", ("known verdict", "verdict"), listed)
+
+
+def _listed(title: str, said: tuple[str, str], rows: Sequence[tuple[str, ...]]) -> Part:
+    """Name constraints, and what was said of each."""
+    note = "The first in the order of the input."
+    return Part(Sheet(title, ("sample, constraint", "text", *said), rows, note, words=4))
 
 
 def undecided(readings: Sequence[Reading]) -> Section:
