@@ -1,14 +1,9 @@
-"""The viewer in a real browser, by hand and by key.
-
-They need Playwright's Python package and a Chromium: the one that HEEDFUL_CHROMIUM names, or one on
-the path.
-"""
+"""The viewer in a real browser, by hand and by key."""
 
 from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -17,8 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
+from browsers import browser
 from heedful.critic.audited import read_back
 from viewing import make_run
 
@@ -35,16 +30,8 @@ WAIT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    named = os.environ.get("HEEDFUL_CHROMIUM")
-    path = named or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("there is no Chromium (looked for HEEDFUL_CHROMIUM and on the path)")
-    options = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]
-    options += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=options)
-        yield browser
-        browser.close()
+    with browser() as started:
+        yield started
 
 
 @contextmanager
@@ -71,6 +58,13 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     make_run(folder / "runs" / "panel", 30, panel=True)
     with serving(folder / "runs", folder / "cache") as found:
         yield found
+
+
+def press(page: Page, *keys: str) -> None:
+    """Press keys once the page is there: its script is the last to come."""
+    page.wait_for_load_state()
+    for key in keys:
+        page.keyboard.press(key)
 
 
 class Watched:
@@ -122,20 +116,19 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     page = watched.page
     assert "token" not in page.url
     page.wait_for_selector("[data-row]")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
+    press(page, "j", "Enter")
     page.wait_for_url("**/run/*")
     page = watched.open("small")
-    page.keyboard.press("s")
+    press(page, "s")
     page.wait_for_url("**/samples")
-    page.keyboard.press("n")
+    press(page, "n")
     page.wait_for_url("**page=2")
     assert page.locator("[data-row]").count() == 10
-    page.keyboard.press("/")
+    press(page, "/")
     page.keyboard.type("rivers")
     page.wait_for_url("**q=rivers**")
     page.wait_for_selector(".count:has-text('20 of 60')")
-    page.keyboard.press("Escape")
+    press(page, "Escape")
     page.get_by_label("verdict").select_option("unmet")
     page.wait_for_selector(".count:has-text('10 of 60')")
     assert "status=unmet" in page.url
@@ -145,15 +138,13 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     page.wait_for_selector(".count:has-text('10 of 60')")
     page.reload()
     page.wait_for_selector(".count:has-text('10 of 60')")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
+    press(page, "j", "j", "Enter")
     page.wait_for_selector("text=2 of 10")
-    page.keyboard.press("j")
+    press(page, "j")
     page.wait_for_selector("text=3 of 10")
-    page.keyboard.press("k")
+    press(page, "k")
     page.wait_for_selector("text=2 of 10")
-    page.keyboard.press("u")
+    press(page, "u")
     page.wait_for_selector(".count:has-text('10 of 60')")
     assert "q=rivers" in page.url
 
@@ -187,7 +178,9 @@ def test_hostile_text_does_nothing(watched: Watched) -> None:
 def test_a_megabyte_of_text_is_shown_when_asked_for(chromium: Browser, tmp_path: Path) -> None:
     from heedful import Sample, evaluate
 
-    sample = Sample(id="long", checklist=({"text": "Be long."},), response="x" * 5000 + " a" * 500_000)  # type: ignore[arg-type]
+    sample = Sample(
+        id="long", checklist=({"text": "Be long."},), response="x" * 5000 + " a" * 500_000
+    )  # type: ignore[arg-type]
     evaluate([sample], run=tmp_path / "runs" / "long")
     with serving(tmp_path / "runs", tmp_path / "cache") as address:
         context = chromium.new_context()
@@ -212,16 +205,16 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
         page.wait_for_selector("text=row 1 of 6")
         for row in range(1, 7):
             page.wait_for_selector(f"text=row {row} of 6")
-            page.keyboard.press("1" if row > 1 else "2")
+            press(page, "1" if row > 1 else "2")
             page.wait_for_selector(f"text={2 * row - 1} of 12 questions")
             if row == 3:
-                page.keyboard.press("m")
+                press(page, "m")
                 page.keyboard.type("looked twice, 是")
-                page.keyboard.press("Enter")
+                press(page, "Enter")
                 page.wait_for_selector("input[value='looked twice, 是']")
                 page.reload()
                 page.wait_for_selector("text=5 of 12 questions")
-            page.keyboard.press("3" if row > 5 else "1")
+            press(page, "3" if row > 5 else "1")
             page.wait_for_selector(f"text={2 * row} of 12 questions")
         assert page.get_by_text("it is complete").is_visible()
         context.close()
@@ -238,13 +231,12 @@ def test_two_runs_are_compared(watched: Watched) -> None:
     assert button.is_disabled()
     page.get_by_label("Compare large").check()
     page.get_by_label("Compare small").check()
-    page.keyboard.press("c")
+    press(page, "c")
     page.wait_for_selector("text=Verdicts that differ")
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
+    press(page, "j", "Enter")
     page.wait_for_selector("table.verdicts tr.differs")
     assert page.locator("article.response").count() == 2
-    page.keyboard.press("u")
+    press(page, "u")
     page.wait_for_selector("text=Verdicts that differ")
 
 
@@ -265,12 +257,12 @@ def test_pages_fit_a_phone_and_print(chromium: Browser, address: str, scheme: st
 
 def test_keys_are_told_and_leave_fields_alone(watched: Watched) -> None:
     page = watched.open("small", "/samples")
-    page.keyboard.press("?")
+    press(page, "?")
     dialog = page.locator("dialog[open]")
     assert "look for a text" in dialog.inner_text()
-    page.keyboard.press("Escape")
+    press(page, "Escape")
     assert dialog.count() == 0
-    page.keyboard.press("/")
+    press(page, "/")
     page.keyboard.type("jkn?")
     assert page.get_by_label("text", exact=True).input_value() == "jkn?"
     assert page.locator("dialog[open]").count() == 0

@@ -156,10 +156,10 @@ def test_one_failure_of_one_is_not_the_hardest(tmp_path: Path) -> None:
     rows += [one(n, "easy", "m") for n in range(20)]
     rows += [one(0, "once", "u"), *(one(n, "few", "u") for n in range(5))]
     shown = page(tmp_path, run(tmp_path / "a", rows))
-    ranked = [row[0].strip() for row in shown.tables["By their words"][1:]]
+    ranked = [row[0].strip() for row in shown.tables["Constraints"][1:]]
     # The upper end of 4 of 20 is 41.6 %, that of 0 of 5 43.4 %; a single verdict is not ranked.
     assert ranked == ["hard", "few", "easy"]
-    assert shown.table("By their words")["hard"][:3] == ["20.0", "8.1 – 41.6", "4"]
+    assert shown.table("Constraints")["hard"] == ["words", "20.0", "8.1 – 41.6", "4", "16", "0"]
 
 
 def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Path) -> None:
@@ -215,7 +215,8 @@ def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path)
     value = found["metrics"]["cfbench"]["csr"]["difference"]["value"]
     assert row[0] == "CFBench CSR"
     assert row[3] == f"{100 * value:+.1f}"
-    assert row[5:8] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
+    assert row[5] == "100.0"
+    assert row[6:9] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
     metrics = shown.table("All metrics")
     assert [cell.split("\n")[0] for cell in metrics["CFBench ISR"]] == ["66.7", "50.0"]
     assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]

@@ -9,12 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Mix", "Share", "mixes", "shares"]
 
 STEP = 24
 """Pixels from one line of a chart to the next."""
+
+LINES_STEP = 38
+"""The same, where names have two lines."""
 
 SERIES_STEP = 14
 """The same, between the series of one line."""
@@ -50,7 +53,16 @@ CONFIG: dict[str, Any] = {
 LEGEND = 50
 """Letters that a line of a legend has room for."""
 
-_NAMES = {"title": None, "grid": True, "ticks": False, "domain": False}
+NAME = 60
+"""Letters of a name that a chart holds; the axis shows fewer where there is no room."""
+
+_NAMES = {
+    "title": None,
+    "grid": True,
+    "ticks": False,
+    "domain": False,
+    "labelExpr": "split(datum.label, '\\n')",
+}
 """The axis of names at the left."""
 
 SHAPES = ["circle", "square", "diamond", "triangle-up", "cross", "triangle-down"]
@@ -75,16 +87,26 @@ class Share(NamedTuple):
     series: str = ""
 
 
-def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
-    """Draw shares as points on a line from 0 to 100 %, with their intervals.
+def shares(
+    found: Sequence[Share],
+    title: str = "%",
+    *,
+    order: Sequence[str] = (),
+    bounds: tuple[float, float] = (0, 100),
+) -> dict[str, Any]:
+    """Draw shares, or differences of shares, as points with their intervals.
 
     Args:
-        found: the shares, from top to bottom; those of one name stand together.
+        found: the shares, from top to bottom; those of one name stand together. A name may have
+            several lines.
         title: what the axis measures.
+        order: the series in the order of their colours, where there are several.
+        bounds: its ends, in per cent.
     """
+    named = _shortened(one.name for one in found)
     rows = [
         {
-            "name": one.name,
+            "name": named[one.name],
             "series": one.series,
             "value": None if one.value is None else round(100 * one.value, 4),
             "low": None if one.interval is None else round(100 * one.interval[0], 4),
@@ -93,25 +115,28 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         }
         for one in found
     ]
-    several = len({one.series for one in found}) > 1
-    scale = {"domain": [0, 100], "nice": False}
-    axis = {"title": title, "tickCount": 5, "domain": False}
+    several = len(order) > 1
+    scale = {"domain": list(bounds), "nice": False}
+    axis: dict[str, Any] = {"title": title, "tickCount": 5, "domain": False}
+    if bounds[0] < 0:
+        zero = {"test": "datum.value === 0", "value": "var(--quiet)"}
+        axis["gridColor"] = {"condition": zero, "value": "var(--line)"}
     encoding: dict[str, Any] = {
         "y": {
             "field": "name",
             "type": "nominal",
-            "sort": list(dict.fromkeys(one.name for one in found)),
+            "sort": list(named.values()),
             "axis": _NAMES,
         },
         "tooltip": _tooltip(several=several),
     }
     colour: dict[str, Any] = {"value": "var(--series-1)"}
     if several:
-        order = list(dict.fromkeys(one.series for one in found))
         room = max(1, LEGEND // max(len(name) + 3 for name in order))
         legend = {"columns": min(room, len(order))}
-        colour = {"field": "series", "type": "nominal", "sort": order, "legend": legend}
-        encoding["yOffset"] = colour
+        domain = {"domain": list(order)}
+        colour = {"field": "series", "type": "nominal", "scale": domain, "legend": legend}
+        encoding["yOffset"] = {"field": "series", "type": "nominal", "scale": domain}
     encoding["color"] = colour
     low_high: dict[str, Any] = {
         "x": {"field": "low", "type": "quantitative"},
@@ -121,10 +146,11 @@ def shares(found: Sequence[Share], title: str = "%") -> dict[str, Any]:
         "x": {"field": "value", "type": "quantitative", "scale": scale, "axis": axis}
     }
     if several:
-        point["shape"] = colour | {"scale": {"range": SHAPES}}
+        point["shape"] = colour | {"scale": domain | {"range": SHAPES}}
+    step = LINES_STEP if any("\n" in one.name for one in found) else STEP
     return {
         "width": "container",
-        "height": {"step": SERIES_STEP if several else STEP},
+        "height": {"step": SERIES_STEP if several else step},
         "autosize": {"type": "fit-x", "contains": "padding"},
         "data": {"values": rows},
         "encoding": encoding,
@@ -175,9 +201,10 @@ def mixes(found: Sequence[Mix]) -> dict[str, Any]:
     Args:
         found: the bars, from top to bottom.
     """
+    named = _shortened(one.name for one in found)
     rows = [
         {
-            "name": one.name,
+            "name": named[one.name],
             "verdict": verdict,
             "count": count,
             "place": sign * count,
@@ -222,3 +249,15 @@ def mixes(found: Sequence[Mix]) -> dict[str, Any]:
         },
         "config": CONFIG,
     }
+
+
+def _shortened(names: Iterable[str]) -> dict[str, str]:
+    """Cut long names, keeping them apart: lines of one name would be drawn as one."""
+    found: dict[str, str] = {}
+    for name in names:
+        if name not in found:
+            short = name if len(name) <= NAME else f"{name[:NAME]}…"
+            while short in found.values():
+                short += "’"
+            found[name] = short
+    return found

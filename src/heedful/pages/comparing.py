@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.comparison.job import adjust, compare
 from heedful.errors import InputError, UsageError
+from heedful.pages.charts import Share, shares
 from heedful.pages.sections import Fold, Part, Section
 from heedful.reports.compare import head, notes, sheets
 from heedful.reports.sheets import Sheet, p_value, signed
 from heedful.reports.tables import label, percent, ranked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["comparison"]
@@ -37,7 +40,7 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         Fold(
             f"{pair['first']} − {pair['second']}",
             [*head(found), *notes(found)],
-            [Part(sheet) for sheet in islice(sheets(found, flips=FLIPS, cut=CUT), 1, None)],
+            [Part(sheet) for sheet in _sheets(found, f"{pair['first']} − {pair['second']}")],
         )
         for found in compared
         for pair in found["pairs"]
@@ -46,7 +49,7 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
         "Rates side by side say little; the difference on the samples that two runs share says "
         "more. Its interval resamples instructions, each with all its samples in both runs."
     )
-    parts = [Part(_overview(compared))] if compared else []
+    parts = [Part(_overview(compared), _drawn(compared), wide=True)] if compared else []
     return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
@@ -72,20 +75,52 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Found], 
 def _overview(compared: Sequence[Found]) -> Sheet:
     """Put the differences of all pairs into one table, each by its benchmark's first rate."""
     rows = [_row(pair) for found in compared for pair in found["pairs"]]
-    columns = ("pair", "metric", "first", "second", "Δ", "95 %", "wins", "losses", "ties", "p")
+    rates = ("first", "second", "Δ", "95 %", "decided")
+    columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
+    adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
     note = (
-        "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap. Wins: "
-        "samples in which the first met more constraints. p: McNemar's exact test on samples with "
-        "all constraints met" + (", adjusted for the number of pairs (Holm)." * (len(rows) > 1))
+        "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap. "
+        "Decided: on both sides. Wins: samples in which the first met more constraints. p: "
+        f"McNemar's exact test on samples with all constraints met{adjusted}."
     )
-    return Sheet("Differences", columns, rows, note.rstrip(".") + ".", words=2)
+    return Sheet("Differences", columns, rows, note, words=2)
+
+
+def _drawn(compared: Sequence[Found]) -> dict[str, Any]:
+    """Draw the differences of the table."""
+    drawn = [
+        Share(f"{pair['first']}\n− {pair['second']}", measure["difference"]["value"], interval)
+        for found in compared
+        for pair in found["pairs"]
+        for _, _, measure in [_first(pair)]
+        if measure is not None
+        for interval in [measure["difference"]["interval"]]
+    ]
+    ends = [end for one in drawn for end in (one.value, *(one.interval or ())) if end is not None]
+    most = min(100, 10 * math.ceil(10 * max(map(abs, ends), default=0) + 0.1))
+    return shares(drawn, "Δ, points", bounds=(-most, most))
+
+
+def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]:
+    """Find the rate that a pair is quoted by."""
+    for family in ranked(pair["metrics"]):
+        for name, measure in pair["metrics"][family].items():
+            return family, name, measure
+    return "", "", None
+
+
+def _sheets(found: Found, named: str) -> Iterator[Sheet]:
+    """Lay out the tables of a pair, which need not repeat its name."""
+    for sheet in islice(sheets(found, flips=FLIPS, cut=CUT), 1, None):
+        title = sheet.title.removesuffix(f": {named}")
+        title = "Metrics" if title == named else title[:1].upper() + title[1:]
+        yield replace(sheet, title=title)
 
 
 def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
-    family = ranked(pair["metrics"])[0] if pair["metrics"] else ""
-    name, measure = next(iter(pair["metrics"][family].items())) if family else ("", None)
+    family, name, measure = _first(pair)
     outcomes = pair["outcomes"]
-    differs: tuple[str, ...] = ("–",) * 4
+    differs: tuple[str, ...] = ("–",) * 5
     if measure is not None:
         low_high = measure["difference"]["interval"]
         differs = (
@@ -93,6 +128,7 @@ def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
             percent(measure["second"]["value"], 1),
             signed(measure["difference"]["value"], 1),
             " to ".join(signed(bound, 1) for bound in low_high) if low_high else "–",
+            percent(measure["coverage"], 1),
         )
     return (
         f"{pair['first']} − {pair['second']}",

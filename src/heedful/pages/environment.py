@@ -78,11 +78,11 @@ def said(text: object, limit: int | None = None) -> Markup:
     return Markup().join(parts)
 
 
-def breakable(text: object) -> Markup:
-    """Make a name safe to show, one that may be broken where its parts meet."""
+def breakable(text: object, limit: int | None = None) -> Markup:
+    """Make a name safe to show as :func:`said` does; it may be broken where its parts meet."""
     from markupsafe import Markup
 
-    return Markup(_JOINTS.sub(r"\1<wbr>", str(said(text))))  # noqa: S704 - what said returns is escaped
+    return Markup(_JOINTS.sub(r"\1<wbr>", str(said(text, limit))))  # noqa: S704 - what said returns is escaped
 
 
 def _control(character: str) -> Markup:

@@ -185,7 +185,9 @@ def breakdowns(readings: Sequence[Reading]) -> Section:
     all_by = [one.summary["by"] for one in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
     first = [name for name in BY_CONSTRAINT if name in dimensions]
-    parts, dropped, drawn = [], [], []
+    parts: list[Part] = []
+    dropped: list[str] = []
+    drawn = []
     for dimension in [*first, *(name for name in dimensions if name not in first)]:
         found = [_groups(by.get(dimension)) for by in all_by]
         dropped += [
@@ -313,7 +315,8 @@ def measured(  # noqa: PLR0913 - the parts of a table
         if name in groups
     ]
     axis = f"{rate}, %" if rate else "%"
-    chart = shares(drawn, axis) if drawn and (worst or len(names) <= DRAWN) else None
+    order = series[:DRAWN_SERIES] if len(series) > 1 else ()
+    chart = shares(drawn, axis, order=order) if drawn and (worst or len(names) <= DRAWN) else None
     return Part(sheet, chart, folded=len(rows) > OPEN, wide=len(series) > BESIDE)
 
 

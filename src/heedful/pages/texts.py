@@ -25,6 +25,10 @@ KEPT = 1000
 """Characters of a text that are kept."""
 
 WAITING = 2000
+"""Texts that are counted in memory before they go into the file."""
+
+PLACES = {Status.MET: 0, Status.UNMET: 1}
+"""Where a verdict is counted; the undecided are counted third."""
 
 SCHEMA = """
 CREATE TABLE texts (
@@ -69,7 +73,7 @@ class Texts:
         self._db.execute("PRAGMA journal_mode=OFF")
         self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute(SCHEMA)
-        self._waiting: list[tuple[bytes, str, int, int, int]] = []
+        self._waiting: dict[str, list[int]] = {}
 
     def __enter__(self) -> Self:
         """Return the counter itself."""
@@ -86,11 +90,8 @@ class Texts:
 
     def add(self, constraint: Constraint, status: Status) -> None:
         """Count a verdict."""
-        text = constraint.text
-        key = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        met, unmet = status is Status.MET, status is Status.UNMET
-        shown = text[:KEPT].encode("utf-8", "replace").decode()
-        self._waiting.append((key, shown, met, unmet, not (met or unmet)))
+        counts = self._waiting.setdefault(constraint.text, [0, 0, 0])
+        counts[PLACES.get(status, 2)] += 1
         if len(self._waiting) >= WAITING:
             self._flush()
 
@@ -104,7 +105,15 @@ class Texts:
         )
 
     def _flush(self) -> None:
+        rows = (
+            (
+                blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(),
+                text[:KEPT].encode("utf-8", "replace").decode(),
+                *counts,
+            )
+            for text, counts in self._waiting.items()
+        )
         self._db.execute("BEGIN")
-        self._db.executemany(ADD, self._waiting)
+        self._db.executemany(ADD, rows)
         self._db.execute("COMMIT")
         self._waiting.clear()

@@ -22,48 +22,55 @@ LISTED = 20
 CUT = 300
 """Characters of a text that a table shows."""
 
-KINDS = ("verifier", "subtype", "type")
-
 
 def hardest(readings: Sequence[Reading]) -> Section:
     """Rank the constraints that fewest met, by the upper end of their interval."""
     parts = [part for one in readings for part in _hardest(one, named=len(readings) > 1)]
     lead = (
-        f"Ranked by the upper end of Wilson's 95 % interval, of {FEWEST} verdicts or more: one "
-        "failure of one says little, ninety of a hundred say much. The interval takes verdicts as "
-        "independent."
+        f"Of the constraints with {FEWEST} verdicts or more, those whose share has the lowest "
+        "upper end of Wilson's 95 % interval: one failure of one says little, ninety of a hundred "
+        "say much. A constraint is known by its verifier, or else by its words. The interval takes "
+        "verdicts as independent."
     )
     said = [] if parts else [f"No constraint, and no kind of them, has {FEWEST} verdicts."]
     return Section("hardest", "Hardest constraints", parts, lead, said)
 
 
 def _hardest(one: Reading, *, named: bool) -> Iterator[Part]:
+    """Rank a run's constraints; where hardly any comes again, their kinds."""
     of = f", {one.name}" if named else ""
-    if one.texts:
-        rows = [_hard(*text) for text in one.texts]
-        yield Part(Sheet(f"By their words{of}", ("constraint", *COUNTED), rows), folded=named)
     by = one.summary["by"]
-    kind = next((name for name in KINDS if by.get(name) and "dropped" not in by[name]), None)
-    if kind is not None:
-        counts = [
-            (taxonomy.name(name, "en"), met, measure["denominator"] - met, measure["undecided"])
-            for name, measure in by[kind].items()
-            if measure["denominator"] >= FEWEST
-            for met in [int(measure["numerator"])]
-        ]
-        counts.sort(key=lambda row: (hardness(row[1], row[2]), row[0]))
-        if counts:
-            rows = [_hard(*row) for row in counts[:LISTED]]
-            yield Part(Sheet(f"By {kind}{of}", (kind, *COUNTED), rows), folded=named)
+    ranked = [(*text, "words") for text in one.texts] + _counts(by, "verifier")
+    title = "Constraints"
+    if not ranked:
+        ranked = _counts(by, "subtype") or _counts(by, "type")
+        title = "Kinds of constraints"
+    ranked.sort(key=lambda row: (hardness(row[1], row[2]), row[0]))
+    rows = [
+        (
+            _short(name),
+            known,
+            percent(met / (met + unmet), 1),
+            interval(wilson(met, met + unmet)),
+            *(f"{count:,}" for count in (met, unmet, undecided)),
+        )
+        for name, met, unmet, undecided, known in ranked[:LISTED]
+    ]
+    if rows:
+        columns = ("constraint", "known by", "% met", "95 % interval", "met", "unmet", "undecided")
+        yield Part(Sheet(f"{title}{of}", columns, rows, words=2), folded=named)
 
 
-COUNTED = ("% met", "95 % interval", "met", "unmet", "undecided")
-
-
-def _hard(name: str, met: int, unmet: int, undecided: int) -> tuple[str, ...]:
-    counts = (f"{count:,}" for count in (met, unmet, undecided))
-    share = met / (met + unmet)
-    return _short(name), percent(share, 1), interval(wilson(met, met + unmet)), *counts
+def _counts(by: Mapping[str, Any], kind: str) -> list[tuple[str, int, int, int, str]]:
+    """Count the verdicts of each kind that has enough of them."""
+    if "dropped" in by.get(kind, {}):
+        return []
+    return [
+        (taxonomy.name(name, "en"), met, measure["denominator"] - met, measure["undecided"], kind)
+        for name, measure in by.get(kind, {}).items()
+        if measure["denominator"] >= FEWEST
+        for met in [int(measure["numerator"])]
+    ]
 
 
 def disagreements(readings: Sequence[Reading]) -> Section:
@@ -105,9 +112,8 @@ def _votes(one: Reading, of: str) -> Iterator[Part]:
             )
             for found in one.splits
         ]
-        columns = ("sample, constraint", "text", "votes", "verdict")
-        note = "The first in the order of the input."
-        yield Part(Sheet(f"Verdicts that were not unanimous{of}", columns, listed, note, words=4))
+        title = f"Verdicts that were not unanimous{of}"
+        yield _listed(title, ("votes", "verdict"), listed)
 
 
 def _labels(labels: Mapping[str, Any], of: str) -> Iterator[Part]:
@@ -124,9 +130,13 @@ def _labels(labels: Mapping[str, Any], of: str) -> Iterator[Part]:
         for one in labels["disagreements"]
     ]
     if listed:
-        columns = ("sample, constraint", "text", "known verdict", "verdict")
-        note = "The first in the order of the input."
-        yield Part(Sheet(f"Verdicts unlike the labels{of}", columns, listed, note, words=4))
+        yield _listed(f"Verdicts unlike the labels{of}", ("known verdict", "verdict"), listed)
+
+
+def _listed(title: str, said: tuple[str, str], rows: Sequence[tuple[str, ...]]) -> Part:
+    """Name constraints, and what was said of each."""
+    note = "The first in the order of the input."
+    return Part(Sheet(title, ("sample, constraint", "text", *said), rows, note, words=4))
 
 
 def undecided(readings: Sequence[Reading]) -> Section:

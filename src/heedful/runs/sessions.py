@@ -7,7 +7,7 @@ import re
 import time
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,7 +41,7 @@ def recorded(store: Store) -> Iterator[None]:
 
     sessions = store.meta("sessions") or []
     began = datetime.now(UTC).isoformat(timespec="seconds")
-    session = {"began": began, "seconds": None, "command": COMMAND.get()}
+    session: dict[str, Any] = {"began": began, "seconds": None, "command": COMMAND.get()}
     started = time.monotonic()
     store.set_meta("sessions", [*sessions, session])
     try:
