@@ -131,7 +131,7 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     press(page, "Escape")
     page.get_by_label("verdict").select_option("unmet")
     page.wait_for_selector(".count:has-text('10 of 60')")
-    assert "status=unmet" in page.url
+    assert page.url.endswith("/samples?q=rivers&status=unmet")
     page.go_back()
     page.wait_for_selector(".count:has-text('20 of 60')")
     page.go_forward()
