@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import closing
 from html import unescape
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -115,7 +116,7 @@ def test_a_filter_is_the_same_after_it_was_an_address(wanted: Filter) -> None:
 @given(st.text(max_size=60), st.lists(st.tuples(st.integers(1, 9), st.text(max_size=4))))
 def test_marks_change_no_text_and_do_not_cross(text: str, parts: list[tuple[int, str]]) -> None:
     found = spans(text, parts)
-    assert all(one.end <= other.start for one, other in zip(found, found[1:], strict=False))
+    assert all(one.end <= other.start for one, other in pairwise(found))
     assert all((span.number, text[span.start : span.end]) in parts for span in found)
     bare, shown = marked(text, [], None), marked(text, found, None)
     assert re.sub("</?mark[^>]*>", "", shown) == bare
