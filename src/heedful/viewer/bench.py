@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.errors import RunError
 from heedful.pages.charts import Share, shares
 from heedful.reports.sheets import Sheet
+from heedful.runs.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -122,7 +124,8 @@ def _realcritic(directory: Path, _: Mapping[str, Any]) -> Came:
     from heedful.reasoning.realcritic_metrics import numbers
     from heedful.reports.realcritic_files import flow_plots
 
-    rows = list(Results.open(directory))
+    with closing(Reader(directory)) as reader:
+        rows = list(Results(reader))
     return _numbers(numbers(rows, "strict"), dict(flow_plots(rows, "strict")))
 
 
