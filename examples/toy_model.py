@@ -19,16 +19,18 @@ import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from heedful import verify as code
-from heedful.errors import UndecidedError
+from heedful.errors import VerifierError
 from heedful.verify.compiler import compile_constraint
 from heedful.wires.fence import unfence
 from heedful.wires.layout import language_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from heedful.schema import Check
 
     Player = Callable[["Prompt"], str]
 
@@ -148,8 +150,9 @@ def decompose(prompt: Prompt) -> str:
 def sort(prompt: Prompt) -> str:
     """Name a category, and a complexity by the number of stretches."""
     complexity = min(5, 1 + len(re.findall(r"[.,;，。；]", "".join(prompt.fenced.values()))))
-    return prompt.say(f"CATEGORY: writing\nCOMPLEXITY: {complexity}",
-                      f"类别：writing\n复杂度：{complexity}")  # fmt: skip
+    return prompt.say(
+        f"CATEGORY: writing\nCOMPLEXITY: {complexity}", f"类别：writing\n复杂度：{complexity}"
+    )
 
 
 def verify(prompt: Prompt) -> str:
@@ -169,7 +172,7 @@ def verify(prompt: Prompt) -> str:
                     f"分析：{'正确' if right else '不正确'}",
                 ),
                 prompt.say("VERDICT: FOLLOWS", "结论：一致"),
-            )  # fmt: skip
+            )
         )
     return "\n\n".join(blocks)
 
@@ -187,7 +190,7 @@ def revise(prompt: Prompt) -> str:
     for number, text in enumerate(prompt.numbered("JUDGMENT", "判断"), start=1):
         constraint = text.splitlines()[0].partition(prompt.say(": ", "："))[2]
         check = compile_constraint(constraint).check
-        found = check and code.check(check, code.Response(prompt.response))
+        found = counted(check, prompt.response) if check else None
         met = found.met if found else not re.search(r"UNMET|不满足", text)
         seen = found.found if found else text.splitlines()[-1]
         blocks.append(
@@ -197,9 +200,17 @@ def revise(prompt: Prompt) -> str:
                 prompt.say(
                     f"VERDICT: {'MET' if met else 'UNMET'}", f"结论：{'满足' if met else '不满足'}"
                 ),
-            )  # fmt: skip
+            )
         )
     return "\n\n".join(blocks)
+
+
+def counted(check: Check, response: str) -> code.Finding | None:
+    """Run a check; ``None`` where its readings disagree."""
+    try:
+        return code.check(check, code.Response(response))
+    except VerifierError:
+        return None
 
 
 def solve(prompt: Prompt) -> str:
@@ -287,7 +298,7 @@ class Toy(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     wbufsize = -1  # head and body leave together
-    seen: Counter[str] = Counter()
+    seen: ClassVar[Counter[str]] = Counter()
     lock = threading.Lock()
 
     def do_POST(self) -> None:

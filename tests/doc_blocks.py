@@ -134,7 +134,7 @@ class Reader:
         return "pip install " in command or command.startswith("python examples/toy_model.py")
 
     def _type(self, command: str) -> int:
-        words = shlex.split(command, comments=True)
+        words = shlex.split(os.path.expandvars(command), comments=True)
         if words[0] == "heedful":
             return self._heedful(words[1:])
         words = [sys.executable if word == "python" else word for word in words]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
+from typing import TYPE_CHECKING
 
 from heedful.cli import application
 from heedful.cli.commands import COMMANDS, Command, Group
@@ -64,7 +64,7 @@ def _commands(
     """Describe commands, those of groups after their group."""
     for name, each in commands.items():
         words = (*before, name)
-        yield f"## {' '.join(words)}\n"
+        yield f"{'#' * min(len(words), 4)} {' '.join(words)}\n"
         yield _help(each.help)
         if isinstance(each, Group):
             yield from _commands(app[name], each.commands, words)
@@ -87,54 +87,48 @@ def _options(app: App) -> Iterator[str]:
     """Describe what a command takes: a table for each group of options."""
     groups: dict[str, list[str]] = {}
     for argument in app.assemble_argument_collection(parse_docstring=True):
-        if not argument.show or argument.name == "*":
-            continue
-        group = argument.parameter.group[0]
-        title = getattr(group, "name", str(group))
-        groups.setdefault(title, []).append(_row(argument))
+        # The star stands for a whole group of options, whose members come one by one.
+        if argument.show and argument.name != "*":
+            groups.setdefault(_group(argument), []).append(_row(argument))
     for title, rows in groups.items():
-        heading = "Arguments and options" if title in {"Parameters", "Arguments"} else title
-        yield f"**{heading}**\n"
+        yield f"**{title}**\n"
         yield "\n".join(["| | | default |", "| --- | --- | --- |", *rows, ""])
 
 
+def _group(argument: Argument) -> str:
+    groups = argument.parameter.group
+    group = groups[0] if isinstance(groups, tuple) else groups
+    name = getattr(group, "name", str(group))
+    return "Arguments and options" if name in {"Parameters", "Arguments"} else name
+
+
 def _row(argument: Argument) -> str:
-    """Describe one option: its names, its meaning, its default."""
-    if argument.parameter.name and argument.name.startswith("-"):
-        names = [name for name in argument.names if "_" not in name]
-    else:
-        names = [argument.name]
-    if argument.index is not None:
-        place = (argument.name if not argument.name.startswith("-") else argument.name[2:]).upper()
-        names = [place, *(name for name in names if name.upper() != place)]
-    shown = ", ".join(f"`{name}`" for name in names)
-    text = " ".join(str(argument.parameter.help or "").split())
-    kind = _kind(argument.hint)
-    return f"| {shown}{f' {kind}' if kind else ''} | {_cell(text)} | {_default(argument)} |"
+    """Describe one option: its names and what it takes, its meaning, its default."""
+    place = [] if argument.index is None else [argument.name.lstrip("-").upper()]
+    options = [name for name in argument.names if name.startswith("-") and "_" not in name]
+    names = ", ".join(f"`{name}`" for name in place + options)
+    meaning = " ".join((argument.parameter.help or "").split()).replace("|", "\\|")
+    return f"| {names}{_values(argument)} | {meaning} | {_default(argument)} |"
 
 
-def _kind(hint: Any) -> str:
-    """Say what a value may be: choices as they are, else the kind of value."""
-    if get_origin(hint) is Literal:
-        return "\\|".join(f"`{choice}`" for choice in get_args(hint))
-    kinds = [KINDS[name] for name in re.findall(r"\w+", str(getattr(hint, "__name__", hint)))
-             if name in KINDS]  # fmt: skip
-    if not kinds:
-        kinds = [KINDS[name] for name in re.findall(r"\w+", str(hint)) if name in KINDS]
-    return f"{kinds[0]}{' …' if 'list' in str(hint) else ''}" if kinds else ""
+def _values(argument: Argument) -> str:
+    """Say what may be given: one of some words, or a kind of value; nothing for a switch."""
+    choices = argument.get_choices()
+    if choices:
+        return " " + " \\| ".join(choices)
+    kinds = [KINDS[word] for word in re.findall(r"\w+", str(argument.hint)) if word in KINDS]
+    more = " …" if "list[" in str(argument.hint) else ""
+    return f" {kinds[0]}{more}" if kinds else ""
 
 
 def _default(argument: Argument) -> str:
+    default = argument.field_info.default
     if argument.required:
         return "required"
-    default = argument.field_info.default
-    if default is None or default is False or default == [] or argument.index is not None:
-        return ""
-    return "on" if default is True else f"`{default}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    if default is True:
+        return "on"
+    shown = isinstance(default, (str, int, float)) and default is not False
+    return f"`{default}`" if shown else ""
 
 
 def main() -> int:

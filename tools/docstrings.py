@@ -14,7 +14,7 @@ _SESSION = re.compile(r"^(?P<code>[ ]*>>> .*\n(?:[ ]*\S.*\n?)*)", re.MULTILINE)
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
 
 
-class Markdown(Extension):
+class Markdown(Extension):  # type: ignore[misc] # typed only where griffe is installed
     """Rewrites docstrings before they are parsed."""
 
     def on_object(self, *, obj: Object, **_: Any) -> None:
