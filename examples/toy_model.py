@@ -12,6 +12,8 @@ use it to learn the commands, and any other model for results.
 
 from __future__ import annotations
 
+import argparse
+import contextlib
 import json
 import re
 import sys
@@ -337,13 +339,16 @@ class Toy(BaseHTTPRequestHandler):
 
 def main() -> None:
     """Serve until interrupted."""
-    port = int(sys.argv[1]) if len(sys.argv) > 1 else 8000
-    with Server(("127.0.0.1", port), Toy) as server:
+    parser = argparse.ArgumentParser(description="Play models, to try heedful's commands on.")
+    parser.add_argument("port", nargs="?", type=int, default=8000, help="0 takes a free one")
+    port = parser.parse_args().port
+    try:
+        server = Server(("127.0.0.1", port), Toy)
+    except (OSError, OverflowError) as error:
+        parser.error(f"port {port}: {error} (name another: python examples/toy_model.py 8001)")
+    with server, contextlib.suppress(KeyboardInterrupt):
         sys.stderr.write(f"a toy answers at http://127.0.0.1:{server.server_port}/v1\n")
-        try:
-            server.serve_forever()
-        except KeyboardInterrupt:
-            sys.stderr.write("the toy stopped\n")
+        server.serve_forever()
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ What a page says about a block stands in a comment right before it:
 
 All other blocks with commands or Python are run, in the order of the page and in one folder. A
 command that ends otherwise than with 0 says so at its end: ``# exit code 1``. A ``text`` block
-right after one of them has lines of what it prints.
+right after one of them has lines of what it prints. Packages are taken to be installed, and the toy
+to be running.
 """
 
 from __future__ import annotations

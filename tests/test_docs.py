@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import importlib.util
 import json
 import os
@@ -21,12 +23,14 @@ from cyclopts import CycloptsError
 
 import heedful
 from doc_blocks import OTHER_KINDS, PAGES, ROOT, RUN_KINDS, Block, Reader, blocks, commands
+from heedful import Message
 from heedful.cli import application
+from heedful.models import OpenAIModel
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GUIDES = {"README.md"} | {path.name for path in (ROOT / "docs").glob("*.md")} - {
+GUIDES = {path.name for path in (ROOT / "docs").glob("*.md")} - {
     "index.md",
     "quickstart.md",
 }
@@ -51,6 +55,8 @@ heedful evaluate gpt.jsonl --judge rules,checklist --model large --run runs/a
 heedful evaluate haiku.jsonl --judge rules,checklist --model large --run runs/b
 heedful evaluate small.jsonl --judge rules,checklist --model large --run runs/c
 """
+
+FLAGS_OF_OTHERS = {"--help", "--remote_rm_url", "--served-model-name", "--strict"}
 
 IFEVAL = {
     "input_data.jsonl": {
@@ -129,7 +135,7 @@ def test_what_a_page_says_can_be_typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "here"
-    if name(page).removeprefix("docs/") in GUIDES:
+    if page.name in GUIDES and page.parent == ROOT / "docs":
         shutil.copytree(request.getfixturevalue("stage"), folder)
     else:
         shutil.copytree(ROOT / "examples", folder / "examples")
@@ -159,6 +165,26 @@ def test_commands_that_are_not_run_are_commands(page: Path) -> None:
                 text = (ROOT / words[1]).read_text(encoding="utf-8")
                 missing = [word for word in words if word.startswith("--") and word not in text]
                 assert not missing, f"{block.place}: {words[1]} knows no {missing}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_flags_in_the_text_are_flags(page: Path) -> None:
+    scripts = "".join(path.read_text("utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
+    known = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    found = set(re.findall(r"(?<=`)--[a-z][a-z_-]+", prose(page))) - FLAGS_OF_OTHERS
+    assert not {flag for flag in found if f"`{flag}`" not in known and f'"{flag}"' not in scripts}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_programs_that_are_not_run_import_what_there_is(page: Path) -> None:
+    for block in all_blocks(page):
+        if block.kind != "python" or block.reason is None:
+            continue
+        for node in ast.walk(ast.parse(block.code, block.place)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("heedful"):
+                module = importlib.import_module(node.module or "")
+                missing = [each.name for each in node.names if not hasattr(module, each.name)]
+                assert not missing, f"{block.place}: {node.module} has no {missing}"
 
 
 def test_every_block_is_run_or_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -197,6 +223,20 @@ def anchors(page: Path) -> set[str]:
     )
     titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
+
+
+def test_the_toy_answers_as_a_script(tmp_path: Path) -> None:
+    script = [sys.executable, str(ROOT / "examples" / "toy_model.py"), "0"]
+    with subprocess.Popen(script, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            address = process.stderr.readline().split()[-1]
+            prompts = [heedful.Sample(id="1", conversation=(Message(role="user", content="Hi."),))]
+            model = OpenAIModel("large", base_url=address)
+            [row] = heedful.respond(prompts, models=[model], run=tmp_path / "run")
+            assert row.problem is None
+        finally:
+            process.terminate()
 
 
 def test_the_command_line_reference_is_that_of_the_code() -> None:
