@@ -94,12 +94,20 @@ def commands(code: str) -> Iterator[str]:
 class Reader:
     """Somebody who types what a page says, in a folder of their own.
 
-    Names of models are played by the toy of the examples, wherever the page looks for them.
+    Where a page has an address on this machine, the toy of the examples answers.
     """
 
-    def __init__(self, folder: Path, toy: str) -> None:
+    def __init__(self, folder: Path, toy: str, *, stands_in: bool = False) -> None:
+        """Begin on a page.
+
+        Args:
+            folder: where commands are typed.
+            toy: the toy's address.
+            stands_in: whether it also answers for models of which the page gives no address.
+        """
         self.folder = folder
         self.toy = toy
+        self.stands_in = stands_in
         self.names: dict[str, Any] = {"__name__": "__page__"}
 
     def run(self, block: Block) -> None:
@@ -142,7 +150,7 @@ class Reader:
         return subprocess.run(words, cwd=self.folder, check=False, capture_output=True).returncode
 
     def _heedful(self, words: list[str]) -> int:
-        if _ASKS & {*words} and "--base-url" not in words:
+        if self.stands_in and _ASKS & {*words} and "--base-url" not in words:
             words = [*words, "--base-url", self.toy]
         try:
             main([*self._expanded(words)])

@@ -106,7 +106,7 @@ def stage(toy: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        reader = Reader(folder, toy)
+        reader = Reader(folder, toy, stands_in=True)
         reader.run(Block(ROOT / "stage", "sh", STAGE, 1, None))
     finally:
         os.chdir(before)
@@ -135,14 +135,15 @@ def test_what_a_page_says_can_be_typed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     folder = tmp_path / "here"
-    if page.name in GUIDES and page.parent == ROOT / "docs":
+    guide = page.name in GUIDES and page.parent == ROOT / "docs"
+    if guide:
         shutil.copytree(request.getfixturevalue("stage"), folder)
     else:
         shutil.copytree(ROOT / "examples", folder / "examples")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(os, "environ", os.environ.copy())
     TOY["Toy"].seen.clear()  # as after its start
-    reader = Reader(folder, toy)
+    reader = Reader(folder, toy, stands_in=guide)
     for block in all_blocks(page):
         if block.reason is None:
             reader.run(block)
