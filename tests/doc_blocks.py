@@ -18,11 +18,14 @@ import io
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from heedful.cli import main
 
@@ -34,6 +37,7 @@ PAGES = sorted(
     [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")],
     key=lambda path: str(path.relative_to(ROOT)),
 )
+LIMIT_S = 120
 RUN_KINDS = {"sh", "python"}
 OTHER_KINDS = {"", "json", "text", "toml"}
 
@@ -91,6 +95,22 @@ def commands(code: str) -> Iterator[str]:
             yield line.strip()
 
 
+@contextlib.contextmanager
+def within(seconds: int, place: str) -> Iterator[None]:
+    """End what takes too long, as a server does that nobody stops."""
+
+    def end(*_: object) -> None:
+        pytest.fail(f"{place}: did not end in {seconds} s; say in a comment that it is not run")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
 class Reader:
     """Somebody who types what a page says, in a folder of their own.
 
@@ -118,7 +138,7 @@ class Reader:
                 something else.
         """
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), within(LIMIT_S, block.place):
             self._run(block)
         lines = iter([line.rstrip() for line in printed.getvalue().splitlines()])
         missing = [line for line in block.output if line not in lines]

@@ -226,6 +226,12 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title).strip().lower().replace(" ", "-") for title in titles}
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    settings = (ROOT / "zensical.toml").read_text(encoding="utf-8")
+    named = set(re.findall(r'= "([\w/]+\.md)"', settings))
+    assert named == {str(page.relative_to(ROOT / "docs")) for page in PAGES[1:]}
+
+
 def test_the_toy_answers_as_a_script(tmp_path: Path) -> None:
     script = [sys.executable, str(ROOT / "examples" / "toy_model.py"), "0"]
     with subprocess.Popen(script, stderr=subprocess.PIPE, text=True) as process:
