@@ -256,11 +256,11 @@ class Reward:
         decided = sum(status.decided for status in one.statuses)
         self._counts.update(
             responses=1,
-            decided=one.decided,
+            decided=int(one.decided),
             verdicts=len(one.statuses) - one.spared,
             verdicts_decided=decided,
             spared=one.spared,
-            guarded=any(guard.status is Status.UNMET for guard in one.guards),
+            guarded=int(any(guard.status is Status.UNMET for guard in one.guards)),
         )
         if one.decided and one.value is not None:
             self._sum += one.value
