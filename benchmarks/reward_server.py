@@ -2,17 +2,19 @@
 
     python benchmarks/reward_server.py [--rounds 5]
 
-The model, the server and the clients are processes of their own; the model takes 50 ms to answer.
-Code decides two of five constraints, and the model the other three in one call; all responses
-differ.
+The model, the server and the clients are processes of their own; the model takes 50 ms to answer,
+or 500. Code decides two of five constraints, and the model the other three in one call; all
+responses differ.
 
-1. Latency: 64 clients, each of which asks for the reward of one response, pauses, and asks for the
-   next; they begin one after the other, so that requests do not come all at once. The same is done
-   with ``Reward`` in the clients' process, in the same kind of loop, and no server; the difference
-   of the two distributions, at the median and at the 99th percentile, is what the server costs. The
-   two take turns, and over the rounds the median and the best are shown. Without a pause 64 clients
-   ask for more than one process can judge in a second, so requests wait for the processor, with a
-   server or without; that is shown too.
+1. Latency: 64 clients, each of which asks for the reward of one response and then for the next;
+   they begin one after the other, so that requests do not come all at once. The same is done with
+   ``Reward`` in the clients' process, in the same kind of loop, and no server; the difference of
+   the two distributions, at the median and at the 99th percentile, is what the server costs. The
+   two take turns. Added is, over the rounds, the median of the differences, and the difference of
+   the two best. With a model that takes 50 ms, 64 clients without a pause ask for more than one
+   process can judge in a second, with a server or without, and requests wait for the processor: so
+   this is shown with a pause too. The processor's time for a request depends less on who else uses
+   the machine.
 2. Rules alone, in batches of 64 and one by one.
 3. A step of GRPO, 64 prompts x 32 rollouts x 5 constraints: by a loop that asks for one constraint
    after the other (timed on a part), by 32 threads that do so, and by the server, sent as one
@@ -52,10 +54,10 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-LATENCY_S = 0.05
 CLIENTS = 64
-REQUESTS = 3000
-PAUSES_S = (0.2, 0.0)
+REQUESTS = 1500
+SETTINGS = ((0.5, 0.0), (0.05, 0.45), (0.05, 0.0))
+"""Seconds that the model takes, and that a client pauses."""
 PROMPTS, ROLLOUTS = 64, 32
 BATCH = 64
 PART = 8
@@ -99,14 +101,14 @@ def serve_model(port: int) -> None:
         asked = (await request.json())["messages"][-1]["content"]
         numbers = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
         text = "\n".join(f"<c{number}>\nSeen.\nVERDICT: MET\n</c{number}>" for number in numbers)
-        await asyncio.sleep(LATENCY_S)
+        await asyncio.sleep(float(request.match_info["seconds"]))
         message = {"role": "assistant", "content": text}
         choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
         usage = {"prompt_tokens": 300, "completion_tokens": 40}
         return web.json_response({"model": "critic", "choices": choices, "usage": usage})
 
     app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
+    app.router.add_post("/{seconds}/v1/chat/completions", answer)
     web.run_app(app, host="127.0.0.1", port=port, access_log=None, print=None, backlog=2048)
 
 
@@ -136,13 +138,14 @@ def running(*words: str) -> Iterator[str]:
 
 
 async def clients(
-    ask: Callable[[Row], Awaitable[None]], given: Sequence[Row], pause_s: float
+    ask: Callable[[Row], Awaitable[None]], takes_s: float, pause_s: float
 ) -> list[float]:
     """Ask for one row after the other in each of the clients; return the seconds of each."""
-    left, seconds = iter(given), []
+    left, seconds = iter(rows(REQUESTS, [*CODED, *ASKED])), []
 
     async def client(number: int) -> None:
-        await asyncio.sleep((LATENCY_S + pause_s) * number / CLIENTS)
+        await ask(*rows(1, [*CODED, *ASKED]))
+        await asyncio.sleep((takes_s + pause_s) * number / CLIENTS)
         for row in left:
             started = time.perf_counter()
             await ask(row)
@@ -153,7 +156,7 @@ async def clients(
     return seconds
 
 
-async def through_server(url: str, pause_s: float) -> list[float]:
+async def through_server(url: str, takes_s: float, pause_s: float) -> list[float]:
     """Time requests to the server."""
     connector = aiohttp.TCPConnector(limit=0)
     async with aiohttp.ClientSession(connector=connector) as session:
@@ -162,13 +165,12 @@ async def through_server(url: str, pause_s: float) -> list[float]:
             async with session.post(f"{url}/v1/rewards", json={"samples": [row]}) as answer:
                 assert (await answer.json())["rewards"] == [1.0]  # noqa: S101
 
-        await clients(ask, rows(CLIENTS * 2, [*CODED, *ASKED]), 0)
-        return await clients(ask, rows(REQUESTS, [*CODED, *ASKED]), pause_s)
+        return await clients(ask, takes_s, pause_s)
 
 
-async def in_process(model_url: str, pause_s: float) -> list[float]:
+async def in_process(model_url: str, takes_s: float, pause_s: float) -> list[float]:
     """Time the same ``Reward``, here."""
-    judge = Checklist(OpenAIModel("critic", base_url=f"{model_url}/v1"), Plain())
+    judge = Checklist(OpenAIModel("critic", base_url=f"{model_url}/{takes_s}/v1"), Plain())
     reward = Reward(judge)
     async with reward.session() as session:
 
@@ -176,8 +178,7 @@ async def in_process(model_url: str, pause_s: float) -> list[float]:
             scored = await session.reward(native.sample(row, 1))
             assert scored.value == 1  # noqa: S101
 
-        await clients(ask, rows(CLIENTS * 2, [*CODED, *ASKED]), 0)
-        return await clients(ask, rows(REQUESTS, [*CODED, *ASKED]), pause_s)
+        return await clients(ask, takes_s, pause_s)
 
 
 def timed(work: Coroutine[Any, Any, list[float]]) -> list[float]:
@@ -192,18 +193,45 @@ def quantiles(seconds: Sequence[float]) -> tuple[float, float]:
     return cuts[49] * 1000, cuts[98] * 1000
 
 
-def latency(url: str, model_url: str, rounds: int, pause_s: float) -> None:
+def spent(url: str) -> float:
+    """Ask a server for the processor's time that it has used, in seconds."""
+    with urllib.request.urlopen(f"{url}/metrics") as answer:  # noqa: S310 - the loopback
+        text = answer.read().decode()
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines())
+    return float(lines["process_cpu_seconds_total"])
+
+
+def latency(url: str, model_url: str, rounds: int, takes_s: float, pause_s: float) -> None:
     """Print what the server adds."""
-    found: list[tuple[float, ...]] = []
+    alone: list[tuple[float, ...]] = []
+    served: list[tuple[float, ...]] = []
     for _ in range(rounds):
-        alone = quantiles(timed(in_process(model_url, pause_s)))
-        served = quantiles(timed(through_server(url, pause_s)))
-        found.append((*alone, *served, served[0] - alone[0], served[1] - alone[1]))
-    names = ("p50 alone", "p99 alone", "p50 served", "p99 served", "p50 added", "p99 added")
-    pause = f"pausing {pause_s * 1000:g} ms" if pause_s else "without a pause"
-    print(f"\n{CLIENTS} clients {pause}, {REQUESTS:,} requests, {rounds} rounds, in ms")
-    for name, values in zip(names, zip(*found, strict=True), strict=True):
-        print(f"  {name:12} median {statistics.median(values):7.1f}   best {min(values):7.1f}")
+        began = time.process_time()
+        values = quantiles(timed(in_process(model_url, takes_s, pause_s)))
+        alone.append((*values, (time.process_time() - began) / (REQUESTS + CLIENTS) * 1000))
+        began = spent(url)
+        values = quantiles(timed(through_server(url, takes_s, pause_s)))
+        served.append((*values, (spent(url) - began) / (REQUESTS + CLIENTS) * 1000))
+    print(
+        f"\n{CLIENTS} clients, the model takes {takes_s * 1000:g} ms, "
+        f"a pause {pause_s * 1000:g} ms; {REQUESTS:,} requests, {rounds} rounds, in ms"
+    )
+    for name, ones, others in zip(
+        ("p50", "p99", "processor"),
+        zip(*alone, strict=True),
+        zip(*served, strict=True),
+        strict=True,
+    ):
+        differences = [other - one for one, other in zip(ones, others, strict=True)]
+        added = statistics.median(differences), min(others) - min(ones)
+        print(f"  {name:9}", end="")
+        for what, pair in (
+            ("alone", (statistics.median(ones), min(ones))),
+            ("served", (statistics.median(others), min(others))),
+            ("added", added),
+        ):
+            print(f"   {what} {pair[0]:7.2f}, best {pair[1]:7.2f}", end="")
+        print()
 
 
 # --- throughput ---------------------------------------------------------------------------------
@@ -237,7 +265,7 @@ def one_by_one(model_url: str, row: Row) -> None:
         asked = f"{row['prompt']}\n{row['response']}\n1. {constraint['text']}\nVERDICT?"
         body = {"model": "critic", "messages": [{"role": "user", "content": asked}]}
         request = urllib.request.Request(  # noqa: S310 - the loopback
-            f"{model_url}/v1/chat/completions",
+            f"{model_url}/{SETTINGS[1][0]}/v1/chat/completions",
             json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
@@ -285,11 +313,17 @@ def main() -> None:
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with running(__file__, "--model-at") as model_url:
         command = ["-m", "heedful", "serve", "--judge=checklist", "--model=critic", "--quiet"]
-        command += [f"--base-url={model_url}/v1"]
-        wide = [*command, "--max-concurrency=256", "--port"]
-        with running(*command, "--port") as url, running(*wide) as wide_url:
-            for pause_s in PAUSES_S:
-                latency(url, model_url, chosen.rounds, pause_s)
+        quick = [*command, f"--base-url={model_url}/0.05/v1"]
+        patient = [*command, f"--base-url={model_url}/0.5/v1", "--port"]
+        wide = [*quick, "--max-concurrency=256", "--port"]
+        with (
+            running(*quick, "--port") as url,
+            running(*patient) as patient_url,
+            running(*wide) as wide_url,
+        ):
+            for takes_s, pause_s in SETTINGS:
+                to = patient_url if takes_s == SETTINGS[0][0] else url
+                latency(to, model_url, chosen.rounds, takes_s, pause_s)
             throughput(url, wide_url, model_url, chosen.rounds)
 
 

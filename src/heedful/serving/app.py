@@ -15,7 +15,7 @@ from heedful.formats.base import explain
 from heedful.rewards import Rewarded
 from heedful.rewards.adapters import openrlhf_samples
 from heedful.serving import document, replies, shapes
-from heedful.serving.desk import LateError
+from heedful.serving.desk import LateError, sliced
 from heedful.serving.gate import note
 from heedful.serving.refusals import RefusedError, told
 
@@ -58,7 +58,7 @@ class Endpoints:
     async def critique(self, request: Request) -> Response:
         """Judge one response against its checklist, every constraint of it."""
         until = self._desk.deadline()
-        row = replies.read(await self._json(request, until), 0, "")
+        row = replies.read(await self._json(request, until), 0)
         found = await self._desk.judge([row], self._session.critique, until)
         self._count(request, found)
         (one,) = found
@@ -71,20 +71,18 @@ class Endpoints:
         """Judge several responses against their checklists, every constraint of them."""
         until = self._desk.deadline()
         batch = await self._read(request, shapes.Batch, until)
-        rows = [replies.read(row, at, f"samples[{at}]") for at, row in enumerate(batch.samples)]
+        rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
         found = await self._desk.judge(rows, self._session.critique, until)
-        pairs = zip(rows, found, strict=True)
-        results = [replies.critiqued(row, one, at) for at, (row, one) in enumerate(pairs)]
+        results = await sliced(replies.critiqued, rows, found, range(len(rows)))
         return self._answer(request, found, {"results": results})
 
     async def rewards(self, request: Request) -> Response:
         """Compute the rewards of several responses, asking only for what they depend on."""
         until = self._desk.deadline()
         batch = await self._read(request, shapes.Batch, until)
-        rows = [replies.read(row, at, f"samples[{at}]") for at, row in enumerate(batch.samples)]
+        rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
         found = await self._desk.judge(rows, self._session.reward, until)
-        pairs = zip(rows, found, strict=True)
-        results = [replies.rewarded(row, one, at) for at, (row, one) in enumerate(pairs)]
+        results = await sliced(replies.rewarded, rows, found, range(len(rows)))
         body = {"rewards": [result["reward"] for result in results], "results": results}
         return self._answer(request, found, body)
 
@@ -198,9 +196,11 @@ class Endpoints:
                 about.errors += one.problem is not None
                 about.undecided += not one.decided and one.problem is None
                 metrics.rewarded(one)
+                self._desk.heard(one.critique)
             else:
                 about.undecided += not all(each.status.decided for each in one.judgments)
                 metrics.judged(one)
+                self._desk.heard(one)
 
 
 def application(

@@ -17,17 +17,17 @@ from heedful.serving.refusals import RefusedError
 from heedful.words import amount
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
-    from heedful.schema import Sample
+    from heedful.schema import Critique, Sample
     from heedful.serving.limits import Limits
 
-__all__ = ["Desk", "LateError"]
+__all__ = ["Desk", "LateError", "sliced"]
 
 T = TypeVar("T")
 
 SLICE = 16
-"""Samples begun before others get their turn: code judges some 5,000 in a second."""
+"""Samples of a batch that are worked on before others get their turn."""
 
 
 class LateError(HeedfulError):
@@ -66,6 +66,11 @@ class Desk:
         for timeout in self._waiting:
             when = timeout.when()
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
+
+    def heard(self, critique: Critique) -> None:
+        """Note that the judge's model has answered, if it has."""
+        if critique.expenses:
+            self.failing = None
 
     async def body(self, stream: AsyncIterator[bytes], until: float) -> bytearray:
         """Read a request's body, up to the limit and until the deadline.
@@ -135,15 +140,14 @@ class Desk:
     async def _begun(
         self, samples: Sequence[Sample], begin: Callable[[Sample], asyncio.Task[T]]
     ) -> list[asyncio.Task[T]]:
-        """Begin to judge, a slice at a time, so that a large batch does not hold up the others."""
-        loop, tasks = asyncio.get_running_loop(), []
-        for at, sample in enumerate(samples, 1):
+        loop = asyncio.get_running_loop()
+
+        def begun(sample: Sample) -> asyncio.Task[T]:
             task = begin(sample)
             task.add_done_callback(partial(self._left, loop.time()))
-            tasks.append(task)
-            if not at % SLICE:
-                await asyncio.sleep(0)
-        return tasks
+            return task
+
+        return await sliced(begun, samples)
 
     def _left(self, began: float, task: asyncio.Task[Any]) -> None:
         self.admission.leave(task.get_loop().time() - began)
@@ -167,9 +171,22 @@ class Desk:
             what = "the server is stopping" if self.closing else "the deadline has passed"
             return LateError(f"not judged yet, and {what}", mend="ask again; answers are kept")
         try:
-            result = task.result()
+            return task.result()
         except StopRunError as error:
             self.failing = error
             raise
-        self.failing = None
-        return result
+
+
+async def sliced(work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
+    """Do some work for each sample of a batch, without holding up everybody else for all of it.
+
+    Args:
+        work: what is done.
+        columns: its arguments, each a value for every sample.
+    """
+    done = []
+    for at, given in enumerate(zip(*columns, strict=True), 1):
+        done.append(work(*given))
+        if not at % SLICE:
+            await asyncio.sleep(0)
+    return done

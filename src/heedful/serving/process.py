@@ -25,6 +25,12 @@ __all__ = ["loop_runner", "serve"]
 BACKLOG = 2048
 """Connections that wait to be accepted: a burst of a trainer's workers comes at once."""
 
+KEPT_ALIVE_S = 75
+"""Longer than clients keep idle connections: whoever closes one may cut off a request."""
+
+FILES = 65_536
+"""Open files that are asked for; each connection is one, and the default is often 1,024."""
+
 LAST_WORDS_S = 5
 """After the grace period all are answered at once; seconds to get these answers out."""
 
@@ -71,6 +77,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each named by the caller
     from heedful.serving.gate import checked
 
     token = checked(host, token)
+    _allow_connections()
     with _listening(host, port) as listener, _signals_ignored(), loop_runner() as runner:
         return runner.run(
             _serve(reward, listener, token=token, limits=limits, prices=prices, announce=announce)
@@ -112,6 +119,18 @@ def loop_runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
+def _allow_connections() -> None:
+    """Raise the limit on open files as far as this process may."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def _server(app: Any, desk: Desk) -> Any:
     """Make uvicorn's server, which tells the desk when it is to stop."""
     import uvicorn
@@ -130,6 +149,7 @@ def _server(app: Any, desk: Desk) -> Any:
         log_level="error",
         server_header=False,
         proxy_headers=False,
+        timeout_keep_alive=KEPT_ALIVE_S,
         timeout_graceful_shutdown=int(desk.limits.grace) + LAST_WORDS_S,
     )
     return Server(config)

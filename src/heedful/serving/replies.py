@@ -19,14 +19,14 @@ _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _MEND = "give it a field checklist with the constraints; see /openapi.json"
 
 
-def read(row: Any, at: int, where: str) -> Sample | HeedfulError:
+def read(row: Any, at: int) -> Sample | HeedfulError:
     """Read a row of a request; what cannot be judged is an error.
 
     Args:
         row: the row, as JSON has it.
-        at: its place in the request, from 0; names a row without an id.
-        where: what errors call its place.
+        at: its place in the request, from 0; errors name it, and rows without an id are named so.
     """
+    where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):
             raise RowError("the sample is no object")  # noqa: TRY301 - as what is read raises
