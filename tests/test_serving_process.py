@@ -88,6 +88,20 @@ def test_after_the_grace_period_clients_are_told_and_the_exit_code_tells_too() -
         assert (code, "1 sample not judged" in log, "Traceback" in log) == (1, True, False)
 
 
+def test_told_to_stop_twice_it_waits_no_longer() -> None:
+    with serving(script=slow(20)) as model, server(model_url=model.url) as made:
+        with ThreadPoolExecutor() as pool:
+            answer = pool.submit(made.rewards, ASKED)
+            while not model.bodies:
+                time.sleep(0.02)
+            began = time.monotonic()
+            made.process.send_signal(signal.SIGINT)
+            time.sleep(0.5)
+            code, log = made.stop(signal.SIGINT)
+            assert time.monotonic() - began < 10
+        assert (answer.result()[0], code, "Traceback" in log) == (503, 1, False)
+
+
 def test_answers_outlive_a_restart(tmp_path: Path) -> None:
     with serving(script=verdicts) as model:
         for _ in range(2):

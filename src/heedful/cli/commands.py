@@ -267,8 +267,8 @@ heedful export runs/gpt runs/haiku -o judgments.csv
         "heedful.cli.serve:serve",
         """Serve critiques and rewards over HTTP, for trainers.
 
-OpenAPI at /openapi.json, metrics for Prometheus at /metrics, OpenRLHF's protocol
-at /openrlhf. What has a check is decided by code, whatever the judge.
+OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What has
+a check is decided by code, whatever the judge.
 
 heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
 """,

@@ -59,10 +59,14 @@ class Desk:
         """Say until when a request that comes now is to be answered, in the loop's time."""
         return min(asyncio.get_running_loop().time() + self.limits.deadline, self._closes)
 
-    def close(self) -> None:
-        """Stop waiting for judges once the grace period is over, however far requests are."""
+    def close(self, grace: float) -> None:
+        """Stop waiting for judges after a while, however far requests are.
+
+        Args:
+            grace: in seconds; a second call may shorten what the first one left.
+        """
         self.closing = True
-        self._closes = asyncio.get_running_loop().time() + self.limits.grace
+        self._closes = min(self._closes, asyncio.get_running_loop().time() + grace)
         for timeout in self._waiting:
             when = timeout.when()
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
@@ -166,7 +170,7 @@ class Desk:
             self._waiting.discard(timeout)
 
     def _came(self, task: asyncio.Task[T]) -> T | LateError:
-        if not task.done():
+        if not task.done() or task.cancelled():
             self.unanswered += self.closing
             what = "the server is stopping" if self.closing else "the deadline has passed"
             return LateError(f"not judged yet, and {what}", mend="ask again; answers are kept")

@@ -15,6 +15,7 @@ from heedful.words import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from types import FrameType
 
     from heedful.models import Price
     from heedful.rewards import Reward
@@ -78,16 +79,14 @@ def serve(  # noqa: PLR0913 - the parts of a server, each named by the caller
 
     token = checked(host, token)
     _allow_connections()
-    with _listening(host, port) as listener, _signals_ignored(), loop_runner() as runner:
-        return runner.run(
-            _serve(reward, listener, token=token, limits=limits, prices=prices, announce=announce)
-        )
+    with _signals_noted() as told, _listening(host, port) as listener, loop_runner() as runner:
+        return runner.run(_serve(reward, listener, told, token, limits, prices, announce))
 
 
-async def _serve(  # noqa: PLR0913 - as above
+async def _serve(  # noqa: PLR0913, PLR0917 - as above
     reward: Reward,
     listener: socket.socket,
-    *,
+    told: list[int],
     token: str | None,
     limits: Limits,
     prices: Mapping[str, Price] | None,
@@ -103,8 +102,9 @@ async def _serve(  # noqa: PLR0913 - as above
     async with reward.session() as session:
         app = application(reward, session, desk, metrics, secured=token is not None)
         server = _server(Gate(app, metrics, token), desk)
-        announce(_url(listener))
-        await server.serve(sockets=[listener])
+        if not told:
+            announce(_url(listener))
+            await server.serve(sockets=[listener])
     if desk.unanswered:
         logger.error("stopped with %s not judged", amount(desk.unanswered, "sample"))
     return not desk.unanswered
@@ -135,17 +135,26 @@ def _server(app: Any, desk: Desk) -> Any:
     """Make uvicorn's server, which tells the desk when it is to stop."""
     import uvicorn
 
+    loop = asyncio.get_running_loop()
+
     class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+            if self.should_exit:  # whoever says it twice does not want to wait
+                loop.call_soon_threadsafe(desk.close, 0.0)
+            else:
+                super().handle_exit(sig, frame)
+
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
             held = desk.admission.held
             logger.info("stopping: %s being judged", amount(held, "sample"))
-            desk.close()
+            desk.close(desk.limits.grace)
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
+        lifespan="off",
         log_level="error",
         server_header=False,
         proxy_headers=False,
@@ -175,12 +184,13 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def _signals_ignored() -> Iterator[None]:
-    """Ignore signals beside uvicorn's own handlers: it raises them again when it has stopped."""
+def _signals_noted() -> Iterator[list[int]]:
+    """Note signals before uvicorn handles them; it raises them again when it has stopped."""
+    told: list[int] = []
     signals = (signal.SIGTERM, signal.SIGINT)
-    before = {each: signal.signal(each, lambda *_: None) for each in signals}
+    before = {each: signal.signal(each, lambda number, _: told.append(number)) for each in signals}
     try:
-        yield
+        yield told
     finally:
         for each, handler in before.items():
             signal.signal(each, handler)
