@@ -43,6 +43,7 @@ FLOORS = {
     "metaeval": 7,
     "rewards": 7,
     "pages": 7,
+    "serving": 8,
     "cli": 9,
     "__init__": 10,
     "__main__": 10,

@@ -275,6 +275,16 @@ as for a pull request.
 heedful export runs/gpt runs/haiku -o judgments.csv
 """,
     ),
+    "serve": Command(
+        "heedful.cli.serve:serve",
+        """Serve critiques and rewards over HTTP, for trainers.
+
+OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What has
+a check is decided by code, whatever the judge.
+
+heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
+""",
+    ),
     "critic": Group(
         """Make data to train a critic on, as IF-Critic does.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
 
-__all__ = ["for_openrlhf", "for_trl", "for_verifiers", "for_verl"]
+__all__ = ["for_openrlhf", "for_trl", "for_verifiers", "for_verl", "openrlhf_samples"]
 
 _SPECIAL = re.compile(r"(?:\s*(?:<\|[^<>|]*\|>|</s>|<eos>|<end_of_turn>|\[/?INST\]))+\s*$")
 """Special tokens of the common chat templates, at the end of a text."""
@@ -113,12 +113,7 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     ) -> dict[str, Any]:
         import torch
 
-        scored = reward.score_sync(
-            [
-                _sample(label, _reply(query, prompt), {"prompt": prompt})
-                for query, prompt, label in zip(queries, prompts, labels, strict=True)
-            ]
-        )
+        scored = reward.score_sync(openrlhf_samples(queries, prompts, labels))
         rewards = torch.tensor([_number(one) for one in scored])
         logs = {
             "undecided": torch.tensor([float(not one.decided) for one in scored]),
@@ -127,6 +122,19 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
     return reward_func
+
+
+def openrlhf_samples(
+    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+) -> list[Sample]:
+    """Read a batch as OpenRLHF sends it, to a function or to a server.
+
+    A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
+    """
+    return [
+        _sample(label, _reply(query, prompt), {"prompt": prompt}, at)
+        for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True), 1)
+    ]
 
 
 def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
