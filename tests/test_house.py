@@ -25,6 +25,7 @@ FLOORS = {
     "formats": 4,
     "judges": 4,
     "account": 5,
+    "dataset": 5,
     "past": 5,
     "results": 5,
     "inputs": 5,

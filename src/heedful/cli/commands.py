@@ -172,6 +172,7 @@ _REWARD: dict[str, Command | Group] = {
 heedful respond prompts.jsonl --model policy --samples 8 -o responses.jsonl
 heedful evaluate responses.jsonl --judge rules,checklist --model critic --run runs/k8
 heedful reward pairs runs/k8 -o pairs.jsonl
+heedful reward pairs runs/k8 --to sharegpt -o dataset
 """,
     ),
     "best": Command(
@@ -179,6 +180,7 @@ heedful reward pairs runs/k8 -o pairs.jsonl
         """Keep the best of the responses to each instruction.
 
 heedful reward best runs/k8 -o best.jsonl --aggregate all_or_nothing --guards
+heedful reward best runs/k8 --to trl -o dataset
 """,
     ),
     "stats": Command(
@@ -269,10 +271,11 @@ heedful report runs/gpt runs/haiku -o both.html
         "heedful.cli.export:export",
         """Write finished runs for other tools.
 
-A .csv or .parquet file has the judgments, a row each; a .md file the summary,
-as for a pull request.
+A .csv or .parquet file has the judgments, a row each; a .eval file is a log of
+Inspect AI with one run; a .md file has the summary, as for a pull request.
 
 heedful export runs/gpt runs/haiku -o judgments.csv
+heedful export runs/gpt -o logs/gpt.eval
 """,
     ),
     "serve": Command(
