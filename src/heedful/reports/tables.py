@@ -54,6 +54,7 @@ NAMES = {
     "micro": "micro pass rate",
     "row_rate": "row rate",
     "success": "success rate",
+    "mean": "mean of four",
     "turns": "mean of turns",
     "turns_languages": "mean of turns, languages",
     **{f"turn_{turn}": f"turn {turn}" for turn in (1, 2, 3)},
