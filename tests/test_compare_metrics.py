@@ -306,13 +306,33 @@ def test_every_run_is_compared_with_the_baseline(tmp_path: Path) -> None:
         compare(*runs, baseline="d")
 
 
+def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path) -> None:
+    rows = [sample("x1", "mu"), sample("x2", "mm")]
+    evaluate(rows, judge="recorded", run=tmp_path / "old")
+    evaluate(rows, judge="rules,recorded", run=tmp_path / "judge")
+    others = [sample("x1", "mu", "2"), sample("x2", "mm", "2")]
+    evaluate(others, judge="recorded", run=tmp_path / "model")
+    runs = [tmp_path / name for name in ("old", "judge", "model")]
+    with pytest.raises(UsageError, match="judge and model: these are not alike"):
+        compare(*runs)
+    found = compare(*runs, baseline="old")
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+        ("judge", "old"),
+        ("model", "old"),
+    ]
+    page = markdown(found)
+    assert "- judge − model is left out: these are not alike: both the responses" in page
+    with pytest.raises(UsageError, match="not alike"):
+        compare(*runs, baseline="model")
+
+
 def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     found = compare(*three(tmp_path), metrics=["isr"])
     page = markdown(found)
     assert "## CFBench ISR: a − each" in page
     assert "| b | 100.0 | 0.0 | +100.0 | +100.0 to +100.0 | 0.006 | 10 | 100.0 |" in page
-    assert r"| 1 a | · | +100.0\* | +10.0 |" in page
-    assert r"| 2 b | −100.0\* | · | −90.0\* |" in page
+    assert r"| CFBench ISR | 1 a | · | +100.0\* | +10.0 |" in page
+    assert r"| CFBench ISR | 2 b | −100.0\* | · | −90.0\* |" in page
     assert "2 of 3 intervals exclude 0" in page
     assert "All 3 pairs: responses, 10 samples matched by id." in page
     assert "## CFBench ISR: each − b" in markdown(

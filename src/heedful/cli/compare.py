@@ -36,8 +36,8 @@ def compare(  # noqa: PLR0913 - the options of the job
         by: Break down by type, subtype, priority, verifier or any tag, several with commas.
             Default: type, and of task, split, turn and language those that tell samples apart.
         match: What makes two rows the same sample. Default: the first of these by which any match.
-        baseline: One of the runs: show the others minus this one. Default: the first minus the
-            others.
+        baseline: One of the runs: compare the others with it, each minus it. Without it, each run
+            comes minus those named after it.
         anyway: Compare although more differs than the responses or the judge.
         seed: For the bootstrap intervals.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import heedful
 from heedful.comparison.conversations import LANGUAGE_AND_TURN
 from heedful.comparison.pairing import paired
-from heedful.comparison.pairs import DIMENSIONS, Comparison, adjust_p
+from heedful.comparison.pairs import DIMENSIONS, LABELS, Comparison, adjust_p
 from heedful.comparison.sides import differing, sides
-from heedful.errors import UsageError
+from heedful.errors import InputError, UsageError
 from heedful.metrics.agreement import holm
 from heedful.words import amount
 
@@ -66,7 +66,8 @@ def compare(  # noqa: PLR0913 - the options of the job
             model that answered; ``conversation``, what system and user said. Unless given, the
             first of them by which any rows match.
         baseline: one of the runs, as it was named or as the results call it: the others come
-            first, each minus it. Unless given, each run comes minus those named after it.
+            first, each minus it, and of the others pairs that are unlike are left out. Unless
+            given, each run comes minus those named after it, and no pair may be unlike.
         anyway: compare although more differs than the responses or the judge.
         seed: of the bootstrap.
 
@@ -81,10 +82,19 @@ def compare(  # noqa: PLR0913 - the options of the job
     found = sides([str(run) for run in runs])
     asked = tuple(dict.fromkeys(BY if by is None else by))
     reference = found[0] if baseline is None else _baseline(str(baseline), runs, found)
-    pairs = [
-        _pair(first, second, metrics=metrics, by=asked, match=match, seed=seed, anyway=anyway)
-        for first, second in _two_by_two(found, reference, named=baseline is not None)
-    ]
+    pairs: list[dict[str, Any]] = []
+    left_out = []
+    for first, second in _two_by_two(found, reference, named=baseline is not None):
+        try:
+            pairs.append(
+                _pair(
+                    first, second, metrics=metrics, by=asked, match=match, seed=seed, anyway=anyway
+                )
+            )
+        except (InputError, UsageError) as error:
+            if baseline is None or reference in {first, second}:
+                raise
+            left_out.append(f"{first.name} − {second.name} is left out: {error.what}")
     if by is not None:
         _check_breakdowns(asked, pairs)
     else:
@@ -97,6 +107,7 @@ def compare(  # noqa: PLR0913 - the options of the job
         "baseline": reference.name,
         "runs": [side.about() for side in found],
         "pairs": pairs,
+        "left_out": left_out,
     }
 
 
@@ -165,7 +176,9 @@ def _pair(  # noqa: PLR0913 - as above
         )
         for pair in pairing:
             comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
-    result = comparison.result(_chosen(metrics, comparison.rates()), seed)
+    # The labels of one response say nothing of how well another was judged.
+    known = [rate for rate in comparison.rates() if rate != LABELS or not counts.responses]
+    result = comparison.result(_chosen(metrics, known), seed)
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
     if judged_alike and counts.responses and _reads(first.judge):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heedful.results import Scored
     from heedful.schema import Sample, Scoring
 
-__all__ = ["DIMENSIONS", "Comparison", "adjust_p"]
+__all__ = ["DIMENSIONS", "LABELS", "Comparison", "adjust_p"]
 
 DIMENSIONS = {
     "type": "types",
@@ -41,7 +41,7 @@ OUTCOMES = ("wins", "losses", "ties", "undecided")
 """Of a sample: the first side met more of its constraints, or fewer, or as many."""
 
 LABELS = ("labels", "agreement")
-"""How often verdicts are as the file's own labels say; those are labels of one response."""
+"""How often verdicts are as the known ones, which are of one response."""
 
 OVERALL, MACRO = ("advancedif", "overall"), ("advancedif", "macro_overall")
 SUCCESS = ("advancedif", "success")
@@ -87,9 +87,7 @@ class Comparison:
 
     def add(self, cluster: int, one: Scored, other: Scored) -> None:
         """Take in a pair of rows with the same checklist; types and tags are the first one's."""
-        if one.sample is None or other.sample is None:
-            return
-        if one.critique is None or other.critique is None:
+        if one.sample is None or one.critique is None or other.critique is None:
             return
         self._clusters.begin(cluster)
         # The checklists are the same; types and tags may not be, and one side's must hold for both.
@@ -112,8 +110,7 @@ class Comparison:
         found = dict(parts(rows[0], rows[1], self._scorings))
         if rows[0].benchmark == "advancedif":
             found |= self._advancedif(asked, one.sample, found)
-        if one.sample.response == other.sample.response:
-            found |= _labelled(one.sample, verdicts)
+        found |= _labelled(one.sample, verdicts)
         self._gather(cluster, one.sample, rows, verdicts, found)
 
     def _gather(
@@ -332,7 +329,7 @@ def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
 
 
 def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
-    """Compare both sides' verdicts with the labels of a response that they share."""
+    """Compare both sides' verdicts with the first one's labels."""
     known = [
         (place, MET if label else UNMET)
         for place, label in enumerate((sample.labels or ())[: len(verdicts[0].states)])

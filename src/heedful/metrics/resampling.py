@@ -66,8 +66,8 @@ def swapped_totals(
 ) -> Floats:
     """Draw the totals of paired clusters when chance says which side is the first.
 
-    The paired randomization test (Fisher 1935; for language technology Noreen 1989 and Yeh 2000,
-    arXiv cs/0008005): were the sides alike, either could have come first in each cluster. Of the
+    The paired randomization test (Fisher 1935; for language technology Noreen 1989 and Yeh,
+    COLING 2000): were the sides alike, either could have come first in each cluster. Of the
     clusters that are the same, how many are swapped is binomial, so no cluster need be kept.
 
     Args:

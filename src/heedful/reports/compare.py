@@ -22,7 +22,10 @@ TITLE = "Comparison"
 
 GROUPS_SHOWN = 12
 ROWS_SHOWN = 16
-"""Of a breakdown with all its rates, in a terminal; longer ones show one rate."""
+"""Of a breakdown with all its rates, in a terminal; of longer ones it shows one rate."""
+
+GENERAL = ("cfbench", "infobench")
+"""Rates that every benchmark has; a terminal shows the benchmark's own where it has some."""
 
 FLIPS_SHOWN = 5
 FLIPS_WRITTEN = 100
@@ -99,7 +102,7 @@ def sheets(
         yield _metrics(pair)
         yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
-            yield _breakdown(dimension, values, _named(pair), groups)
+            yield from _breakdown(dimension, values, _named(pair), groups)
         if flips and pair["flips"]["listed"]:
             yield _flips(pair, flips, cut)
 
@@ -153,7 +156,7 @@ def notes(found: Mapping[str, Any]) -> list[str]:
     of_one = [
         f"{_named(pair)}: {note}" for pair in pairs for note in pair["notes"] if note not in of_all
     ]
-    return unread + of_all + of_one
+    return [*unread, *of_all, *of_one, *found["left_out"]]
 
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> Sheet:
@@ -235,25 +238,40 @@ def _counts(pair: Mapping[str, Any], pairs: int) -> Sheet:
     return Sheet(f"Wins and losses: {_named(pair)}", columns, rows, note)
 
 
-def _breakdown(dimension: str, values: Mapping[str, Any], named: str, shown: int | None) -> Sheet:
-    """Show the rates by group; where that is too long, one rate, the groups that differ most."""
-    rates = list(
-        dict.fromkeys(
-            (family, name)
-            for families in (ranked({family for group in values.values() for family in group}),)
-            for family in families
-            for group in values.values()
-            for name in group.get(family, ())
+def _breakdown(
+    dimension: str, values: Mapping[str, Any], named: str, shown: int | None
+) -> Iterator[Sheet]:
+    """Show the rates by group: in one table, or, for a terminal, in one for each that fits."""
+    families = ranked({family for group in values.values() for family in group})
+    if shown is not None:
+        families = [family for family in families if family not in GENERAL] or families
+    rates = [
+        (family, name)
+        for family in families
+        for name in dict.fromkeys(
+            rate for group in values.values() for rate in group.get(family, ())
         )
-    )
-    if len(rates) == 1 or (shown is not None and len(rates) * len(values) > ROWS_SHOWN):
-        return _one_rate(dimension, values, rates[0], named, shown)
-    rows = [
-        (label(*rate), taxonomy.name(group, "en"), *cells(measured, adjusted=True))
+    ]
+    if shown is None and len(rates) > 1:
+        yield _all_rates(dimension, values, rates, named)
+        return
+    for rate in rates if len(rates) * len(values) <= ROWS_SHOWN else rates[:1]:
+        yield _one_rate(dimension, values, rate, named, shown)
+
+
+def _all_rates(
+    dimension: str, values: Mapping[str, Any], rates: Sequence[tuple[str, str]], named: str
+) -> Sheet:
+    found = [
+        (rate, group, measured)
         for rate in rates
         for group, measured in _of_rate(values, rate).items()
     ]
-    note = "p: adjusted for the number of groups (Holm)."
+    rows = [
+        (label(*rate), taxonomy.name(group, "en"), *cells(measured, adjusted=True))
+        for rate, group, measured in found
+    ]
+    note = many([measured for _, _, measured in found], "groups")
     return Sheet(f"By {dimension}: {named}", ("metric", dimension, *ADJUSTED), rows, note, words=2)
 
 
@@ -264,6 +282,7 @@ def _one_rate(
     named: str,
     shown: int | None,
 ) -> Sheet:
+    """Show one rate by group, the groups that differ most first."""
     measured = _of_rate(values, rate)
     order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
     rows = [

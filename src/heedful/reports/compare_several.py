@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.reports.differences import ADJUSTED, apart, cells, many
 from heedful.reports.sheets import Sheet, p_value, signed
-from heedful.reports.tables import label, ranked
+from heedful.reports.tables import FAMILIES, label, ranked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     Pair = Mapping[str, Any]
+    Measures = Mapping[tuple[str, str], Mapping[str, Any]]
+    """Differences of a rate by pair."""
 
 __all__ = ["against", "overview"]
 
@@ -26,7 +28,7 @@ def against(found: Mapping[str, Any]) -> list[Pair]:
 
 
 def overview(found: Mapping[str, Any], *, brief: bool) -> Iterator[Sheet]:
-    """Put all pairs into one table a metric, and their wins and losses into another.
+    """Show the baseline against all, every pair at a glance, and wins and losses.
 
     Args:
         found: as :func:`heedful.compare` returns it, of three runs or more.
@@ -34,22 +36,24 @@ def overview(found: Mapping[str, Any], *, brief: bool) -> Iterator[Sheet]:
     """
     pairs = found["pairs"]
     families = ranked({family for pair in pairs for family in pair["metrics"]})
-    names = [run["name"] for run in found["runs"]]
     for family in families[:1] if brief else families:
-        for name in dict.fromkeys(
-            rate for pair in pairs for rate in pair["metrics"].get(family, ())
-        ):
-            measures = {
+        measures = {
+            name: {
                 (pair["first"], pair["second"]): pair["metrics"][family][name]
                 for pair in pairs
                 if name in pair["metrics"].get(family, ())
             }
-            yield _against(label(family, name), found["baseline"], measures)
-            yield _matrix(label(family, name), names, measures)
+            for name in dict.fromkeys(
+                rate for pair in pairs for rate in pair["metrics"].get(family, ())
+            )
+        }
+        for name, of in measures.items():
+            yield _against(label(family, name), found["baseline"], of)
+        yield _every_pair(family, [run["name"] for run in found["runs"]], measures)
     yield _wins(pairs)
 
 
-def _against(rate: str, baseline: str, measures: Mapping[tuple[str, str], Any]) -> Sheet:
+def _against(rate: str, baseline: str, measures: Measures) -> Sheet:
     """Show the baseline's differences from the others, or theirs from it."""
     rows, other = [], 1
     for pair, measured in measures.items():
@@ -60,24 +64,29 @@ def _against(rate: str, baseline: str, measures: Mapping[tuple[str, str], Any]) 
     return Sheet(f"{rate}: {what}", ("run", *ADJUSTED), rows)
 
 
-def _matrix(rate: str, names: Sequence[str], measures: Mapping[tuple[str, str], Any]) -> Sheet:
-    """Show every pair's difference, the row's run minus the column's."""
-    rows = []
-    for place, name in enumerate(names, 1):
-        row = [f"{place} {name}"]
-        for other in names:
-            there, back = measures.get((name, other)), measures.get((other, name))
-            one = there or back
-            value = None if one is None else one["difference"]["value"]
-            if one is None or value is None:
-                row.append("·" if name == other else "–")
-            else:
-                row.append(signed(value if there else -value, 1) + "*" * apart(one))
-        rows.append(tuple(row))
-    columns = ("row − column", *(str(place) for place in range(1, len(names) + 1)))
-    note = "*: the 95 % interval excludes 0. Each pair is compared on its own samples, those that "
-    note += f"both decided. {many(measures.values(), 'pairs')}"
-    return Sheet(f"{rate}: every pair", columns, rows, note)
+def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Sheet:
+    """Show the differences of a family's rates, the row's run minus the column's."""
+    rows = [
+        (label(family, rate), f"{place} {name}", *(_delta(of, name, other) for other in names))
+        for rate, of in measures.items()
+        for place, name in enumerate(names, 1)
+    ]
+    columns = ("metric", "row − column", *(str(place) for place in range(1, len(names) + 1)))
+    cells = [one for of in measures.values() for one in of.values()]
+    note = (
+        "Starred: the 95 % interval excludes 0. Each pair is compared on its own samples, those "
+        f"that both decided. {many(cells, 'pairs')}"
+    )
+    return Sheet(f"{FAMILIES.get(family, family)}: every pair", columns, rows, note, words=2)
+
+
+def _delta(measures: Measures, name: str, other: str) -> str:
+    there, back = measures.get((name, other)), measures.get((other, name))
+    one = there or back
+    value = None if one is None else one["difference"]["value"]
+    if one is None or value is None:
+        return "·" if name == other else "–"
+    return signed(value if there else -value, 1) + "*" * apart(one)
 
 
 def _wins(pairs: Sequence[Pair]) -> Sheet:
