@@ -249,10 +249,11 @@ heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
         "heedful.cli.compare:compare",
         """Compare the same samples under several models or judges.
 
-Paired differences with intervals, wins and losses, McNemar's exact test, and
-the verdicts that differ. Nothing is judged and nobody is asked.
+Paired differences with intervals and tests of every metric, wins and losses,
+and the verdicts that differ. Nothing is judged and nobody is asked.
 
 heedful compare runs/gpt runs/haiku -o comparison.md
+heedful compare runs/a runs/b runs/old --baseline runs/old
 """,
     ),
     "report": Command(
