@@ -408,6 +408,7 @@ def test_three_models_on_ifeval(data: Path, tmp_path: Path) -> None:
         assert measured["difference"]["value"] == pytest.approx(one - other)
     samples = pair["mcnemar"]["samples"]
     assert (samples["only_first"], samples["only_second"]) == (111, 26)
+    assert pair["metrics"]["ifeval"]["prompt_strict"]["p"] == samples["p"]
     # The differences of the samples are 111 times 1, 26 times -1, else 0: their normal interval.
     mean, square = 85 / 541, 137 / 541
     margin = 1.96 * ((square - mean**2) / 541) ** 0.5

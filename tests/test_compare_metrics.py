@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from compared import only_pair, run, sample, value
 from heedful import Check, Constraint, Message, Sample, UsageError, compare, evaluate
+from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
 from heedful.reports.compare import html, markdown
 
@@ -95,6 +96,19 @@ def test_ssr_by_hand(tmp_path: Path) -> None:
         "SysBench's SSR leaves out 3 of 6 systems: 2 without all 5 turns in both runs, "
         "1 with a turn that is undecided on a side"
     )
+
+
+def test_a_metric_over_conversations_has_no_breakdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(tmp_path / "a", systems({1: "mmmmm", 2: "mmumm"}, "1"))
+    second = run(tmp_path / "b", systems({1: "mummm", 2: "mmumm"}, "2"))
+    with pytest.raises(SystemExit) as done:
+        main(["compare", str(first), str(second), "-m", "ssr"])
+    assert done.value.code == 0
+    assert "SysBench SSR" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="none of the metrics that were asked for is broken down"):
+        compare(first, second, metrics=["ssr"], by=["turn"])
 
 
 def test_the_mean_over_tasks_by_hand(tmp_path: Path) -> None:

@@ -282,3 +282,8 @@ def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> Non
                 f"no sample has {dimension!r} to break down by",
                 mend=f"give {', '.join(DIMENSIONS)} or a tag of the samples",
             )
+        if not dropped and not any(pair["by"].get(dimension) for pair in pairs):
+            raise UsageError(
+                f"none of the metrics that were asked for is broken down by {dimension!r}",
+                mend="ask for others, or leave the breakdown out",
+            )

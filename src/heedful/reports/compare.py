@@ -292,7 +292,7 @@ def _one_rate(
     left = len(order) - len(rows)
     note = many(measured.values(), "groups")
     if left:
-        note += f" The groups that differ most; {left} more in a file (-o)."
+        note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
     return Sheet(f"{what} by {dimension}: {named}", (dimension, *ADJUSTED), rows, note)
 
 

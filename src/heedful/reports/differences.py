@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.reports.sheets import p_value, signed
 from heedful.reports.tables import percent
-from heedful.words import amount
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -21,6 +20,9 @@ ADJUSTED = (*COLUMNS[:4], "p (Holm)", *COLUMNS[4:])
 
 CHANCE = 0.05
 """Of intervals of 95 %, how many miss a difference of nothing."""
+
+FEW = 30
+"""Samples; with fewer a percentile interval misses more often: see docs/compare.md."""
 
 
 def cells(measured: Difference, *, adjusted: bool = False) -> tuple[str, ...]:
@@ -51,16 +53,19 @@ def apart(measured: Difference) -> bool:
 
 
 def many(measures: Collection[Difference], what: str) -> str:
-    """Say how far several intervals that are read together can be trusted.
+    """Say how far several intervals that are read together can be trusted; nothing of one.
 
     Args:
         measures: the differences; their p-values have been adjusted for their number.
         what: what their number is that of, such as ``groups``.
     """
     known = [each for each in measures if each["difference"]["interval"] is not None]
+    if len(known) < 2:  # noqa: PLR2004 - several
+        return ""
     tested = sum(each["p_holm"] is not None and each["p_holm"] < CHANCE for each in measures)
+    few = f" With n below {FEW} intervals are too narrow: go by p."
     return (
-        f"{sum(map(apart, known)):,} of {amount(len(known), 'interval')} exclude 0; were there no "
+        f"{sum(map(apart, known)):,} of {len(known):,} intervals exclude 0; were there no "
         f"difference at all, about {CHANCE * len(known):.1f} would. {tested:,} p-values, adjusted "
         f"for the number of {what} (Holm), are below {CHANCE}."
-    )
+    ) + few * any(each["compared"] < FEW for each in known)
