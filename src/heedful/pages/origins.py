@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.comparison.sides import flat
@@ -109,6 +110,8 @@ def origin(one: Reading) -> Origin:
     prints = config.pop("input") or []
     files = [path.replace("\\", "/").split("/")[-1] for path in one.summary["input"] or ()]
     settings = {"heedful": one.summary["heedful"], **config}
+    if "rejudged" in one.summary:
+        settings["rejudged"] = Path(one.summary["rejudged"]).name
     commands = [
         shlex.join(["heedful", *session["command"]])
         for session in one.sessions

@@ -19,8 +19,9 @@ from heedful.pages.texts import Texts
 from heedful.results import scored_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from heedful.metrics.outcomes import Outcome
     from heedful.metrics.statistics import Measure, Share
     from heedful.pages.texts import Text
     from heedful.past import PastRun
@@ -110,39 +111,46 @@ class Reading:
 
 
 class Groups:
-    """Rates by a number that rows have, in groups."""
+    """Rows by a number that they have, in groups.
+
+    Rows with the same outcome are interchangeable, so a group counts the numbers of outcomes.
+    """
 
     def __init__(self) -> None:
-        self._shares: dict[str, dict[tuple[int, str], Counter[Share]]] = {
-            name: {} for name in RATES
-        }
+        self._rows: dict[tuple[int, str], Counter[int]] = {}
 
-    def add(self, group: tuple[int, str], shares: dict[str, Share]) -> None:
+    def add(self, group: tuple[int, str], outcome: int) -> None:
         """Count a row.
 
         Args:
             group: where the group stands among the others, and what it is called.
-            shares: what the row contributes to each rate.
+            outcome: the number of the row's outcome.
         """
-        for name, share in shares.items():
-            self._shares[name].setdefault(group, Counter())[share] += 1
+        rows = self._rows.get(group)
+        if rows is None:
+            rows = self._rows[group] = Counter()
+        rows[outcome] += 1
 
-    def measures(self, *, seed: int, readable: float) -> dict[str, dict[str, Measure]]:
+    def measures(
+        self, parts: Sequence[Mapping[str, Share]], *, seed: int, readable: float
+    ) -> dict[str, dict[str, Measure]]:
         """Return the measures of each rate by group, the groups in order.
 
         Args:
+            parts: what each outcome contributes to each rate, by the outcome's number.
             seed: of the bootstrap.
             readable: share of the rows that could be read, 0 to 1.
         """
-        return {
-            name: {
-                called: measure(
-                    groups[place, called], name=f"{name}.{called}", seed=seed, readable=readable
-                )
-                for place, called in sorted(groups)
-            }
-            for name, groups in self._shares.items()
-        }
+        found: dict[str, dict[str, Measure]] = {rate: {} for rate in RATES}
+        for group in sorted(self._rows):
+            shares: dict[str, Counter[Share]] = {}
+            for number, count in self._rows[group].items():
+                for rate, share in parts[number].items():
+                    shares.setdefault(rate, Counter())[share] += count
+            for rate, counts in shares.items():
+                name = f"{rate}.{group[1]}"
+                found[rate][group[1]] = measure(counts, name=name, seed=seed, readable=readable)
+        return found
 
 
 @dataclass(slots=True)
@@ -151,6 +159,7 @@ class _Pass:
 
     scoring: Scoring
     examples: int
+    outcomes: dict[Outcome, int] = field(default_factory=dict)
     size: Groups = field(default_factory=Groups)
     response: Groups = field(default_factory=Groups)
     prompt: Groups = field(default_factory=Groups)
@@ -165,14 +174,10 @@ class _Pass:
         if not verdicts.states:
             return
         row = outcome(sample, critique, verdicts, self.scoring)
-        shares = {
-            name: found
-            for name, (family, rate) in RATES.items()
-            if (found := family(row, self.scoring).get(rate)) is not None
-        }
-        self.size.add(_size(len(verdicts.states)), shares)
-        self.response.add(_length(len(sample.response or "")), shares)
-        self.prompt.add(_length(_prompt(sample)), shares)
+        number = self.outcomes.setdefault(row, len(self.outcomes))
+        self.size.add(_size(len(verdicts.states)), number)
+        self.response.add(_length(len(sample.response or "")), number)
+        self.prompt.add(_length(_prompt(sample)), number)
         if row.verdicts.unmet:
             self.unmet += 1
             self._draw(position, sample.id)
@@ -190,6 +195,17 @@ class _Pass:
                     self.splits.append(
                         Split(sample.id, place, constraint.text, judgment.votes, status)
                     )
+
+    def parts(self) -> list[dict[str, Share]]:
+        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
+        return [
+            {
+                name: found
+                for name, (family, rate) in RATES.items()
+                if (found := family(row, self.scoring).get(rate)) is not None
+            }
+            for row in self.outcomes
+        ]
 
     def _draw(self, position: int, key: str) -> None:
         """Keep the rows whose ids have the smallest digests: a draw that any order repeats."""
@@ -225,15 +241,16 @@ def read(run: PastRun, name: str, *, examples: int) -> Reading:
                 gathered.add(entry.position, row.sample, row.critique, texts)
         hardest = texts.hardest()
     rows = summary["rows"]
+    parts = gathered.parts()
     how = {"seed": summary["seed"], "readable": rows["read"] / (sum(rows.values()) or 1)}
     return Reading(
         name=name,
         run=run,
         summary=summary,
         sessions=run.store.meta("sessions") or [],
-        by_size=gathered.size.measures(**how),
-        by_response=gathered.response.measures(**how),
-        by_prompt=gathered.prompt.measures(**how),
+        by_size=gathered.size.measures(parts, **how),
+        by_response=gathered.response.measures(parts, **how),
+        by_prompt=gathered.prompt.measures(parts, **how),
         texts=hardest,
         places=gathered.places,
         splits=gathered.splits,
