@@ -38,6 +38,7 @@ async def spend(  # noqa: PLR0913 - the parts of a run, each named by the caller
     prices: Mapping[str, Price] | None,
     tick: Callable[[Progress], None],
     total: int | None = None,
+    coverage: Callable[[], float | None] = lambda: None,
 ) -> Progress:
     """Do the work as :func:`heedful.runs.runner.run` does, keeping what is bought in the store.
 
@@ -51,12 +52,13 @@ async def spend(  # noqa: PLR0913 - the parts of a run, each named by the caller
         prices: dollars by model; our own table unless given.
         tick: called with the progress after each row.
         total: how many rows there are, where that is known.
+        coverage: as in :class:`heedful.runs.runner.Progress`.
 
     Raises:
         StopRunError: no call can succeed any more, or the next may cost more than is left.
         UsageError: the limit is not above 0.
     """
-    progress = Progress(total, spent=lambda: _spent(store, prices))
+    progress = Progress(total, spent=lambda: _spent(store, prices), coverage=coverage)
     try:
         async with _kept(store, max_cost, prices):
             await run_all(
