@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from typing import TYPE_CHECKING, TextIO
@@ -18,7 +19,7 @@ PLAIN_SECONDS = 10.0
 
 
 def line(progress: Progress, now: float) -> str:
-    """Say how far a run is: rows, rate, time left (where the total is known), failures, cost.
+    """Say how far a run is: rows, rate, time left (where that is known), failures, coverage, cost.
 
     Args:
         progress: the run's progress.
@@ -40,6 +41,9 @@ def line(progress: Progress, now: float) -> str:
         parts.append(f"{progress.resumed:,} from before")
     if progress.failed:
         parts.append(f"{progress.failed:,} failed")
+    coverage = progress.coverage()
+    if coverage is not None:
+        parts.append(f"coverage {math.floor(1000 * coverage) / 10:.1f}%")  # 100 means all
     spent = progress.spent()
     if spent is not None:
         parts.append(f"{dollars(spent)} spent")
