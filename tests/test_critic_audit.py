@@ -114,9 +114,9 @@ def test_a_half_filled_audit_is_refused_and_says_what_is_missing(
     assert run("critic", "audit", audit, "--filled") == 2
     errors = capsys.readouterr().err
     assert "2 of 6 rows not filled in" in errors
-    assert "judgment_correct is 'maybe', not yes or no" in errors
+    assert "judgment_correct is 'maybe', not yes, no or unsure" in errors
     assert "explanation_correct is empty" in errors
-    assert "(answer each question with yes or no)" in errors
+    assert "(answer each question with yes, no or unsure)" in errors
 
 
 def test_lost_and_repeated_rows_are_refused(source: Path, tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ FLOORS = {
     "rewards": 7,
     "pages": 7,
     "serving": 8,
+    "viewer": 8,
     "cli": 9,
     "__init__": 10,
     "__main__": 10,
@@ -65,6 +66,8 @@ HEAVY = (
     "torch",
     "transformers",
     "any_llm",
+    "starlette",
+    "uvicorn",
     "jinja2",
     "markupsafe",
 )

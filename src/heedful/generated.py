@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from heedful.models import Price
     from heedful.runs.runner import Progress
-    from heedful.runs.store import Store
+    from heedful.runs.store import Entry, Store
 
-__all__ = ["KEPT", "Addition", "Generated", "Generation", "failed", "summarise"]
+__all__ = ["KEPT", "Addition", "Generated", "Generation", "failed", "generated_entry", "summarise"]
 
 KEPT = "kept"
 """Counts rows that already had what would have been asked for."""
@@ -109,21 +109,23 @@ def failed(store: Store) -> Iterator[int]:
             yield entry.position
 
 
+def generated_entry(entry: Entry) -> tuple[Generated, Addition | None]:
+    """Read what came of one row, with what was added to it."""
+    key = entry.id or f"line-{entry.line}"
+    if entry.problem is not None or entry.input is None:
+        return Generated(entry.line, key, None, entry.problem or "not read"), None
+    sample = Sample.model_validate_json(entry.input)
+    if entry.output is None:
+        return Generated(entry.line, key, sample, entry.failure or "not asked yet"), None
+    addition = Addition.model_validate_json(entry.output)
+    if addition.fields:
+        sample = Sample.model_validate(native.write(sample) | addition.fields)
+    return Generated(entry.line, key, sample, addition.problem), addition
+
+
 def _rows(store: Store) -> Iterator[tuple[Generated, Addition | None]]:
     """Yield a run's rows in input order, with what was added to each, in constant memory."""
-    for entry in store.entries():
-        key = entry.id or f"line-{entry.line}"
-        if entry.problem is not None or entry.input is None:
-            yield Generated(entry.line, key, None, entry.problem or "not read"), None
-            continue
-        sample = Sample.model_validate_json(entry.input)
-        if entry.output is None:
-            yield Generated(entry.line, key, sample, entry.failure or "not asked yet"), None
-            continue
-        addition = Addition.model_validate_json(entry.output)
-        if addition.fields:
-            sample = Sample.model_validate(native.write(sample) | addition.fields)
-        yield Generated(entry.line, key, sample, addition.problem), addition
+    return map(generated_entry, store.entries())
 
 
 def _record(row: Generated, adds: str) -> dict[str, Any]:

@@ -268,6 +268,17 @@ heedful report runs/mine -o report.html
 heedful report runs/gpt runs/haiku -o both.html
 """,
     ),
+    "view": Command(
+        "heedful.cli.view:view",
+        """Look at runs in a browser.
+
+Samples by text, verdict, type, tag and judge; each with its explanations and
+the judge's words; runs under way; audits; two runs side by side. It listens on
+this machine only, and changes nothing but audits.
+
+heedful view runs --open
+""",
+    ),
     "export": Command(
         "heedful.cli.export:export",
         """Write finished runs for other tools.

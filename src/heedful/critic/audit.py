@@ -19,6 +19,8 @@ from heedful import wires
 from heedful.errors import InputError, UsageError
 from heedful.formats.base import atomically
 from heedful.inputs import items, open_data
+from heedful.past import PastRun
+from heedful.results import scored
 from heedful.schema import Recording, Status
 from heedful.words import amount
 
@@ -26,9 +28,13 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Sequence
 
+    from heedful.results import Scored
     from heedful.schema import Judgment, Sample
 
-__all__ = ["KINDS", "SUBJECTS", "Kind", "Subject", "draw"]
+__all__ = ["KINDS", "MARK", "SUBJECTS", "Kind", "Subject", "cell", "draw"]
+
+MARK = "\ufeff"
+"""Begins a CSV file, and tells spreadsheets that it is UTF-8."""
 
 Subject = Literal["critiques", "checklists"]
 SUBJECTS: tuple[Subject, ...] = ("critiques", "checklists")
@@ -83,7 +89,8 @@ def draw(  # noqa: PLR0913 - the options of a command
     hash of the seed and the sample decides: the order of the input does not.
 
     Args:
-        data: samples, with final critiques as ``recording.text`` where these are audited.
+        data: samples, with final critiques as ``recording.text`` where these are audited; or the
+            directory of a finished run of :func:`heedful.evaluate`: what it decided is audited.
         output: a CSV file for a spreadsheet (UTF-8 with a byte order mark), or JSON lines.
         subject: what is audited.
         samples: how many; all, where there are fewer.
@@ -110,16 +117,15 @@ def draw(  # noqa: PLR0913 - the options of a command
     if output.exists():
         what = "the file exists, and may be filled in already"
         raise UsageError(what, where=str(output), mend="name another, or remove it")
-    source = open_data(data, format, None, None)
     ranks: dict[str, list[tuple[bytes, int]]] = {}
     unusable: Counter[str] = Counter()
-    for place, item in enumerate(items(source or ())):
-        sample = item.value if item.problem is None else None
-        reason = "cannot be read" if sample is None else _unusable(sample, subject)
+    for place, (sample, judgments) in enumerate(_read(data, format)):
+        reason = "cannot be read" if sample is None else _unusable(sample, judgments, subject)
         if sample is None or reason:
             unusable[reason or ""] += 1
             continue
-        ranks.setdefault(_stratum(sample, subject), []).append((_rank(sample, seed), place))
+        stratum = _stratum(judgments, subject)
+        ranks.setdefault(stratum, []).append((_rank(sample, seed), place))
     if not ranks:
         what = f"there are no {subject} to audit"
         if unusable:
@@ -130,9 +136,9 @@ def draw(  # noqa: PLR0913 - the options of a command
     chosen = {place for name, n in quotas.items() for _, place in sorted(ranks[name])[:n]}
     rows = [
         row
-        for place, item in enumerate(items(source or ()))
-        if place in chosen and item.value is not None
-        for row in _rows(item.value, subject)
+        for place, (sample, judgments) in enumerate(_read(data, format))
+        if place in chosen and sample is not None
+        for row in _rows(sample, judgments, subject)
     ]
     _write(output, rows, KINDS[subject].columns)
     return {
@@ -144,27 +150,54 @@ def draw(  # noqa: PLR0913 - the options of a command
     }
 
 
-def _unusable(sample: Sample, subject: Subject) -> str | None:
+def _read(
+    data: str | os.PathLike[str], format_name: str | None
+) -> Iterator[tuple[Sample | None, Sequence[Judgment]]]:
+    """Yield samples with the judgments on them; ``None`` for a row that cannot be read."""
+    if Path(data).is_dir():
+        for row in scored(PastRun(data).store):
+            yield _decided(row)
+        return
+    for item in items(open_data(data, format_name, None, None) or ()):
+        sample = item.value if item.problem is None else None
+        yield sample, () if sample is None else _judgments(sample)
+
+
+def _decided(row: Scored) -> tuple[Sample | None, Sequence[Judgment]]:
+    """Keep of a judged row what was decided; one of which nothing was stays as it is."""
+    if row.sample is None or row.critique is None:
+        return row.sample, ()
+    pairs = zip(row.sample.checklist, row.critique.judgments, strict=False)
+    kept = [(constraint, one) for constraint, one in pairs if one.status.decided]
+    if not kept:
+        return row.sample, row.critique.judgments
+    checklist = tuple(constraint for constraint, _ in kept)
+    return row.sample.model_copy(update={"checklist": checklist}), [one for _, one in kept]
+
+
+def _unusable(sample: Sample, judgments: Sequence[Judgment], subject: Subject) -> str | None:
     if not sample.checklist:
         return "no checklist"
     if subject == "checklists":
         return None
-    if sample.recording is None or not sample.recording.text:
+    if not judgments:
         return "no final critique"
-    if not all(judgment.status.decided for judgment in _judgments(sample)):
+    if not all(judgment.status.decided for judgment in judgments):
         return "the critique leaves a constraint undecided"
     return None
 
 
 def _judgments(sample: Sample) -> list[Judgment]:
-    recording = sample.recording or Recording(wire="")
-    return wires.read(Recording(wire=recording.wire, text=recording.text), sample.checklist)
+    if sample.recording is None or not sample.recording.text:
+        return []
+    recording = Recording(wire=sample.recording.wire, text=sample.recording.text)
+    return wires.read(recording, sample.checklist)
 
 
-def _stratum(sample: Sample, subject: Subject) -> str:
+def _stratum(judgments: Sequence[Judgment], subject: Subject) -> str:
     if subject == "checklists":
         return "all"
-    unmet = any(judgment.status is Status.UNMET for judgment in _judgments(sample))
+    unmet = any(judgment.status is Status.UNMET for judgment in judgments)
     return "something unmet" if unmet else "all met"
 
 
@@ -184,10 +217,10 @@ def _in_proportion(population: dict[str, int], samples: int) -> dict[str, int]:
     return quotas
 
 
-def _rows(sample: Sample, subject: Subject) -> Iterator[dict[str, Any]]:
+def _rows(sample: Sample, found: Sequence[Judgment], subject: Subject) -> Iterator[dict[str, Any]]:
     """Lay out a sample, a row for each constraint, with its questions open."""
     kind = KINDS[subject]
-    judgments = _judgments(sample) if subject == "critiques" else [None] * len(sample.checklist)
+    judgments = found if subject == "critiques" else [None] * len(sample.checklist)
     for number, (constraint, judgment) in enumerate(
         zip(sample.checklist, judgments, strict=True), start=1
     ):
@@ -220,12 +253,11 @@ def _write(path: Path, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\r\n")
         table.writerow(columns)
-        table.writerows([_cell(row[column]) for column in columns] for row in rows)
-        # The mark tells spreadsheets that this is UTF-8.
-        file.write("\ufeff" + text.getvalue())
+        table.writerows([cell(row[column]) for column in columns] for row in rows)
+        file.write(MARK + text.getvalue())
 
 
-def _cell(value: object) -> str:
-    """Write a cell so that a spreadsheet takes no response for a formula."""
-    text = "" if value is None else str(value)
+def cell(value: object) -> str:
+    """Write a cell so that a spreadsheet takes no response for a formula, and CSV can hold it."""
+    text = "" if value is None else str(value).replace("\0", "\N{SYMBOL FOR NULL}")
     return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

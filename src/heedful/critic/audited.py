@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
     from heedful.critic.audit import Kind, Subject
 
-__all__ = ["Accuracy", "read_back"]
+__all__ = ["NO", "UNSURE", "YES", "Accuracy", "kind_of", "read_back"]
 
 YES = frozenset({"yes", "y", "true", "1", "ok", "是", "对", "✓", "✔"})
 NO = frozenset({"no", "n", "false", "0", "否", "错", "✗", "✘", "x"})
+UNSURE = frozenset({"unsure", "?", "？", "不确定"})
 _SHOWN = 5
 
 
@@ -54,33 +55,34 @@ def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
 
     Args:
         path: CSV or JSON lines, with yes or no (y, true, 1, 是, 对, ✓; n, false, 0, 否, 错, ✗) for
-            each question.
+            each question, or unsure (?, 不确定), which is in no accuracy.
 
     Returns:
-        ``subject``; ``samples``; ``questions``: for each an accuracy over all rows; ``whole``: over
-        samples, that with every question answered yes; for critiques ``by_verdict``. The interval
-        over samples is exact in that they were drawn independently; rows of one sample were not.
+        ``subject``; ``samples``; ``questions``: for each an accuracy over all rows, and how many
+        were ``unsure``; ``whole``: over samples, that with every question answered yes; for
+        critiques ``by_verdict``. The interval over samples is exact in that they were drawn
+        independently; rows of one sample were not.
 
     Raises:
         InputError: it is no audit, rows are missing or there twice, or an answer is missing or
-            neither yes nor no; the message says how many and names the first.
+            none of these; the message says how many and names the first.
     """
     path = Path(path)
     rows = list(records(path))
     for record in rows:
         if record.problem is not None:
             raise InputError(record.problem, where=f"{path}:{record.line}")
-    subject, kind = _kind(path, rows[0].data if rows else {})
+    subject, kind = kind_of(path, rows[0].data if rows else {})
     _refuse_other_rows(path, [record.data for record in rows])
     answers = _Answers(path)
-    wholly: dict[str, bool] = {}
-    shares: defaultdict[str, Counter[bool]] = defaultdict(Counter)
-    by_verdict: defaultdict[str, Counter[bool]] = defaultdict(Counter)
+    wholly: dict[str, bool | None] = {}
+    shares: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
+    by_verdict: defaultdict[str, Counter[bool | None]] = defaultdict(Counter)
     for line, row, _ in rows:
         name, number = str(row["id"]), _number(row, "number")
         for question in kind.each + (kind.once if number == 1 else ()):
             answer = answers.read(line, row, question)
-            wholly[name] = wholly.get(name, True) and answer
+            wholly[name] = _both(wholly.get(name, True), answer)
             shares[question][answer] += 1
             if question == "judgment_correct":
                 by_verdict[str(row["verdict"])][answer] += 1
@@ -104,14 +106,16 @@ class _Answers:
         self._rows: set[int] = set()
         self._problems: list[str] = []
 
-    def read(self, line: int, row: Mapping[str, Any], question: str) -> bool:
-        """Return the answer; of no account where it is noted."""
+    def read(self, line: int, row: Mapping[str, Any], question: str) -> bool | None:
+        """Return the answer, ``None`` for unsure; of no account where it is noted."""
         value = row.get(question)
         said = "" if value is None else str(value).strip().casefold()
         if said in YES | NO:
             return said in YES
+        if said in UNSURE:
+            return None
         self._rows.add(line)
-        what = f"is {str(value)[:20]!r}, not yes or no" if said else "is empty"
+        what = f"is {str(value)[:20]!r}, not yes, no or unsure" if said else "is empty"
         self._problems.append(f"line {line}: {question} {what}")
         return False
 
@@ -125,11 +129,20 @@ class _Answers:
         raise InputError(
             f"{len(self._rows):,} of {amount(rows, 'row')} not filled in: {shown}",
             where=str(self._path),
-            mend="answer each question with yes or no",
+            mend="answer each question with yes, no or unsure",
         )
 
 
-def _kind(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
+def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
+    """Tell by its columns what an audit asks.
+
+    Args:
+        path: the file.
+        row: its first row.
+
+    Raises:
+        InputError: it is no audit, or lacks a column.
+    """
     for subject, kind in KINDS.items():
         if set(kind.each) <= row.keys():
             missing = sorted({"id", "number", "of", *kind.shown, *kind.once} - row.keys())
@@ -169,6 +182,14 @@ def _number(row: Mapping[str, Any], column: str) -> int:
         raise InputError(what, mend=f"leave the column {column} as it was") from error
 
 
-def _accuracy(answers: Mapping[bool, int]) -> dict[str, Any]:
+def _both(one: bool | None, other: bool | None) -> bool | None:  # noqa: FBT001 - answers
+    """Say whether both are right; unsure where that hangs on the one that is unsure."""
+    if one is False or other is False:
+        return False
+    return None if one is None or other is None else True
+
+
+def _accuracy(answers: Mapping[bool | None, int]) -> dict[str, Any]:
     right = answers.get(True, 0)
-    return Accuracy(right, right + answers.get(False, 0)).result()
+    accuracy = Accuracy(right, right + answers.get(False, 0)).result()
+    return {**accuracy, "unsure": answers.get(None, 0)}

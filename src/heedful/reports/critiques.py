@@ -85,7 +85,9 @@ def _draw(drawn: Mapping[str, Any]) -> Text:
 
 
 def _audit(result: Mapping[str, Any]) -> RenderableType:
-    table = grid(amount(result["samples"], "sample"), "right %", "95 % interval", "counts")
+    table = grid(
+        amount(result["samples"], "sample"), "right %", "95 % interval", "counts", "unsure"
+    )
     measures = {name.replace("_", " "): one for name, one in result["questions"].items()}
     for verdict, one in result.get("by_verdict", {}).items():
         measures[f"judgments that say {verdict}"] = one
@@ -93,7 +95,8 @@ def _audit(result: Mapping[str, Any]) -> RenderableType:
     for name, one in measures.items():
         low_high = one["interval"]
         shown = f"{percent(low_high[0], 1)} – {percent(low_high[1], 1)}" if low_high else "–"
-        table.add_row(name, percent(one["accuracy"]), shown, f"{one['right']:,} / {one['of']:,}")
+        counts = f"{one['right']:,} / {one['of']:,}"
+        table.add_row(name, percent(one["accuracy"]), shown, counts, f"{one['unsure']:,}")
     return table
 
 

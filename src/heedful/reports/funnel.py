@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful import taxonomy
+from heedful.reports.sheets import Sheet
 from heedful.words import amount
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["funnel_view", "markdown"]
+__all__ = ["TITLES", "funnel_view", "markdown", "sheets"]
 
 TITLES = {
     "read": "reading",
@@ -76,6 +77,18 @@ def markdown(summary: Mapping[str, Any]) -> str:
         parts.append("\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines))
     parts += _notes(summary)
     return "\n\n".join(parts) + "\n"
+
+
+def sheets(summary: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Lay out what came of filtering for a page of HTML.
+
+    Args:
+        summary: of :func:`heedful.critic.filter_critiques`.
+    """
+    notes = [_headline(summary), *_notes(summary)]
+    for table in _tables(summary):
+        yield Sheet(table.head[0].capitalize(), table.head, table.rows, note="; ".join(notes))
+        notes = []
 
 
 def _cell(text: str) -> str:

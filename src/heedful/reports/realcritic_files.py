@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heedful.reasoning.realcritic_critic import Paradigm
     from heedful.schema import Scoring
 
-__all__ = ["write_report"]
+__all__ = ["flow_plots", "write_report"]
 
 PARADIGMS: tuple[Paradigm, ...] = ("self", "cross")
 
@@ -57,7 +57,7 @@ def write_report(
         "report.json": json.dumps(found, ensure_ascii=False, indent=2) + "\n",
         "report.md": markdown(found, about),
         "rounds.svg": rounds_plot(found),
-        **dict(_flows(rows, scoring)),
+        **dict(flow_plots(rows, scoring)),
     }
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -69,8 +69,16 @@ def write_report(
     return found, [output / name for name in files]
 
 
-def _flows(rows: Sequence[Row], scoring: Scoring) -> Iterator[tuple[str, str]]:
-    """Draw each critic's flows in each paradigm, from the start through all rounds."""
+def flow_plots(rows: Sequence[Row], scoring: Scoring) -> Iterator[tuple[str, str]]:
+    """Draw each critic's flows in each paradigm, from the start through all rounds.
+
+    Args:
+        rows: of runs, as :class:`heedful.reasoning.realcritic.Results` yields them.
+        scoring: as for :func:`write_report`.
+
+    Returns:
+        SVG documents by the name of the file.
+    """
     critics = list(dict.fromkeys(row.critic for row in rows if row.item is not None))
     for number, critic in enumerate(critics, start=1):
         own = [row for row in rows if row.item is not None and row.critic == critic]

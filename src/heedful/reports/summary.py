@@ -12,7 +12,7 @@ from heedful.words import amount
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["markdown"]
+__all__ = ["markdown", "sheets"]
 
 MEASURED = ("%", "95 % interval", "counts", "coverage")
 BY_CONSTRAINT = ("type", "priority")
@@ -26,7 +26,7 @@ def markdown(name: str, summary: Mapping[str, Any]) -> str:
         name: the run's.
         summary: as in ``summary.json``.
     """
-    return markdown_page(name, _head(summary), _sheets(summary), list(notes(summary)))
+    return markdown_page(name, _head(summary), sheets(summary), list(notes(summary)))
 
 
 def _head(summary: Mapping[str, Any]) -> list[str]:
@@ -48,7 +48,12 @@ def _head(summary: Mapping[str, Any]) -> list[str]:
     return [text, how, *cost]
 
 
-def _sheets(summary: Mapping[str, Any]) -> Iterator[Sheet]:
+def sheets(summary: Mapping[str, Any]) -> Iterator[Sheet]:
+    """Lay out a run's numbers.
+
+    Args:
+        summary: as in ``summary.json``.
+    """
     metrics = summary["metrics"]
     yield Sheet(
         "Metrics",

@@ -389,10 +389,11 @@ class Store:
         found: int = self._db.execute("SELECT count(*) FROM inputs").fetchone()[0]
         return found
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield all rows read so far, in input order, in constant memory."""
+    def entries(self, since: int = 0) -> Iterator[Entry]:
+        """Yield all rows read so far from a place on, in input order, in constant memory."""
         self.flush()
-        for found in self._db.execute(f"{SELECT_ENTRY} ORDER BY position"):
+        query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
+        for found in self._db.execute(query, (since,)):
             yield Entry(*found)
 
     def entry(self, position: int) -> Entry:

@@ -1,0 +1,51 @@
+"""``heedful view``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from heedful.errors import UsageError
+
+__all__ = ["view"]
+
+
+def view(
+    runs_dir: Path | None = None,
+    /,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 0,
+    open: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the name users know
+) -> int:
+    """Look at runs in a browser.
+
+    Args:
+        runs_dir: The folder whose runs are shown, with those in its folders; or one run. Default:
+            heedful-runs where it is there, else the current folder.
+        host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
+        port: The port; any that is free unless given.
+        open: Open a browser.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.inputs import RUNS
+
+    try:
+        from heedful.viewer.serving import serve
+    except ModuleNotFoundError as error:
+        raise UsageError(
+            f"the viewer needs {error.name}", mend="pip install 'heedful[view]'"
+        ) from error
+    root = runs_dir or (RUNS if RUNS.is_dir() else Path())
+    serve(root, host=host, port=port, browser=open, say=_say)
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()

@@ -1,0 +1,157 @@
+"""What runs that are not of ``evaluate`` came to: tables, charts and plots."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from heedful.errors import RunError
+from heedful.pages.charts import Share, shares
+from heedful.reports.sheets import Sheet
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from heedful.reports import realcritic as realcritic_reports
+    from heedful.viewer.runs import Run
+
+__all__ = ["Came", "came_of", "report_of"]
+
+LEVELS = ("constraints", "rows")
+"""What a filter is drawn by: judgments grow few by design, as one explanation is chosen."""
+
+
+@dataclass
+class Came:
+    """What a run came to.
+
+    Attributes:
+        title: what it is.
+        sheets: tables.
+        plots: SVG documents by name, each with what it shows.
+        charts: Vega-Lite specifications, each with what it shows.
+        notes: what a reader has to know.
+    """
+
+    title: str
+    sheets: Sequence[Sheet] = ()
+    plots: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    charts: Sequence[tuple[dict[str, Any], str]] = ()
+    notes: Sequence[str] = ()
+
+
+def came_of(run: Run) -> Came | None:
+    """Return what a run came to; ``None`` where it is not finished, or has nothing to show."""
+    if run.summary is None:
+        return None
+    makers = {
+        "criticbench run": _criticbench,
+        "criticbench build": _criticbench_build,
+        "bench realcritic run": _realcritic,
+        "critic filter": _funnel,
+    }
+    maker = makers.get(run.command)
+    return None if maker is None else _reading(run.directory, lambda: maker(run))
+
+
+def report_of(folder: Path) -> Came:
+    """Return what a benchmark's report, the folder of a ``report.json``, shows.
+
+    Raises:
+        RunError: it is damaged, or no report of ours.
+    """
+
+    def read() -> Came:
+        found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return _criticbench_result(found) if "self_consistency" in found else _numbers(found, {})
+
+    return _reading(folder, read)
+
+
+def _reading(folder: Path, make: Any) -> Came:
+    try:
+        came: Came = make()
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise RunError(
+            f"what it came to cannot be read ({type(error).__name__}: {error})",
+            where=str(folder),
+            mend="make it again with this heedful: the files are of another version, or damaged",
+        ) from error
+    return came
+
+
+def _criticbench(run: Run) -> Came:
+    assert run.summary is not None  # noqa: S101 - as came_of has looked
+    return _criticbench_result(run.summary)
+
+
+def _criticbench_result(result: Mapping[str, Any]) -> Came:
+    from heedful.reports.criticbench import PLOTS, plots, sheets
+
+    rows = result["rows"]
+    missing = f"{rows['failed']:,} rows failed, {rows['waiting']:,} are not done yet"
+    return Came(
+        "CriticBench: how good are the critics?",
+        sheets(result),
+        {name: (svg, PLOTS[name]) for name, svg in plots(result).items()},
+        notes=[missing] if rows["failed"] or rows["waiting"] else [],
+    )
+
+
+def _criticbench_build(run: Run) -> Came:
+    from heedful.reports.criticbench import build_sheets
+
+    assert run.summary is not None  # noqa: S101 - as came_of has looked
+    return Came("CriticBench: a benchmark built", build_sheets(run.summary))
+
+
+def _realcritic(run: Run) -> Came:
+    from heedful.reasoning.realcritic import Results
+    from heedful.reasoning.realcritic_metrics import numbers
+    from heedful.reports.realcritic_files import flow_plots
+
+    rows = list(Results.open(run.directory))
+    return _numbers(numbers(rows, "strict"), dict(flow_plots(rows, "strict")))
+
+
+def _numbers(found: Mapping[str, Any], drawn: Mapping[str, str]) -> Came:
+    from heedful.reports.realcritic import sheets
+    from heedful.reports.realcritic_plots import rounds_plot
+
+    plots = {"rounds.svg": (rounds_plot(found), "Accuracy of the corrections by round")}
+    plots |= {name: (svg, "Solutions from round to round") for name, svg in drawn.items()}
+    return Came(
+        "RealCritic: is a correction after critique right?",
+        [_sheet(one) for one in sheets(found)],
+        plots,
+    )
+
+
+def _sheet(one: realcritic_reports.Sheet) -> Sheet:
+    columns = [one.title, *(name.replace("\n", " ") for name in one.columns)]
+    # What is indented for a terminal would begin at the margin here.
+    rows = [[name.replace("  ", "\N{EM SPACE}"), *others] for name, *others in one.rows]
+    return Sheet(one.title.capitalize(), columns, rows, note="; ".join(one.notes))
+
+
+def _funnel(run: Run) -> Came:
+    from heedful.reports.funnel import TITLES, sheets
+
+    path = run.directory / "funnel.json"
+    summary = {**(run.summary or {}), "funnel": json.loads(path.read_text(encoding="utf-8"))}
+    stages = summary["funnel"]["stages"]
+    left = [
+        Share(
+            TITLES[one["stage"]],
+            one["out"][level] / before if (before := stages[0]["in"][level]) else None,
+            counts=f"{one['in'][level]:,} → {one['out'][level]:,}",
+            series=level,
+        )
+        for one in stages
+        for level in LEVELS
+    ]
+    found = list(sheets(summary))
+    chart = shares(left, "left, %"), "The shares of constraints and of rows left after each stage"
+    return Came("Critique data: what the filter let through", found, charts=[chart])

@@ -1,0 +1,108 @@
+"""Comparing two runs while a page waits: in a process of its own, once for all who ask."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import OrderedDict
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Comparisons", "Outcome"]
+
+KEPT = 8
+"""Comparisons that are kept."""
+
+DONE = (0, 1)
+"""Exit codes of a comparison that was made, of all samples or of some."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a comparison.
+
+    Attributes:
+        found: as :func:`heedful.compare` returns it; ``None`` where it is under way or refused.
+        refused: why there is none.
+    """
+
+    found: dict[str, Any] | None = None
+    refused: str = ""
+
+
+class Comparisons:
+    """Makes comparisons, and keeps the last ones."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="heedful-compare-"))
+        self._kept: OrderedDict[object, Outcome] = OrderedDict()
+        self._processes: dict[object, subprocess.Popen[bytes]] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, first: Path, second: Path, *, anyway: bool) -> Outcome:
+        """Return a comparison as far as it is; begin it where it is new or its runs changed."""
+        key = first, second, anyway, _stamp(first), _stamp(second)
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None:
+                self._kept.move_to_end(key)
+                return kept
+            process = self._processes.get(key)
+            if process is None:
+                self._processes[key] = self._begin(first, second, anyway=anyway)
+                return Outcome()
+            if process.poll() is None:
+                return Outcome()
+            del self._processes[key]
+            self._kept[key] = self._read(process)
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+            return self._kept[key]
+
+    def close(self) -> None:
+        """End what is under way."""
+        for process in self._processes.values():
+            process.kill()
+            process.wait()
+        for path in self._folder.iterdir():
+            path.unlink()
+        self._folder.rmdir()
+
+    def _begin(self, first: Path, second: Path, *, anyway: bool) -> subprocess.Popen[bytes]:
+        runs = [str(first.resolve()), str(second.resolve())]
+        with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".json", delete=False) as file:
+            output = file.name
+        command = [sys.executable, "-m", "heedful", "compare", *runs, "--quiet", "-o", output]
+        command += ["--anyway"] * anyway
+        with Path(output).with_suffix(".err").open("wb") as errors:
+            return subprocess.Popen(  # noqa: S603 - ourselves
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors
+            )
+
+    def _read(self, process: subprocess.Popen[bytes]) -> Outcome:
+        assert isinstance(process.args, list)  # noqa: S101 - as given above
+        output = Path(process.args[process.args.index("-o") + 1])
+        errors = output.with_suffix(".err")
+        try:
+            if process.returncode in DONE:
+                with suppress(ValueError):
+                    return Outcome(json.loads(output.read_text(encoding="utf-8")))
+            said = errors.read_text(encoding="utf-8", errors="replace").strip()
+            return Outcome(refused=said.removeprefix("heedful: ") or "the comparison ended early")
+        finally:
+            output.unlink(missing_ok=True)
+            errors.unlink(missing_ok=True)
+
+
+def _stamp(run: Path) -> tuple[int, ...]:
+    """Say of which state of a run a comparison is."""
+    try:
+        status = (run / "summary.json").stat()
+    except OSError:
+        return ()
+    return status.st_mtime_ns, status.st_size
