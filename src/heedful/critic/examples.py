@@ -101,7 +101,7 @@ class Examples:
                 pair.prompt,
                 chosen=pair.chosen,
                 rejected=pair.rejected,
-                beside={"segments": list(pair.segments)},
+                beside={"wire": pair.wire, "segments": list(pair.segments)},
             )
 
     def _critiques(self) -> Iterator[Example]:
@@ -136,7 +136,7 @@ class Examples:
         prompt = tuple(wire.render(sample, sample.checklist))
         self.counts.update(f"judgments:{judgment.status}" for judgment in found)
         self.counts[f"wire:{wire.name}"] += 1
-        return Example(sample.id, prompt, completion=recording.text)
+        return Example(sample.id, prompt, completion=recording.text, beside={"wire": wire.name})
 
     def _drop(self, line: int, name: str | None, reason: str, problem: str) -> None:
         self.counts[f"dropped:{reason}"] += 1

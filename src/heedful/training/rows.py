@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from heedful.critic.examples import Example, Examples
+from heedful.critic.examples import Examples
+from heedful.dataset.layouts import Example
 from heedful.errors import InputError, RowError, UsageError
 from heedful.formats.base import explain
 from heedful.formats.files import records
@@ -75,8 +76,8 @@ class Rows:
         found = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in found:
             self.counts["usable"] += 1
-            if example.wire:
-                self.wires[example.wire] += 1
+            if wire := example.beside.get("wire"):
+                self.wires[wire] += 1
             yield line, example
 
     def drop(self, line: int, name: str, reason: str, problem: str) -> None:
@@ -129,8 +130,8 @@ class Rows:
             raise RowError("the row has no prompt", mend="give it the messages the critic is asked")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", mend="leave the pair out")
-        segments = row.segments or ()
-        return Example(id=name, wire=row.wire or "", prompt=prompt, segments=segments, **said)
+        beside = {"wire": row.wire, "segments": row.segments or ()}
+        return Example(name, prompt, beside=beside, **said)
 
     def _examples(self) -> Iterator[tuple[int, Example]]:
         """Convert the output of ``critic pairs`` or ``critic filter`` in passing."""

@@ -9,7 +9,7 @@ from heedful.errors import InputError, RowError, UsageError
 from heedful.training.chat import Chat
 
 if TYPE_CHECKING:
-    from heedful.critic.examples import Example
+    from heedful.dataset.layouts import Example
     from heedful.models.folder import ModelFolder
     from heedful.training.chat import Encoded
     from heedful.training.rows import Rows
@@ -121,7 +121,8 @@ def _check_segments(example: Example, encoded: list[Encoded]) -> None:
     """
     for side, one in zip(("chosen", "rejected"), encoded, strict=True):
         try:
-            spans = [(int(low), int(high)) for low, high in (s[side] for s in example.segments)]
+            places = [segment[side] for segment in example.beside["segments"]]
+            spans = [(int(low), int(high)) for low, high in places]
         except (KeyError, TypeError, ValueError):
             raise RowError("segments have no places in both critiques", mend=_MEND) from None
         if not any(one.within(spans)):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from heedful.critic.examples import Example
+    from heedful.dataset.layouts import Example
     from heedful.training.chat import Chat, Encoded
     from heedful.training.settings import DpoSettings, Settings
 
@@ -108,7 +108,7 @@ def dpo_trainer(
         }
         if segments:
             for side, encoded in (("chosen", chosen), ("rejected", rejected)):
-                spans = [tuple(segment[side]) for segment in example.segments]
+                spans = [tuple(segment[side]) for segment in example.beside["segments"]]
                 row[f"{side}_mask"] = encoded.within(spans)
         data.append(row)
     losses: dict[str, Any] = {"loss_type": ["sigmoid"]}
