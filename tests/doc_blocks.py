@@ -89,10 +89,24 @@ def blocks(page: Path) -> Iterator[Block]:
 
 
 def commands(code: str) -> Iterator[str]:
-    """Take a block of commands apart: a line each, continued lines in one."""
+    """Take a block of commands apart: continued lines and open quotes belong to one command."""
+    command = ""
     for line in code.replace("\\\n", " ").splitlines():
-        if line.strip() and not line.startswith("#"):
-            yield line.strip()
+        command = f"{command}\n{line}".strip()
+        if command.startswith("#"):
+            command = ""
+        elif command and _closed(command):
+            yield command
+            command = ""
+    assert not command, f"a quote is left open: {command}"
+
+
+def _closed(command: str) -> bool:
+    try:
+        shlex.split(command, comments=True)
+    except ValueError:
+        return False
+    return True
 
 
 @contextlib.contextmanager
