@@ -56,12 +56,18 @@ def measure(rows: int) -> None:
         for run in runs:
             fill(run, rows)
         command = [sys.executable, "-m", "heedful", "compare", *map(str, runs), "--quiet"]
-        before = time.perf_counter()
+        before, before_cpu = time.perf_counter(), _cpu()
         subprocess.run(command, check=True)
-        seconds = time.perf_counter() - before
+        seconds, cpu = time.perf_counter() - before, _cpu() - before_cpu
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     judgments = f"{rows * CONSTRAINTS:>9,} judgments"
-    print(f"{judgments}: {seconds:.1f} s, peak memory {used.ru_maxrss / 1024:.0f} MB")
+    memory = f"peak memory {used.ru_maxrss / 1024:.0f} MB"
+    print(f"{judgments}: {seconds:.1f} s ({cpu:.1f} s of processor), {memory}")
+
+
+def _cpu() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 if __name__ == "__main__":

@@ -129,6 +129,19 @@ def test_hostile_words_do_nothing(started: Browser, path: Path) -> None:
         assert wide <= 0
 
 
+def test_pointing_at_a_mark_tells_its_numbers_as_text(started: Browser, path: Path) -> None:
+    with Opened(started, path) as opened:
+        page = opened.page
+        page.locator("#breakdowns figure svg path[aria-roledescription='point']").first.hover()
+        told = page.locator("#vg-tooltip-element")
+        told.wait_for(state="visible")
+        assert re.search(r"counts\s*\d+ / \d+", told.inner_text())
+        assert told.locator("img, script, svg, a").count() == 0
+        assert told.evaluate("one => getComputedStyle(one).position") == "fixed"
+        assert opened.requests == [path.as_uri()]
+        assert opened.complaints == []
+
+
 @pytest.mark.parametrize("width", [320, 390, 768, 1280])
 def test_nothing_scrolls_sideways_but_what_may(started: Browser, path: Path, width: int) -> None:
     with Opened(started, path, viewport={"width": width, "height": 800}) as opened:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compared import only_pair, run, sample, value
 from heedful import (
     Constraint,
     InputError,
@@ -24,50 +25,8 @@ from heedful import (
 from heedful.cli import main
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
-
-STATES = {"m": "met", "u": "unmet", "?": "unparsed"}
-
-
-def sample(key: str, verdicts: str, response: str = "", **more: Any) -> Sample:
-    """A sample whose verdicts are known: m met, u unmet, ? undecided."""
-    types = ("content", "format")
-    return Sample(
-        id=key,
-        conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
-        checklist=tuple(
-            Constraint(text=f"Constraint {place}.", type=types[place % 2])
-            for place in range(len(verdicts))
-        ),
-        response=response or f"answer {key}",
-        recording=Recording(
-            wire="native",
-            verdicts=tuple(
-                {"status": STATES[letter], "explanation": f"{letter} on {response or 'it'}"}
-                for letter in verdicts
-            ),
-        ),
-        **more,
-    )
-
-
-def run(folder: Path, rows: dict[str, str] | list[Sample], response: str = "") -> Path:
-    if isinstance(rows, dict):
-        rows = [sample(key, said, response, tags={"task": key[0]}) for key, said in rows.items()]
-    evaluate(rows, judge="recorded", run=folder)
-    return folder
-
-
-def only_pair(*runs: Path | str, **options: Any) -> dict[str, Any]:
-    (pair,) = compare(*runs, **options)["pairs"]
-    return dict(pair)
-
-
-def value(pair: Mapping[str, Any], name: str, side: str = "difference") -> float:
-    family, rate = name.split(".")
-    found: float = pair["metrics"][family][rate][side]["value"]
-    return found
 
 
 def test_a_case_by_hand(tmp_path: Path) -> None:
@@ -335,7 +294,9 @@ def test_types_and_tags_are_those_of_the_first_run(tmp_path: Path) -> None:
     ]
     pair = only_pair(first, run(tmp_path / "b", bare))
     assert pair["by"]["type"]["format"]["infobench"]["drfr"]["difference"]["value"] == 1
-    assert list(pair["by"]["task"]) == ["x"]
+    assert "task" not in pair["by"]
+    asked = only_pair(first, tmp_path / "b", by=["task"])
+    assert list(asked["by"]["task"]) == ["x"]
 
 
 def test_what_a_comparison_leaves_out_is_noted(tmp_path: Path) -> None:
@@ -344,7 +305,7 @@ def test_what_a_comparison_leaves_out_is_noted(tmp_path: Path) -> None:
     second = run(tmp_path / "b", [sample("x1", "?", "2", tags=tags)])
     pair = only_pair(first, second)
     assert pair["notes"] == [
-        "SysBench's SSR is not compared; CSR and ISR are",
+        "SysBench's SSR leaves out 1 of 1 system: 1 without all 5 turns in both runs",
         "no constraint was decided on both sides",
         "the files hold the verdicts; that one judge gave them is assumed",
     ]
@@ -447,6 +408,7 @@ def test_three_models_on_ifeval(data: Path, tmp_path: Path) -> None:
         assert measured["difference"]["value"] == pytest.approx(one - other)
     samples = pair["mcnemar"]["samples"]
     assert (samples["only_first"], samples["only_second"]) == (111, 26)
+    assert pair["metrics"]["ifeval"]["prompt_strict"]["p"] == samples["p"]
     # The differences of the samples are 111 times 1, 26 times -1, else 0: their normal interval.
     mean, square = 85 / 541, 137 / 541
     margin = 1.96 * ((square - mean**2) / 541) ** 0.5

@@ -165,7 +165,12 @@ def test_a_judge_that_raises_fails_its_row_and_no_other() -> None:
                 raise RuntimeError(message)
             return await super().judge(sample, asked)
 
-    result = evaluate([sample("1"), sample("2"), sample("3")], judge=Fragile(Status.MET))
+    rows = [sample("1"), sample("2"), sample("3")]
+    coverages: list[float | None] = []
+    result = evaluate(
+        rows, judge=Fragile(Status.MET), tick=lambda found: coverages.append(found.coverage())
+    )
+    assert coverages[-1] == result.summary["coverage"] == pytest.approx(2 / 3)
     assert result.summary["verdicts"]["met"] == 2
     assert result.summary["verdicts"]["failed"] == 1
     assert "out of memory" in result.summary["problems"][0]["problem"]

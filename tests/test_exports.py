@@ -76,7 +76,7 @@ def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"name a \.csv or \.parquet file"):
+    with pytest.raises(UsageError, match=r"one of the suffixes \.csv, \.parquet, \.eval"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

@@ -458,6 +458,17 @@ def test_each_session_of_a_run_is_timed(tmp_path: Path) -> None:
     assert all(float(row[2]) >= 0 for row in rows)
 
 
+def test_a_session_that_was_killed_has_no_end(tmp_path: Path) -> None:
+    only = run(tmp_path / "a", {"x": "mm"})
+    with Store(only) as store:
+        (session,) = store.meta("sessions")
+        killed = session | {"seconds": None, "command": ["evaluate", "a file.jsonl"]}
+        store.set_meta("sessions", [killed, session])
+    shown = page(tmp_path, only)
+    assert shown.tables["Sessions"][1][2] == "did not end"
+    assert "heedful evaluate 'a file.jsonl'" in shown
+
+
 secret = st.text("abcdefghij0123456789", min_size=12, max_size=20)
 
 

@@ -251,6 +251,30 @@ def test_a_reward_that_is_never_closed_ends_with_its_process() -> None:
     assert (done.returncode, done.stdout, said) == (0, "1.0 1.0\n", [])
 
 
+def test_a_session_judges_in_the_running_loop_and_goes_on_when_nobody_waits() -> None:
+    model = critic(latency_s=0.05)
+    row = sample("a, b", NO_COMMAS, POLITE)
+
+    async def judged(reward: Reward) -> None:
+        async with reward.session() as session:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(asyncio.shield(session.reward(row)), 0.01)
+            found, critique = await asyncio.gather(session.reward(row), session.critique(row))
+            assert found.value == 0.5
+            assert [one.status for one in critique.judgments] == [Status.UNMET, Status.MET]
+            with pytest.raises(UsageError, match="in use"):
+                reward.score_sync([row])
+            with pytest.raises(UsageError, match="in use"):
+                async with reward.session():
+                    pass
+            assert reward.summary()["cost"]["calls"] == len(model.calls) == 1
+
+    reward = Reward(judge(model))
+    asyncio.run(judged(reward))
+    assert reward.score_sync([row])[0].value == 0.5
+    reward.close()
+
+
 def test_waiting_can_be_given_up() -> None:
     async def give_up(reward: Reward) -> None:
         with pytest.raises(TimeoutError):

@@ -1,8 +1,8 @@
 """Adapters as their trainers call them: verl 0.9, OpenRLHF 0.11, verifiers 0.4, and TRL's columns.
 
-These tests make the calls that the trainers' released code makes: verl's
-``NaiveRewardManager.run_single``, OpenRLHF's ``SingleTurnAgentExecutor`` and ``SamplesGenerator``,
-verifiers' ``Task.score``.
+Where a trainer is installed ``tests/test_rewards_frameworks.py`` runs it. These tests make the
+calls that the trainers' released code makes: verl's ``NaiveRewardManager.run_single``, OpenRLHF's
+``SingleTurnAgentExecutor`` and ``SamplesGenerator``, verifiers' ``Task.score``.
 """
 
 from __future__ import annotations
@@ -182,6 +182,28 @@ def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
     assert "Hi you.<|end|>" not in shown
 
 
+@pytest.mark.parametrize(
+    ("query", "reply"),
+    [
+        ("<s> [INST] Greet everyone here. [/INST] Hi, you.</s>", "Hi, you."),
+        ("everyone here. [/INST]Hi, you.", "Hi, you."),
+        ("<s>[INST]Greet everyone here.[/INST]", ""),
+        ("Something else. [/INST]Hi, you.", None),
+        ("[/INST]Hi, you.", None),
+        ("", None),
+    ],
+)
+def test_openrlhf_finds_the_reply_after_a_prompt_that_tokens_changed(
+    reward: Reward, model: ScriptedModel, query: str, reply: str | None
+) -> None:
+    pytest.importorskip("torch")
+    found = for_openrlhf(reward)([query], ["<s>[INST] Greet everyone here. [/INST]"], [TRUTH])
+    assert float(found["extra_logs"]["undecided"][0]) == (reply is None)
+    assert float(found["rewards"][0]) == (0.25 if reply is None else 0.5)
+    shown = [call.messages[-1].content for call in model.calls]
+    assert [text.count("everyone here.") for text in shown] == ([] if reply is None else [1])
+
+
 # --- verifiers ----------------------------------------------------------------------------------
 
 
@@ -202,25 +224,6 @@ def test_verifiers_awaits_a_number_for_a_task_and_a_trace(
     found = asyncio.run(score(task=task, trace=SimpleNamespace(last_reply="Hi, you.")))
     assert found == 0.5
     assert "Be brief." in model.calls[0].messages[-1].content
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_verifiers_itself_scores_a_task(reward: Reward) -> None:
-    vf: Any = pytest.importorskip("verifiers.v1", reason="verifiers is not installed")
-    score = for_verifiers(reward)
-
-    class OwnData(vf.TaskData):  # type: ignore[misc]
-        checklist: tuple[Any, ...] = ()
-
-    class OwnTask(vf.Task):  # type: ignore[misc]
-        @vf.reward(weight=2.0)  # type: ignore[untyped-decorator]
-        async def checklist_met(self, task: Any, trace: Any) -> float:
-            return await score(task, trace)
-
-    task = OwnTask(OwnData(prompt="Greet.", system_prompt="Be brief.", checklist=CHECKLIST))
-    trace = vf.Trace.model_construct(root_reply="Hi, you.", rewards={}, metrics={})
-    asyncio.run(task.score(trace))
-    assert (trace.rewards["checklist_met"].score, trace.reward) == (0.5, 1.0)
 
 
 @pytest.mark.parametrize("adapter", [for_verl, for_openrlhf, for_verifiers])

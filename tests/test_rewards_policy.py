@@ -64,7 +64,7 @@ def write(*rows: dict[str, Any], path: str = "judged.jsonl") -> None:
 
 def make_pairs(*flags: str) -> tuple[list[tuple[str, str]], int]:
     code = run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", *flags)
-    return [(pair["chosen_id"], pair["rejected_id"]) for pair in lines("pairs.jsonl")], code
+    return [(pair["id"], pair["rejected_id"]) for pair in lines("pairs.jsonl")], code
 
 
 # --- pairs --------------------------------------------------------------------------------------
@@ -74,10 +74,10 @@ def test_the_best_and_the_worst_make_a_pair_in_trls_format() -> None:
     write(row("a#1", "+-"), row("b#1", "++"), row("a#2", "++"), row("a#3", "--"), row("b#2", "-+"))
     assert make_pairs() == ([("a#2", "a#3"), ("b#1", "b#2")], 0)
     assert lines("pairs.jsonl")[0] == {
+        "id": "a#2",
         "prompt": [{"role": "user", "content": "Say it."}],
         "chosen": [{"role": "assistant", "content": "a#2"}],
         "rejected": [{"role": "assistant", "content": "a#3"}],
-        "chosen_id": "a#2",
         "rejected_id": "a#3",
         "chosen_reward": 1.0,
         "rejected_reward": 0.0,
@@ -160,7 +160,7 @@ def test_a_run_and_its_results_file_give_the_same_pairs() -> None:
     expected, _ = make_pairs()
     for judged in ("run", "run/results.jsonl"):
         assert run("reward", "pairs", judged, "-o", "again.jsonl", "-q") == 0
-        assert [(one["chosen_id"], one["rejected_id"]) for one in lines("again.jsonl")] == expected
+        assert [(one["id"], one["rejected_id"]) for one in lines("again.jsonl")] == expected
 
 
 @given(
@@ -222,6 +222,113 @@ def test_best_of_k_is_the_mean_over_all_choices(groups: list[list[float]]) -> No
         ]
         assert found["instructions"] == len(means)
         assert found["mean"] == pytest.approx(math.fsum(means) / len(means))
+
+
+# --- data sets for training tools ---------------------------------------------------------------
+
+
+def data_set(command: str, to: str, *flags: str) -> list[dict[str, Any]]:
+    assert run("reward", command, "judged.jsonl", "--to", to, "-o", to, "-q", *flags) == 0
+    return lines(f"{to}/train.jsonl")
+
+
+USER = {"role": "user", "content": "Say it."}
+
+
+def said(text: str) -> list[dict[str, str]]:
+    return [{"role": "assistant", "content": text}]
+
+
+def test_pairs_are_laid_out_for_each_tool() -> None:
+    write(row("a#1", "+-"), row("a#2", "++"), row("a#3", "--"))
+    (pair,) = data_set("pairs", "trl")
+    run("reward", "pairs", "judged.jsonl", "-o", "pairs.jsonl", "-q")
+    assert [pair] == lines("pairs.jsonl")
+    (pair,) = data_set("pairs", "alpaca")
+    assert pair == {
+        "instruction": "Say it.", "input": "", "system": "", "chosen": "a#2", "rejected": "a#3"
+    }  # fmt: skip
+    (pair,) = data_set("pairs", "sharegpt")
+    assert pair["conversations"] == [{"from": "human", "value": "Say it."}]
+    assert pair["chosen"] == {"from": "gpt", "value": "a#2"}
+    (pair,) = data_set("pairs", "openai")
+    assert pair["input"]["messages"] == [USER]
+    assert (pair["preferred_output"], pair["non_preferred_output"]) == (said("a#2"), said("a#3"))
+
+
+def test_the_best_are_laid_out_to_fine_tune_on() -> None:
+    write(row("a#1", "+-"), row("a#2", "++"), row("b#1", "??"), row("c#1", "+", prompt=None))
+    assert data_set("best", "trl") == [
+        {"id": "a#2", "prompt": [USER], "completion": said("a#2"), "reward": 1.0}
+    ]
+    assert data_set("best", "openai") == [{"messages": [USER, *said("a#2")]}]
+    assert "| instructions without a prompt | 1 |" in Path("openai/README.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", ["pairs", "best"])
+@pytest.mark.parametrize("to", ["trl", "parquet"])
+def test_hugging_face_datasets_loads_policy_data(command: str, to: str, tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    write(row("a#1", "+-"), row("a#2", "++"))
+    assert run("reward", command, "judged.jsonl", "--to", to, "-o", "set") == 0
+    (loaded,) = datasets.load_dataset(str(tmp_path / "set"), cache_dir="cache")["train"]
+    assert loaded == data_set(command, "trl")[0]
+
+
+def test_conversations_of_several_turns_go_where_there_is_a_place_for_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    turns = [
+        {"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi."},
+        *said("Hello."), USER,
+    ]  # fmt: skip
+    write(
+        *(
+            row(f"a#{at}", verdict, prompt=None) | {"messages": turns}
+            for at, verdict in enumerate("+-")
+        )
+    )
+    (pair,) = data_set("pairs", "sharegpt")
+    assert pair["system"] == "Be kind."
+    assert [turn["from"] for turn in pair["conversations"]] == ["human", "gpt", "human"]
+    assert data_set("pairs", "trl")[0]["prompt"] == turns
+    assert run("reward", "pairs", "judged.jsonl", "--to", "alpaca", "-o", "set") == 2
+    said_so = capsys.readouterr().err
+    assert "a prompt of several turns has no place in the layout alpaca" in said_so
+    assert not list(Path("set").iterdir())
+
+
+def test_the_card_says_what_the_choice_rests_on() -> None:
+    write(row("a#1", "++"), row("a#2", "-+"), row("a#3", "?+"), row("b#1", "+"))
+    run("evaluate", "judged.jsonl", "--judge", "recorded", "--run", "run", "-q")
+    flags = ("--aggregate", "psr", "--guards", "--margin", "0.5", "--ties", "length")
+    length = ("--length-free", "100", "--length-full", "1000", "--length-penalty", "0.25")
+    assert run("reward", "pairs", "run", *flags, *length, "--to", "trl", "-o", "mine") == 0
+    card = Path("mine/README.md").read_text("utf-8")
+    assert card.startswith('---\npretty_name: "mine"\n')
+    for said_so in (
+        "| run | recorded |",
+        "| aggregate | psr |",
+        "| guards against reward hacking | code |",
+        "| length penalty | up to 0.25 from 100 to 1,000 characters |",
+        "| undecided rewards | left out |",
+        "| margin | 0.5 |",
+        "| ties | length |",
+        "| pairs | 1 |",
+        "| verdicts decided | 85.7 % |",
+        "| responses without a decided reward | 1 |",
+        "| instructions without: one response | 1 |",
+    ):
+        assert said_so in card
+    assert str(Path.cwd()) not in card
+
+
+def test_no_pair_leaves_an_earlier_data_set_alone() -> None:
+    write(row("a#1", "+"), row("a#2", "-"))
+    before = data_set("pairs", "trl")
+    assert run("reward", "pairs", "judged.jsonl", "--to", "trl", "-o", "trl", "--margin", "2") == 1
+    assert lines("trl/train.jsonl") == before
 
 
 # --- statistics ---------------------------------------------------------------------------------
@@ -299,6 +406,9 @@ def test_three_models_on_ifeval_make_pairs_and_leave_groups_without_signal(data:
         (["pairs", "nothing.jsonl", "-o", "p.jsonl"], "there is no such file"),
         (["pairs", ".", "-o", "p.jsonl"], "holds no run"),
         (["pairs", "judged.jsonl", "-o", "none/p.jsonl"], "there is no such folder"),
+        (["pairs", "judged.jsonl", "-o", "."], "say with --to for which tool"),
+        (["best", "judged.jsonl", "-o", "p.jsonl", "--to", "trl"], "an export is a folder"),
+        (["best", "judged.jsonl", "-o", ".", "--to", "trl"], "is no part of an export"),
         (["pairs", "judged.jsonl", "-o", "p.jsonl", "--margin", "-1"], "the margin is -1"),
         (["pairs", "judged.jsonl", "-o", "p.jsonl", "--pairs", "0"], "pairs is 0"),
         (["best", "judged.jsonl", "-o", "p.jsonl", "--length-free", "9"], "give both"),

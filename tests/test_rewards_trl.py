@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from heedful.errors import ModelError
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 from heedful.rewards import Reward, for_trl
@@ -82,12 +83,14 @@ def test_grpo_trains_on_the_reward_and_logs_what_it_rests_on(
     assert summary["cost"]["calls"] == len(critic.calls) <= 8
 
 
-def test_a_critic_that_is_down_leaves_training_standing(model: Path, tmp_path: Path) -> None:
-    from heedful.errors import ModelError
-
-    critic = ScriptedModel("", fail=lambda _: ModelError("the server is down"))
+@pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
+@pytest.mark.parametrize("failure", [ModelError("the server is down"), ZeroDivisionError()])
+def test_a_critic_that_fails_leaves_training_standing(
+    model: Path, tmp_path: Path, failure: Exception, *, blocking: bool
+) -> None:
+    critic = ScriptedModel("", fail=lambda _: failure)
     with Reward(Checklist(critic, Plain())) as reward:
-        history = train(model, tmp_path, for_trl(reward), rows("Greet."))
+        history = train(model, tmp_path, for_trl(reward, blocking=blocking), rows("Greet."))
         summary = reward.summary()
     steps = [entry for entry in history if "heedful/undecided" in entry]
     assert [step["heedful/undecided"] for step in steps] == [1, 1]

@@ -215,6 +215,8 @@ def test_progress_says_how_far_how_fast_and_how_long() -> None:
     assert line(Progress(done=7, resumed=2, started=0.0), 1.0) == "7 rows, 5 rows/s, 2 from before"
     paid = Progress(done=3, started=0.0, spent=lambda: 0.25)
     assert line(paid, 1.0) == "3 rows, 3 rows/s, $0.2500 spent"
+    judged = Progress(done=3, started=0.0, coverage=lambda: 0.9999)
+    assert line(judged, 1.0) == "3 rows, 3 rows/s, coverage 99.9%"
 
 
 def test_a_pipe_gets_no_control_characters_and_a_quick_run_prints_nothing() -> None:

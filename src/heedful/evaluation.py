@@ -187,8 +187,15 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         store.set_meta("retries", (store.meta("retries") or 0) + 1)
         store.forget(list(undecided(store)))
 
+    asked = decided = 0
+
     async def work(sample: Sample) -> str:
-        critique = await job.judge.judge(sample)
+        nonlocal asked, decided
+        try:
+            critique = await job.judge.judge(sample)
+        finally:  # what comes to nothing was asked for too
+            asked += len(sample.checklist)
+        decided += sum(judgment.status.decided for judgment in critique.judgments)
         return critique.model_dump_json(exclude_defaults=True)
 
     logger.info("judging with %s in %s", job.judge.name, run or "a temporary run")
@@ -201,6 +208,7 @@ async def evaluate_async(  # noqa: PLR0913 - as above
         max_cost=max_cost,
         prices=prices,
         tick=tick,
+        coverage=lambda: decided / asked if asked else None,
     )
     summary = summarise(store, scoring, seed, job.about, prices)
     if output is not None:

@@ -38,6 +38,8 @@ async def spend(  # noqa: PLR0913 - the parts of a run, each named by the caller
     max_cost: float | None,
     prices: Mapping[str, Price] | None,
     tick: Callable[[Progress], None],
+    total: int | None = None,
+    coverage: Callable[[], float | None] = lambda: None,
 ) -> Progress:
     """Do the work as :func:`heedful.runs.runner.run` does, keeping what is bought in the store.
 
@@ -50,12 +52,14 @@ async def spend(  # noqa: PLR0913 - the parts of a run, each named by the caller
         max_cost: dollars that the run may spend, over all its sessions.
         prices: dollars by model; our own table unless given.
         tick: called with the progress after each row.
+        total: how many rows there are, where that is known.
+        coverage: as in :class:`heedful.runs.runner.Progress`.
 
     Raises:
         StopRunError: no call can succeed any more, or the next may cost more than is left.
         UsageError: the limit is not above 0.
     """
-    progress = Progress(spent=lambda: _spent(store, prices))
+    progress = Progress(total, spent=lambda: _spent(store, prices), coverage=coverage)
     try:
         with recorded(store):
             async with _kept(store, max_cost, prices):
@@ -124,9 +128,9 @@ async def count(  # noqa: PLR0913 - the parts of a run, each named by the caller
     work: Callable[[T], Awaitable[object]],
     store: Store,
     *,
-    again: Callable[[Store], Iterator[int]] | None,
     prices: Mapping[str, Price] | None,
-    tick: Callable[[Progress], None],
+    again: Callable[[Store], Iterator[int]] | None = None,
+    tick: Callable[[Progress], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Do the work on what a run has left with nobody asked, and count what would have been.
 
@@ -134,8 +138,8 @@ async def count(  # noqa: PLR0913 - the parts of a run, each named by the caller
         source: the rows, as the run has them.
         work: the run's.
         store: the run's, as :func:`standing` opens it; nothing is written into it.
-        again: the positions of done rows that would be worked on again; ``None`` for none.
         prices: dollars by model; our own table unless given.
+        again: the positions of done rows that would be worked on again; ``None`` for none.
         tick: called with the progress after each row.
 
     Returns:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from heedful.cli.commands import Group
 
-__all__ = ["main"]
+__all__ = ["application", "main"]
 
 USAGE = 2
 INTERRUPTED = 130
@@ -30,24 +30,14 @@ def main(argv: list[str] | None = None) -> None:
     # Imports and JSON make many objects and few cycles; the collector's default rhythm costs an
     # eighth of a short command.
     gc.set_threshold(50_000, 20, 50)
-    from cyclopts import App, CycloptsError
+    from cyclopts import CycloptsError
 
-    from heedful import __version__
     from heedful.errors import HeedfulError
     from heedful.runs.sessions import COMMAND, without_secrets
 
-    app = App(
-        help_format="plaintext",  # markdown would cost 30 ms of start-up
-        suppress_keyboard_interrupt=False,
-        name="heedful",
-        help="Did the model do everything it was asked?",
-        version=__version__,
-        version_flags=["--version"],
-    )
-    _register(app, COMMANDS)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
-        code = app(argv, exit_on_error=False, print_error=True)
+        code = application()(argv, exit_on_error=False, print_error=True)
     except CycloptsError:
         code = USAGE
     except HeedfulError as error:
@@ -62,6 +52,24 @@ def main(argv: list[str] | None = None) -> None:
     finally:
         COMMAND.reset(before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def application() -> App:
+    """Make the application with all its commands, none of them imported yet."""
+    from cyclopts import App
+
+    from heedful import __version__
+
+    app = App(
+        help_format="plaintext",  # markdown would cost 30 ms of start-up
+        suppress_keyboard_interrupt=False,
+        name="heedful",
+        help="Did the model do everything it was asked?",
+        version=__version__,
+        version_flags=["--version"],
+    )
+    _register(app, COMMANDS)
+    return app
 
 
 def _register(app: App, commands: Mapping[str, Command | Group]) -> None:

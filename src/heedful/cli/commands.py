@@ -96,6 +96,37 @@ heedful critic pairs dpo_data.json --similarity quick_ratio -o pairs.jsonl
 heedful critic export pairs.jsonl --to trl -o dataset
 """,
     ),
+    "train": Group(
+        """Train a critic, or a checklist generator.
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+heedful evaluate samples.jsonl --judge checklist --model critic
+""",
+        {
+            "sft": Command(
+                "heedful.cli.critic_train:sft",
+                """Fine-tune a model on critiques, or on checklists.
+
+DATA is an export (heedful critic export --to trl), filtered critiques, or the
+output of heedful critic checklists. The same command goes on where it stopped.
+Several GPUs: accelerate launch -m heedful critic train sft …
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+""",
+            ),
+            "dpo": Command(
+                "heedful.cli.critic_train:dpo",
+                """Train a critic to prefer one critique of a pair to the other (DPO).
+
+DATA is an export (heedful critic export --to trl) or the output of heedful
+critic pairs; the model is the fine-tuned critic, and the reference too.
+
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+""",
+            ),
+        },
+    ),
     "audit": Command(
         "heedful.cli.critic_audit:audit",
         """Draw samples for a person to check, or read what was checked.
@@ -172,6 +203,7 @@ _REWARD: dict[str, Command | Group] = {
 heedful respond prompts.jsonl --model policy --samples 8 -o responses.jsonl
 heedful evaluate responses.jsonl --judge rules,checklist --model critic --run runs/k8
 heedful reward pairs runs/k8 -o pairs.jsonl
+heedful reward pairs runs/k8 --to sharegpt -o dataset
 """,
     ),
     "best": Command(
@@ -179,6 +211,7 @@ heedful reward pairs runs/k8 -o pairs.jsonl
         """Keep the best of the responses to each instruction.
 
 heedful reward best runs/k8 -o best.jsonl --aggregate all_or_nothing --guards
+heedful reward best runs/k8 --to trl -o dataset
 """,
     ),
     "stats": Command(
@@ -247,10 +280,11 @@ heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
         "heedful.cli.compare:compare",
         """Compare the same samples under several models or judges.
 
-Paired differences with intervals, wins and losses, McNemar's exact test, and
-the verdicts that differ. Nothing is judged and nobody is asked.
+Paired differences with intervals and tests of every metric, wins and losses,
+and the verdicts that differ. Nothing is judged and nobody is asked.
 
 heedful compare runs/gpt runs/haiku -o comparison.md
+heedful compare runs/a runs/b runs/old --baseline runs/old
 """,
     ),
     "report": Command(
@@ -280,10 +314,21 @@ heedful view runs --open
         "heedful.cli.export:export",
         """Write finished runs for other tools.
 
-A .csv or .parquet file has the judgments, a row each; a .md file the summary,
-as for a pull request.
+A .csv or .parquet file has the judgments, a row each; a .eval file is a log of
+Inspect AI with one run; a .md file has the summary, as for a pull request.
 
 heedful export runs/gpt runs/haiku -o judgments.csv
+heedful export runs/gpt -o logs/gpt.eval
+""",
+    ),
+    "serve": Command(
+        "heedful.cli.serve:serve",
+        """Serve critiques and rewards over HTTP, for trainers.
+
+OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What has
+a check is decided by code, whatever the judge.
+
+heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
 """,
     ),
     "critic": Group(

@@ -21,6 +21,7 @@ def compare(  # noqa: PLR0913 - the options of the job
     metric: Annotated[list[str] | None, Parameter(name=["--metric", "-m"], negative="")] = None,
     by: str | None = None,
     match: Literal["id", "instruction", "conversation"] | None = None,
+    baseline: str | None = None,
     anyway: Annotated[bool, Parameter(negative="")] = False,
     seed: int = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
@@ -33,8 +34,10 @@ def compare(  # noqa: PLR0913 - the options of the job
             alone is compared by model.
         metric: Only these rates, as isr, cfbench.isr or ifeval (all four); several with commas.
         by: Break down by type, subtype, priority, verifier or any tag, several with commas.
-            Default: type,task.
+            Default: type, and of task, split, turn and language those that tell samples apart.
         match: What makes two rows the same sample. Default: the first of these by which any match.
+        baseline: One of the runs: compare the others with it, each minus it. Without it, each run
+            comes minus those named after it.
         anyway: Compare although more differs than the responses or the judge.
         seed: For the bootstrap intervals.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
@@ -54,6 +57,7 @@ def compare(  # noqa: PLR0913 - the options of the job
         metrics=[name for given in metric or () for name in _names(given)],
         by=None if by is None else _names(by),
         match=match,
+        baseline=baseline,
         anyway=anyway,
         seed=seed,
     )

@@ -14,8 +14,6 @@ from heedful.words import amount
 
 __all__ = ["export"]
 
-SUFFIXES = (".csv", ".parquet", ".md")
-
 INCOMPLETE = 1
 """Done, but not all of the input is in the file."""
 
@@ -28,22 +26,25 @@ def export(
 
     Args:
         runs: Directories of finished runs.
-        output: A .csv or .parquet file for the judgments, a row each; a .md file for the summary.
+        output: A .csv or .parquet file for the judgments, a row each; a .eval file for one run as
+            a log of Inspect AI; a .md file for the summary.
 
     Returns:
         The exit code.
     """
+    if output.suffix.lower() == ".md":
+        return _summaries(runs, output)
+    from heedful.exports import SUFFIXES
+    from heedful.exports import export as write
+
     if output.suffix.lower() not in SUFFIXES:
         raise UsageError(
             "this is no kind of output known",
             where=str(output),
-            mend="name a .csv or .parquet file for the judgments, or a .md file for the summary",
+            mend="name a .csv or .parquet file for the judgments, a .eval file for a log of "
+            "Inspect AI, or a .md file for the summary",
         )
-    if output.suffix.lower() == ".md":
-        return _summaries(runs, output)
-    from heedful.exports import export as export_judgments
-
-    written = export_judgments(*runs, output=output)
+    written = write(*runs, output=output)
     sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {output}\n")
     if written.unread:
         have = "has" if written.unread == 1 else "have"

@@ -26,6 +26,8 @@ PROBLEMS_SHOWN = 5
 
 Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
 
+Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]
+
 
 @Parameter(name="*", group="The reward")
 @dataclass(frozen=True, kw_only=True)
@@ -76,6 +78,7 @@ def pairs(  # noqa: PLR0913 - the options of a command
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    to: Layouts | None = None,
     margin: float = 0.0,
     pairs: int = 1,
     ties: Literal["random", "length"] = "random",
@@ -87,7 +90,9 @@ def pairs(  # noqa: PLR0913 - the options of a command
 
     Args:
         judged: Directories of runs of heedful evaluate, or files with judgments.
-        output: Where the pairs go: JSON lines of TRL's conversational format.
+        output: Where the pairs go: JSON lines of TRL's conversational format; with --to a folder.
+        to: Write a data set with its card: trl (conversational JSON lines), parquet (the same
+            columns, for Hugging Face datasets), alpaca or sharegpt (LLaMA-Factory), openai.
         margin: The least difference between the two rewards of a pair; they always differ.
         pairs: Pairs for an instruction at most; each response is in one of them at most.
         ties: Of several responses with the same reward: any, or the two whose lengths differ least.
@@ -102,7 +107,7 @@ def pairs(  # noqa: PLR0913 - the options of a command
 
     terms = rewarding.terms()
     found = make_pairs(
-        judged, terms, output=output, margin=margin, pairs=pairs, ties=ties, seed=seed
+        judged, terms, output=output, margin=margin, pairs=pairs, ties=ties, seed=seed, to=to
     )
     return _finish(found, "pairs", output, done=found["pairs"] > 0, quiet=quiet)
 
@@ -112,6 +117,7 @@ def best(  # noqa: PLR0913 - the options of a command
     /,
     *,
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    to: Layouts | None = None,
     ties: Literal["random", "first", "shortest"] = "random",
     seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
@@ -121,7 +127,9 @@ def best(  # noqa: PLR0913 - the options of a command
 
     Args:
         judged: Directories of runs of heedful evaluate, or files with judgments.
-        output: Where the samples go: JSON lines, with a field reward.
+        output: Where the samples go: JSON lines, with a field reward; with --to a folder.
+        to: Write prompts and completions to fine-tune on, with a card: trl (conversational JSON
+            lines), parquet (the same columns), alpaca or sharegpt (LLaMA-Factory), openai.
         ties: Which of several best ones: any, the first in the file, or the shortest.
         seed: For ties that are drawn.
         quiet: Print no numbers.
@@ -132,7 +140,7 @@ def best(  # noqa: PLR0913 - the options of a command
     """
     from heedful.rewards.policy_pairs import best as keep
 
-    found = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed)
+    found = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
     return _finish(found, "best", output, done=found["kept"] > 0, quiet=quiet)
 
 
@@ -194,7 +202,7 @@ def _finish(
         shown: RenderableType = views[view](found)
         console = Console(highlight=False)
         console.print(shown)
-        if output is not None:
+        if output is not None and (done or output.is_file()):
             console.print(f"  → {output}", style="dim", soft_wrap=True)
     for problem in found["problems"][:PROBLEMS_SHOWN]:
         sys.stderr.write(f"{problem}\n")

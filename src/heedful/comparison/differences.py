@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.metrics.agreement import estimates, ratio
+from heedful.comparison.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
 from heedful.metrics.satisfaction import FAMILIES, pooled
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Mapping
 
-    from heedful.metrics.agreement import Estimate
+    from heedful.comparison.contrasts import Sums
     from heedful.metrics.outcomes import Outcome
     from heedful.metrics.statistics import Share
     from heedful.schema import Scoring
-
-    Floats = NDArray[np.float64]
 
     Rate = tuple[str, str]
     """A family and the name of one of its rates."""
@@ -31,26 +28,31 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
 
-__all__ = ["Clusters", "Difference", "Differences", "Part", "parts", "pooled_part"]
+__all__ = [
+    "NOTHING",
+    "Clusters",
+    "Difference",
+    "Differences",
+    "Part",
+    "joint",
+    "parts",
+    "pooled_part",
+]
 
-NOT_COMPARED = {("advancedif", "success")}
-"""Its place is taken by coverage: a pairing makes it the same on both sides."""
+NOT_ROW_BY_ROW = {("advancedif", "success")}
+"""What strict scoring takes as undecided on both sides was not so for the judge of each."""
+
+NOTHING = (0.0, 0.0, 0.0, 0.0)
 
 
-class Difference(TypedDict):
-    """A rate on both sides, and the difference.
+class Difference(Contrast):
+    """A contrast, and what it rests on.
 
     Attributes:
-        first: the rate of the first side, with its 95 % interval.
-        second: that of the second.
-        difference: first minus second, with the interval of the paired clustered bootstrap.
-        compared: samples that are in it.
+        compared: samples that are in it; of SysBench's SSR systems.
         coverage: share of the paired samples' units that were decided on both sides.
     """
 
-    first: Estimate
-    second: Estimate
-    difference: Estimate
     compared: int
     coverage: float
 
@@ -80,23 +82,23 @@ def parts(
         for row, scoring in zip((one, other), scorings, strict=True)
     )
     return tuple(
-        (rate, _joint(share, second[rate]))
+        (rate, joint(share, second[rate]))
         for rate, share in first.items()
-        if rate in second and rate not in NOT_COMPARED
+        if rate in second and rate not in NOT_ROW_BY_ROW
     )
 
 
 @lru_cache(maxsize=1 << 16)
 def pooled_part(one: int, other: int) -> Part:
     """Pair two packed tallies as parts of the rate over constraints."""
-    return _joint(pooled(unpack(one)), pooled(unpack(other)))
+    return joint(pooled(unpack(one)), pooled(unpack(other)))
 
 
-def _joint(one: Share, other: Share) -> Part:
+def joint(one: Share, other: Share) -> Part:
     """Pair two contributions; what either side leaves out is in neither."""
     units, covered = max(one.units, other.units), min(one.covered, other.covered)
     if not (one.denominator and other.denominator):
-        return Part((0.0, 0.0, 0.0, 0.0), units, 0.0)
+        return Part(NOTHING, units, 0.0)
     sums = (one.numerator, one.denominator, other.numerator, other.denominator)
     return Part(sums, units, covered)
 
@@ -107,7 +109,7 @@ class Clusters:
     def __init__(self) -> None:
         self._cluster: int | None = None
         self._open: dict[Key, Four] = {}
-        self._closed: dict[Key, Counter[Four]] = {}
+        self._closed: dict[Key, Counter[Sums]] = {}
 
     def begin(self, cluster: int) -> None:
         """Begin what is of one cluster; what is of the same one comes one after another."""
@@ -124,7 +126,7 @@ class Clusters:
             a, b, c, d = before
             self._open[key] = (a + numbers[0], b + numbers[1], c + numbers[2], d + numbers[3])
 
-    def counted(self, key: Key) -> Counter[Four]:
+    def counted(self, key: Key) -> Counter[Sums]:
         """Count the clusters by their sums."""
         self._close()
         return self._closed.get(key, Counter())
@@ -143,8 +145,7 @@ class Differences:
 
     Args:
         clusters: where the sums are kept.
-        mirrored: resample with the sides the other way about. So that naming two runs in the other
-            order changes no more than signs, it must be true in one of the orders.
+        mirrored: as for :func:`heedful.comparison.contrasts.contrast`.
 
     Attributes:
         dropped: dimensions with more than :data:`GROUPS` groups, which are not kept.
@@ -179,20 +180,31 @@ class Differences:
         return sorted(self._groups.get(dimension, ()))
 
     def result(self, rate: Rate, dimension: str = "", group: str = "", *, seed: int) -> Difference:
-        """Compute a difference."""
+        """Compute a difference of one rate."""
         key = (dimension, group, *rate)
-        counts, formulas = self._clusters.counted(key), FORMULAS
-        if self._mirrored:
-            counts = Counter({(c, d, a, b): n for (a, b, c, d), n in counts.items()})
-            formulas = MIRRORED
-        found = estimates(counts, formulas, name=f"compare.{'.'.join(key)}", seed=seed)
-        units = self._units[key]
+        return self._difference({"": key}, name=f"compare.{'.'.join(key)}", seed=seed)
+
+    def macro(self, rate: Rate, dimension: str, *, name: str, seed: int) -> Difference:
+        """Compute a difference of the mean of a rate over groups, each weighing the same.
+
+        Groups of which nothing was compared are left out of the mean, not of the coverage.
+        """
+        keys = {group: (dimension, group, *rate) for group in self.groups(dimension)}
+        return self._difference(keys, name=f"compare.{name}", seed=seed)
+
+    def _difference(self, keys: Mapping[str, Key], *, name: str, seed: int) -> Difference:
+        compared = {group: key for group, key in keys.items() if self._compared[key]}
+        found = contrast(
+            {group: self._clusters.counted(key) for group, key in compared.items()},
+            name=name,
+            seed=seed,
+            mirrored=self._mirrored,
+        )
+        units = [(self._covered.get(key, 0.0), self._units[key]) for key in keys.values()]
         return Difference(
-            first=found["first"],
-            second=found["second"],
-            difference=found["difference"],
-            compared=self._compared[key],
-            coverage=self._covered.get(key, 0.0) / units if units else 0.0,
+            **found,
+            compared=sum(self._compared[key] for key in compared.values()),
+            coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
         )
 
     def _room(self, dimension: str, group: str) -> bool:
@@ -204,25 +216,3 @@ class Differences:
                 self.dropped.add(dimension)
                 known.clear()
         return dimension not in self.dropped
-
-
-def _first(totals: Floats) -> Floats:
-    return ratio(totals[..., 0], totals[..., 1])
-
-
-def _second(totals: Floats) -> Floats:
-    return ratio(totals[..., 2], totals[..., 3])
-
-
-def _forward(totals: Floats) -> Floats:
-    difference: Floats = _first(totals) - _second(totals)
-    return difference
-
-
-def _backward(totals: Floats) -> Floats:
-    difference: Floats = _second(totals) - _first(totals)
-    return difference
-
-
-FORMULAS = {"first": _first, "second": _second, "difference": _forward}
-MIRRORED = {"first": _second, "second": _first, "difference": _backward}

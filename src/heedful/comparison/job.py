@@ -9,10 +9,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
 import heedful
+from heedful.comparison.conversations import LANGUAGE_AND_TURN
 from heedful.comparison.pairing import paired
-from heedful.comparison.pairs import DIMENSIONS, Comparison
+from heedful.comparison.pairs import DIMENSIONS, LABELS, Comparison, adjust_p
 from heedful.comparison.sides import differing, sides
-from heedful.errors import UsageError
+from heedful.errors import InputError, UsageError
 from heedful.metrics.agreement import holm
 from heedful.words import amount
 
@@ -28,15 +29,16 @@ if TYPE_CHECKING:
 
 __all__ = ["BY", "adjust", "compare"]
 
-BY = ("type", "task")
-"""What is broken down by unless asked otherwise."""
+BY = ("type", "task", "split", "turn", "language", LANGUAGE_AND_TURN)
+"""What is broken down by unless asked otherwise, where it has two values or more."""
 
 
-def compare(
+def compare(  # noqa: PLR0913 - the options of the job
     *runs: str | os.PathLike[str],
     metrics: Sequence[str] = (),
     by: Sequence[str] | None = None,
     match: Match | None = None,
+    baseline: str | os.PathLike[str] | None = None,
     anyway: bool = False,
     seed: int = 0,
 ) -> dict[str, Any]:
@@ -59,10 +61,13 @@ def compare(
         metrics: rates, as ``isr`` or ``cfbench.isr``, or a family of them, as ``ifeval``; all
             unless given.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
-            ``type`` and ``task`` unless given, where there are such.
+            unless given, by those of :data:`BY` that have two values or more.
         match: what makes two rows the same sample: ``id``; ``instruction``, the id without the
             model that answered; ``conversation``, what system and user said. Unless given, the
             first of them by which any rows match.
+        baseline: one of the runs, as it was named or as the results call it: the others come
+            first, each minus it, and of the others pairs that are unlike are left out. Unless
+            given, each run comes minus those named after it, and no pair may be unlike.
         anyway: compare although more differs than the responses or the judge.
         seed: of the bootstrap.
 
@@ -76,18 +81,33 @@ def compare(
     """
     found = sides([str(run) for run in runs])
     asked = tuple(dict.fromkeys(BY if by is None else by))
-    pairs = [
-        _pair(first, second, metrics=metrics, by=asked, match=match, seed=seed, anyway=anyway)
-        for first, second in combinations(found, 2)
-    ]
+    reference = found[0] if baseline is None else _baseline(str(baseline), runs, found)
+    pairs: list[dict[str, Any]] = []
+    left_out = []
+    for first, second in _two_by_two(found, reference, named=baseline is not None):
+        try:
+            pairs.append(
+                _pair(
+                    first, second, metrics=metrics, by=asked, match=match, seed=seed, anyway=anyway
+                )
+            )
+        except (InputError, UsageError) as error:
+            if baseline is None or reference in {first, second}:
+                raise
+            left_out.append(f"{first.name} − {second.name} is left out: {error.what}")
     if by is not None:
         _check_breakdowns(asked, pairs)
+    else:
+        for pair in pairs:
+            pair["by"] = {name: groups for name, groups in pair["by"].items() if len(groups) > 1}
     adjust(pairs)
     return {
         "heedful": heedful.__version__,
         "seed": seed,
+        "baseline": reference.name,
         "runs": [side.about() for side in found],
         "pairs": pairs,
+        "left_out": left_out,
     }
 
 
@@ -97,6 +117,41 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
         adjusted = holm([pair["mcnemar"][test]["p"] for pair in pairs])
         for pair, p in zip(pairs, adjusted, strict=True):
             pair["mcnemar"][test]["p_holm"] = p
+    together: dict[Rate, list[dict[str, Any]]] = {}
+    for pair in pairs:
+        for family, rates in pair["metrics"].items():
+            for name, measured in rates.items():
+                together.setdefault((family, name), []).append(measured)
+    for measures in together.values():
+        adjust_p(measures)
+
+
+def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], found: Sequence[Side]) -> Side:
+    """Find the run that the others are compared with.
+
+    Raises:
+        UsageError: it is none of them.
+    """
+    if len(runs) == len(found):
+        for given, side in zip(runs, found, strict=True):
+            if str(given) == named:
+                return side
+    for side in found:
+        if side.name == named:
+            return side
+    names = ", ".join(side.name for side in found)
+    raise UsageError(
+        f"the baseline {named!r} is none of the runs that are compared",
+        mend=f"name one of {names}",
+    )
+
+
+def _two_by_two(found: Sequence[Side], reference: Side, *, named: bool) -> list[tuple[Side, Side]]:
+    """List the pairs: those with the baseline first, then the others."""
+    if not named:
+        return list(combinations(found, 2))
+    others = [side for side in found if side is not reference]
+    return [(side, reference) for side in others] + list(combinations(others, 2))
 
 
 def _pair(  # noqa: PLR0913 - as above
@@ -121,7 +176,9 @@ def _pair(  # noqa: PLR0913 - as above
         )
         for pair in pairing:
             comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
-    result = comparison.result(_chosen(metrics, comparison.rates()), seed)
+    # The labels of one response say nothing of how well another was judged.
+    known = [rate for rate in comparison.rates() if rate != LABELS or not counts.responses]
+    result = comparison.result(_chosen(metrics, known), seed)
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
     if judged_alike and counts.responses and _reads(first.judge):
@@ -224,4 +281,9 @@ def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> Non
             raise UsageError(
                 f"no sample has {dimension!r} to break down by",
                 mend=f"give {', '.join(DIMENSIONS)} or a tag of the samples",
+            )
+        if not dropped and not any(pair["by"].get(dimension) for pair in pairs):
+            raise UsageError(
+                f"none of the metrics that were asked for is broken down by {dimension!r}",
+                mend="ask for others, or leave the breakdown out",
             )

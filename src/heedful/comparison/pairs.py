@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.comparison.differences import Clusters, Differences, parts, pooled_part
-from heedful.metrics.agreement import RATES, estimates, mcnemar
-from heedful.metrics.gathering import GROUPS
+from heedful.comparison.conversations import LANGUAGE_AND_TURN, SSR, Systems, Turns
+from heedful.comparison.differences import Clusters, Differences, joint, parts, pooled_part
+from heedful.metrics.agreement import RATES, estimates, holm, mcnemar
+from heedful.metrics.gathering import GROUPS, agreement
+from heedful.metrics.multiif import ACCURACIES
 from heedful.metrics.outcomes import MET, UNDECIDED, UNMET, outcome, sort_verdicts
+from heedful.metrics.satisfaction import advancedif
 from heedful.schema import Critique, Judgment, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.comparison.differences import Part, Rate
-    from heedful.metrics.outcomes import Verdicts
+    from heedful.comparison.differences import Difference, Part, Rate
+    from heedful.metrics.outcomes import Outcome, Verdicts
     from heedful.results import Scored
     from heedful.schema import Sample, Scoring
 
-__all__ = ["DIMENSIONS", "Comparison"]
+__all__ = ["DIMENSIONS", "LABELS", "Comparison", "adjust_p"]
 
 DIMENSIONS = {
     "type": "types",
@@ -37,11 +40,14 @@ FLIPS_LISTED = 1000
 OUTCOMES = ("wins", "losses", "ties", "undecided")
 """Of a sample: the first side met more of its constraints, or fewer, or as many."""
 
-OVER_CONVERSATIONS = {
-    "multiif": "Multi-IF's rates by turn are not compared; IFEval's four are, over all turns",
-    "sysbench": "SysBench's SSR is not compared; CSR and ISR are",
-}
-"""Rates that need whole conversations; a pairing goes row by row."""
+LABELS = ("labels", "agreement")
+"""How often verdicts are as the known ones, which are of one response."""
+
+OVERALL, MACRO = ("advancedif", "overall"), ("advancedif", "macro_overall")
+SUCCESS = ("advancedif", "success")
+
+TASKS = "tasks of advancedif"
+"""Under which AdvancedIF's rows are kept for the mean over its tasks."""
 
 STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 
@@ -71,11 +77,12 @@ class Comparison:
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters, mirrored=mirrored)
+        self._systems = Systems(scorings, mirrored=mirrored)
+        self._turns = Turns(mirrored=mirrored)
         self._transitions: Counter[tuple[int, int]] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._passes: Counter[tuple[bool, bool]] = Counter()
         self._loose = [False, False]
-        self._benchmarks: set[str] = set()
         self._flips: list[dict[str, Any]] = []
 
     def add(self, cluster: int, one: Scored, other: Scored) -> None:
@@ -91,19 +98,54 @@ class Comparison:
         for place, (a, b) in enumerate(zip(*states, strict=True)):
             if a != b and UNDECIDED not in (a, b):
                 self._flip(one, other, place)
+        asked = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
+        rows = asked
         if self._scorings == ("strict", "strict"):
             shared = _shared(*critiques, len(states[0]))
             if shared is not None:
                 critiques, verdicts = shared, tuple(map(sort_verdicts, samples, shared))
-        rows = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
-        if rows[0].benchmark in OVER_CONVERSATIONS:
-            self._benchmarks.add(rows[0].benchmark)
+                rows = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
         for side, row in enumerate(rows):
             self._loose[side] |= row.loose.decided > 0
-        found = parts(rows[0], rows[1], self._scorings)
-        for rate, part in found:
-            self._differences.add(rate, part)
-        self._group(one.sample, verdicts[0], verdicts[1], found)
+        found = dict(parts(rows[0], rows[1], self._scorings))
+        if rows[0].benchmark == "advancedif":
+            found |= self._advancedif(asked, one.sample, found)
+        found |= _labelled(one.sample, verdicts)
+        self._gather(cluster, one.sample, rows, verdicts, found)
+
+    def _gather(
+        self,
+        cluster: int,
+        sample: Sample,
+        rows: Sequence[Outcome],
+        verdicts: Sequence[Verdicts],
+        found: Mapping[Rate, Part],
+    ) -> None:
+        """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
+        tags = sample.tags
+        multiif = rows[0].benchmark == "multiif"
+        if rows[0].benchmark == "sysbench":
+            flags = rows[0].all_ok, rows[1].all_ok
+            self._systems.add(sample, (verdicts[0].states, verdicts[1].states), flags)
+        if multiif:
+            tags = {**tags, **self._turns.add(cluster, sample, found)}
+        for rate, part in found.items():
+            if not (multiif and rate[0] == "ifeval"):  # these stand by turn
+                self._differences.add(rate, part)
+        self._group(tags, verdicts[0], verdicts[1], found)
+
+    def _advancedif(
+        self, asked: Sequence[Outcome], sample: Sample, found: Mapping[Rate, Part]
+    ) -> dict[Rate, Part]:
+        """Keep the overall rate by task; return how often the judges' results were usable."""
+        if OVERALL in found and "task" in sample.tags:
+            self._differences.add(OVERALL, found[OVERALL], TASKS, str(sample.tags["task"]))
+        shares = [
+            advancedif(row, scoring).get("success")
+            for row, scoring in zip(asked, self._scorings, strict=True)
+        ]
+        one, other = shares
+        return {} if one is None or other is None else {SUCCESS: joint(one, other)}
 
     def _count(self, one: Sequence[int], other: Sequence[int]) -> None:
         """Count verdicts and samples by how the sides saw them."""
@@ -148,7 +190,11 @@ class Comparison:
         )
 
     def _group(
-        self, sample: Sample, one: Verdicts, other: Verdicts, found: Iterable[tuple[Rate, Part]]
+        self,
+        tags: Mapping[str, Any],
+        one: Verdicts,
+        other: Verdicts,
+        found: Mapping[Rate, Part],
     ) -> None:
         for dimension in self._by:
             if dimension in DIMENSIONS:
@@ -156,18 +202,21 @@ class Comparison:
                 for value, packed in getattr(one, DIMENSIONS[dimension]).items():
                     pair = pooled_part(packed, theirs.get(value, 0))
                     self._differences.add(CONSTRAINTS, pair, dimension, value)
-            elif dimension in sample.tags:
-                for rate, part in found:
-                    self._differences.add(rate, part, dimension, str(sample.tags[dimension]))
+            elif dimension in tags:
+                for rate, part in found.items():
+                    self._differences.add(rate, part, dimension, str(tags[dimension]))
 
     def rates(self) -> list[Rate]:
         """Return the rates that both sides have.
 
         As in a summary, IFEval's are for verifiers: they need loose verdicts on both sides.
         """
-        return [
+        found = [
             rate for rate in self._differences.rates() if rate[0] != "ifeval" or all(self._loose)
         ]
+        if self._differences.groups(TASKS):
+            found.append(MACRO)
+        return found + self._turns.rates() + [SSR] * bool(self._systems)
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
         """Sum up.
@@ -180,10 +229,9 @@ class Comparison:
             Ready for JSON: what the sides came to, see docs/compare.md.
         """
         wanted = list(rates)
-        differences = self._differences
         metrics: dict[str, dict[str, Any]] = {}
         for rate in wanted:
-            metrics.setdefault(rate[0], {})[rate[1]] = differences.result(rate, seed=seed)
+            metrics.setdefault(rate[0], {})[rate[1]] = self._difference(rate, seed)
         constraints = {
             (a == MET, b == MET): count
             for (a, b), count in self._transitions.items()
@@ -205,11 +253,21 @@ class Comparison:
             "by": {
                 dimension: self._breakdown(dimension, wanted, seed)
                 for dimension in self._by
-                if differences.groups(dimension)
+                if self._differences.groups(dimension)
             },
             "flips": {"count": flips, "listed": self._flips},
             "notes": self._notes(),
         }
+
+    def _difference(self, rate: Rate, seed: int) -> Difference:
+        """Compute the difference of a rate over all pairs."""
+        if rate == SSR:
+            return self._systems.result(seed=seed)
+        if rate == MACRO:
+            return self._differences.macro(OVERALL, TASKS, name=".".join(MACRO), seed=seed)
+        if rate in self._turns.rates():
+            return self._turns.result(rate[1], seed=seed)
+        return self._differences.result(rate, seed=seed)
 
     def _agreement(self, seed: int) -> dict[str, Any]:
         cells = self._clusters.counted(VERDICTS)
@@ -221,21 +279,72 @@ class Comparison:
     def _notes(self) -> list[str]:
         notes = [
             f"no breakdown by {dimension}: more than {GROUPS} values"
-            for dimension in sorted(self._differences.dropped)
+            for dimension in sorted(self._differences.dropped - {TASKS})
         ]
-        notes += [OVER_CONVERSATIONS[name] for name in sorted(self._benchmarks)]
+        notes += self._systems.notes()
         if not self._clusters.counted(VERDICTS):
             notes.append("no constraint was decided on both sides")
         return notes
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:
+        """Compute the rates by group; a rate's p-values are adjusted for the number of groups."""
         found: dict[str, Any] = {}
         for group in self._differences.groups(dimension):
-            rates = [CONSTRAINTS] if dimension in DIMENSIONS else wanted
-            for rate in rates:
-                measured = self._differences.result(rate, dimension, group, seed=seed)
-                found.setdefault(group, {}).setdefault(rate[0], {})[rate[1]] = measured
+            for (family, name), measured in self._of_group(dimension, group, wanted, seed):
+                found.setdefault(group, {}).setdefault(family, {})[name] = measured
+        cells: dict[Rate, list[dict[str, Any]]] = {}
+        for families in found.values():
+            for family, rates in families.items():
+                for name, measured in rates.items():
+                    cells.setdefault((family, name), []).append(measured)
+        for measures in cells.values():
+            adjust_p(measures)
         return found
+
+    def _of_group(
+        self, dimension: str, group: str, wanted: Sequence[Rate], seed: int
+    ) -> Iterator[tuple[Rate, Any]]:
+        if dimension in DIMENSIONS:
+            yield CONSTRAINTS, self._differences.result(CONSTRAINTS, dimension, group, seed=seed)
+            return
+        there = set(self._differences.rates(dimension, group))
+        mean = self._turns.mean(dimension, group, seed=seed)
+        if mean is not None and any(family == "multiif" for family, _ in wanted):
+            yield ("multiif", "mean"), mean
+            others = [] if dimension == LANGUAGE_AND_TURN else wanted
+            wanted = [*(("ifeval", name) for name in ACCURACIES), *others]
+        for rate in wanted:
+            if rate in there:
+                yield rate, self._differences.result(rate, dimension, group, seed=seed)
+
+
+def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
+    """Adjust the p-values of differences that are read together for their number (Holm)."""
+    tested = [measured for measured in measures if measured["p"] is not None]
+    adjusted = holm([measured["p"] for measured in tested])
+    for measured in measures:
+        measured["p_holm"] = None
+    for measured, p in zip(tested, adjusted, strict=True):
+        measured["p_holm"] = p
+
+
+def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
+    """Compare both sides' verdicts with the first one's labels."""
+    known = [
+        (place, MET if label else UNMET)
+        for place, label in enumerate((sample.labels or ())[: len(verdicts[0].states)])
+        if label is not None
+    ]
+    if not known:
+        return {}
+    one, other = (
+        agreement(
+            [side.states[place] == label for place, label in known],
+            [side.states[place] != UNDECIDED for place, _ in known],
+        )
+        for side in verdicts
+    )
+    return {LABELS: joint(one, other)}
 
 
 def _mcnemar(met: Mapping[tuple[bool, bool], int]) -> dict[str, Any]:

@@ -1,75 +1,34 @@
-"""The card of an exported dataset: what is in it, how it was made, and what was left out."""
+"""What the card of exported critiques says: counts, how pairs were made, the filters."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
+from heedful.dataset.card import table
 from heedful.words import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping
 
     from heedful.critic.examples import Examples
 
-__all__ = ["card"]
-
-_READ_BY = {
-    "trl": "TRL (`load_dataset` on this folder; conversational format)",
-    "parquet": "Hugging Face datasets and TRL (`load_dataset` on this folder)",
-    "alpaca": "LLaMA-Factory (`dataset_info.json` is beside; alpaca format)",
-    "sharegpt": "LLaMA-Factory (`dataset_info.json` is beside; sharegpt format)",
-    "openai": "OpenAI's fine-tuning",
-}
+__all__ = ["sections"]
 
 
-def card(
-    name: str,
-    layout: str,
-    file: str,
-    examples: Examples,
-    told: Mapping[str, Mapping[str, Any] | None],
-) -> str:
-    """Write the card, in Markdown with the metadata that the Hugging Face hub reads.
+def sections(examples: Examples, told: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
+    """Write the card's sections, in Markdown.
 
     Args:
-        name: of the dataset.
-        layout: of the file.
-        file: its name.
-        examples: after the pass that wrote it.
+        examples: after the pass that wrote them.
         told: the summary of the ``pairs`` and of the ``funnel``, where there are any.
     """
-    kind = "Preference pairs of critiques" if examples.pairs else "Critiques"
-    parts = [
-        _metadata(name, file),
-        f"# {name}",
-        _about(kind, layout),
-        "## Counts",
-        _counts(examples),
-    ]
+    parts = ["## Counts", _counts(examples)]
     pairs, funnel = told["pairs"], told["funnel"]
     if examples.pairs and pairs:
         parts += ["## How the pairs were made", _pairs(pairs)]
     if funnel:
         parts += ["## Filters", _funnel(funnel)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _about(kind: str, layout: str) -> str:
-    return (
-        f"{kind} for training a critic that judges whether a response meets each constraint of "
-        f"a checklist, exported by heedful for {_READ_BY[layout]}. Prompts, responses and "
-        "critiques are their authors'; set the licence that they allow."
-    )
-
-
-def _metadata(name: str, file: str) -> str:
-    # JSON strings are YAML strings, whatever the name holds.
-    return (
-        f"---\npretty_name: {json.dumps(name, ensure_ascii=False)}\n"
-        "task_categories:\n- text-generation\n"
-        f"configs:\n- config_name: default\n  data_files: {json.dumps(file)}\n---"
-    )
+    return parts
 
 
 def _counts(examples: Examples) -> str:
@@ -83,7 +42,7 @@ def _counts(examples: Examples) -> str:
     ):
         found = sorted(key for key in counts if key.startswith(prefix))
         rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in found]
-    return _table(("what", "number"), rows)
+    return table(("what", "number"), rows)
 
 
 def _pairs(summary: Mapping[str, Any]) -> str:
@@ -100,7 +59,7 @@ def _pairs(summary: Mapping[str, Any]) -> str:
             rows.append(
                 (f"sampled critiques against the expert's, {label} ({over})", f"{value:.3f}")
             )
-    return _table(("what", "value"), rows)
+    return table(("what", "value"), rows)
 
 
 def _funnel(summary: Mapping[str, Any]) -> str:
@@ -117,17 +76,7 @@ def _funnel(summary: Mapping[str, Any]) -> str:
         )
         for stage in funnel.get("stages", ())
     ]
-    return _table(("stage", *_LEVELS, "judgments dropped"), rows)
+    return table(("stage", *_LEVELS, "judgments dropped"), rows)
 
 
 _LEVELS = ("judgments", "constraints", "rows")
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(_cell(cell) for cell in line)} |" for line in lines)
-
-
-def _cell(value: Any) -> str:
-    text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")

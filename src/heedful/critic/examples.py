@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful import wires
+from heedful.dataset.layouts import Example
 from heedful.errors import InputError, RowError
 from heedful.formats.base import explain
 from heedful.formats.files import records
@@ -22,28 +23,17 @@ if TYPE_CHECKING:
 
     from heedful.schema import Sample
 
-__all__ = ["Example", "Examples"]
+__all__ = ["Examples"]
 
 
-class Example(BaseModel):
-    """One example to train a critic on.
-
-    Attributes:
-        id: the row's.
-        wire: the format of prompt and critiques.
-        prompt: as the critic is asked.
-        completion: the critique to learn; ``None`` in a pair.
-        chosen: the critique to prefer; ``None`` in an example for fine-tuning.
-        rejected: the critique to reject.
-        segments: on which constraints the two disagree, and where.
-    """
+class _Pair(BaseModel):
+    """A row as ``heedful critic pairs`` writes it."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     id: str
     wire: str
     prompt: tuple[Message, ...]
-    completion: str | None = None
     chosen: str | None = None
     rejected: str | None = None
     segments: tuple[dict[str, Any], ...] = ()
@@ -87,7 +77,6 @@ class Examples:
         self.counts, self.problems = Counter(), []
         for example in self._pairs() if self.pairs else self._critiques():
             self.counts["examples"] += 1
-            self.counts[f"wire:{example.wire}"] += 1
             yield example
 
     def _pairs(self) -> Iterator[Example]:
@@ -97,16 +86,23 @@ class Examples:
                 self._drop(record.line, name, "unreadable", record.problem)
                 continue
             try:
-                example = Example.model_validate(record.data)
+                pair = _Pair.model_validate(record.data)
             except ValidationError as error:
                 self._drop(record.line, name, "unreadable", explain(error))
                 continue
-            if not example.prompt or not example.chosen or not example.rejected:
+            if not pair.prompt or not pair.chosen or not pair.rejected:
                 self._drop(record.line, name, "unreadable", "prompt, chosen or rejected is empty")
                 continue
-            for segment in example.segments:
+            for segment in pair.segments:
                 self.counts[f"segments:{segment.get('verdict')}"] += 1
-            yield example
+            self.counts[f"wire:{pair.wire}"] += 1
+            yield Example(
+                pair.id,
+                pair.prompt,
+                chosen=pair.chosen,
+                rejected=pair.rejected,
+                beside={"wire": pair.wire, "segments": list(pair.segments)},
+            )
 
     def _critiques(self) -> Iterator[Example]:
         for item in items(self._source or ()):
@@ -139,7 +135,8 @@ class Examples:
         wire = wires.make(recording.wire, prompt=self._prompt)
         prompt = tuple(wire.render(sample, sample.checklist))
         self.counts.update(f"judgments:{judgment.status}" for judgment in found)
-        return Example(id=sample.id, wire=wire.name, prompt=prompt, completion=recording.text)
+        self.counts[f"wire:{wire.name}"] += 1
+        return Example(sample.id, prompt, completion=recording.text, beside={"wire": wire.name})
 
     def _drop(self, line: int, name: str | None, reason: str, problem: str) -> None:
         self.counts[f"dropped:{reason}"] += 1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["make_folder", "refuse", "summary_path", "write_summary"]
+__all__ = ["refuse", "summary_path", "write_summary"]
 
 
 def refuse(output: Path, inputs: Iterable[Path]) -> None:
@@ -25,19 +25,6 @@ def refuse(output: Path, inputs: Iterable[Path]) -> None:
         raise UsageError("there is no such folder", where=str(output.parent), mend="make it first")
     if output.exists() and any(output.samefile(path) for path in inputs):
         raise UsageError("the output is the input", where=str(output), mend="name another file")
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder for what is to be written.
-
-    Raises:
-        UsageError: it cannot be made.
-    """
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        what = f"no folder can be made here: {error.strerror}"
-        raise UsageError(what, where=str(path), mend="name another place") from error
 
 
 def summary_path(output: Path) -> Path:

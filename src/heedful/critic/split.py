@@ -14,10 +14,10 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.critic.outputs import make_folder, refuse, summary_path, write_summary
+from heedful.critic.outputs import refuse, summary_path, write_summary
 from heedful.errors import InputError, UsageError
 from heedful.formats import native
-from heedful.formats.base import atomically
+from heedful.formats.base import atomically, make_folder
 from heedful.inputs import items, open_data
 from heedful.results import PROBLEMS_LISTED
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -26,6 +26,7 @@ __all__ = [
     "Writer",
     "atomically",
     "explain",
+    "make_folder",
     "messages",
     "optional_text",
     "prompt_of",
@@ -213,3 +214,19 @@ def atomically(path: Path) -> Iterator[TextIO]:
         part.replace(path)
     except OSError as error:
         raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+    finally:
+        with suppress(OSError):  # it is there only if something went wrong
+            part.unlink()
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for what is to be written.
+
+    Raises:
+        UsageError: it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        what = f"no folder can be made here: {error.strerror}"
+        raise UsageError(what, where=str(path), mend="name another place") from error

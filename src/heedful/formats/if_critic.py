@@ -14,7 +14,6 @@ from heedful.errors import InputError, RowError
 from heedful.formats.base import Format, optional_text, row_id, text
 from heedful.formats.files import shown
 from heedful.schema import Constraint, Message, Recording, Sample
-from heedful.wires import if_critic as wire
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -86,7 +85,9 @@ def _checklist(record: Mapping[str, Any]) -> list[str]:
     if words is None:
         return listed or []
     try:
-        parsed = wire.parse_checklist(words)
+        from heedful.wires.if_critic import parse_checklist
+
+        parsed = parse_checklist(words)
     except InputError as error:
         raise RowError(f"checklist does not parse: {error.what}") from error
     if listed is not None and [item.strip() for item in listed] != parsed:

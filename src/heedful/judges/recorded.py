@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from heedful import wires
 from heedful.schema import Critique, Judgment, Status
-from heedful.wires import advancedif, cfbench
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,9 +56,13 @@ def _signed(judgment: Judgment, judge: str) -> Judgment:
 def _declared(recording: Recording, sample: Sample) -> dict[str, Any]:
     """Work out what the published code makes of the whole row; faithful scoring reads it."""
     if recording.wire == "cfbench" and recording.text is not None:
+        from heedful.wires import cfbench
+
         texts = [constraint.text for constraint in sample.checklist]
         scores, parsing = cfbench.faithful_scores(recording.text, texts)
         return {"cfbench": {"scores": scores, "parsing": parsing}}
     if recording.wire == "advancedif" and recording.text is not None:
+        from heedful.wires import advancedif
+
         return {"advancedif": advancedif.declared(recording.text)}
     return recording.declared

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from heedful.metrics.statistics import Correlation, Measure
     from heedful.schema import Critique, Sample, Scoring
 
-__all__ = ["Factors", "Groups", "Labels", "Systems"]
+__all__ = [
+    "Factors",
+    "Groups",
+    "Labels",
+    "Systems",
+    "agreement",
+    "leading",
+    "turn_number",
+    "turn_state",
+    "with_turn",
+]
 
 GROUPS = 500
 """A breakdown by more values than this helps nobody and would grow with the data."""
@@ -27,6 +37,8 @@ TURNS = 5
 MISSING = 3
 WORSE = (MISSING, MET, UNDECIDED, UNMET)
 """States of a turn: it is as its worst verdict, and a turn that comes twice as its worse one."""
+
+NO_TURNS = bytes([MISSING]) * TURNS
 
 LISTED_TURNS = 100
 LISTED_LABELS = 20
@@ -83,9 +95,9 @@ class Systems:
 
     def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
         """Take in one turn: the states of its verdicts, and its flag where it has one."""
-        state = max(states, key=WORSE.index, default=UNDECIDED)
+        state = _worst(states)
         tags = sample.tags
-        system, turn = tags.get("system_id"), _turn(tags.get("turn"))
+        system, turn = tags.get("system_id"), turn_number(tags.get("turn"))
         if all_ok is not None and all_ok != (state == MET):
             self._contradictions += 1
             if self._contradictions <= LISTED_TURNS:
@@ -94,13 +106,9 @@ class Systems:
         if system is None or turn is None:
             self.unplaced += 1
             return
-        if self._faithful:
-            passed = state == MET if all_ok is None else all_ok
-            state = MET if passed else UNMET
+        state = turn_state(states, all_ok, faithful=self._faithful)
         key = (str(tags.get("model", "")), str(system))
-        turns = self._turns.get(key, bytes([MISSING]) * TURNS)
-        state = max(turns[turn - 1], state, key=WORSE.index)
-        self._turns[key] = turns[: turn - 1] + bytes([state]) + turns[turn:]
+        self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
 
     def ssr(self, *, seed: int, readable: float) -> Measure | None:
         """Compute SSR; ``None`` where no turn was placed in a conversation."""
@@ -118,8 +126,8 @@ class Systems:
         return {"count": self._contradictions, "turns": self._contradicting}
 
     def _share(self, turns: bytes) -> Share:
-        certain = _leading(turns, {MET})
-        possible = certain if self._faithful else _leading(turns, {MET, UNDECIDED, MISSING})
+        certain = leading(turns, {MET})
+        possible = certain if self._faithful else leading(turns, {MET, UNDECIDED, MISSING})
         decided = int(certain == possible)
         low, high = certain / TURNS, possible / TURNS
         return Share(low if decided else 0.0, decided, low, high, 1, decided)
@@ -231,8 +239,8 @@ class Factors:
         return found
 
 
-def _turn(tag: object) -> int | None:
-    """Read a turn's number, 1 to 5."""
+def turn_number(tag: object) -> int | None:
+    """Read the number of a turn of SysBench, 1 to 5."""
     try:
         turn = int(str(tag))
     except ValueError:
@@ -240,14 +248,41 @@ def _turn(tag: object) -> int | None:
     return turn if 1 <= turn <= TURNS else None
 
 
-def _leading(turns: bytes, states: set[int]) -> int:
+def turn_state(states: Sequence[int], all_ok: bool | None, *, faithful: bool) -> int:  # noqa: FBT001
+    """Boil the verdicts on a turn of SysBench down to one state.
+
+    Args:
+        states: of its verdicts.
+        all_ok: the shipped flag, where there is one.
+        faithful: go by the flag, and take what is undecided as unmet.
+    """
+    state = _worst(states)
+    if not faithful:
+        return state
+    passed = state == MET if all_ok is None else all_ok
+    return MET if passed else UNMET
+
+
+def with_turn(turns: bytes, turn: int, state: int) -> bytes:
+    """Put a turn into the states of a conversation's turns; a turn twice there is as its worse."""
+    state = max(turns[turn - 1], state, key=WORSE.index)
+    return turns[: turn - 1] + bytes([state]) + turns[turn:]
+
+
+def leading(turns: bytes, states: set[int]) -> int:
+    """Count the leading turns that are in one of the states."""
     for position, state in enumerate(turns):
         if state not in states:
             return position
     return len(turns)
 
 
+def _worst(states: Sequence[int]) -> int:
+    return max(states, key=WORSE.index, default=UNDECIDED)
+
+
 def agreement(equal: Sequence[bool], decided: Sequence[bool]) -> Share:
+    """Contribute a row's verdicts to their agreement with known ones, the undecided left out."""
     agreed, compared, known = sum(equal), sum(decided), len(equal)
     return Share(agreed, compared, agreed, agreed + known - compared, known, compared)
 

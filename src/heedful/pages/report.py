@@ -30,6 +30,10 @@ SHOWN_BY = {
 """Commands that show runs of other kinds."""
 
 
+LICENSED = ("vega", "vega-lite", "vega-embed", "bundled")
+"""Whose licences go where the scripts go that draw charts."""
+
+
 class Reported(NamedTuple):
     """What was written: of how many samples, and how many rows could not be read."""
 
@@ -197,6 +201,7 @@ def _template(found: Mapping[str, Any], *, charts: bool) -> Any:
 
     style, theme = asset("theme.css"), asset("theme.js")
     scripts = [asset(name) for name in CHART_SCRIPTS] if charts else []
+    licences = [asset(f"{name}.LICENSE") for name in LICENSED] if charts else []
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -212,6 +217,7 @@ def _template(found: Mapping[str, Any], *, charts: bool) -> Any:
         .generate(
             **found,
             charts=charts,
+            licences=licences,
             policy=policy,
             # Ours, from the package: the only text of the page that is not escaped.
             style=Markup(style),  # noqa: S704

@@ -30,18 +30,13 @@ WAITING = 2000
 PLACES = {Status.MET: 0, Status.UNMET: 1}
 """Where a verdict is counted; the undecided are counted third."""
 
-SCHEMA = """
-CREATE TABLE texts (
-    key BLOB PRIMARY KEY, text TEXT, met INTEGER, unmet INTEGER, undecided INTEGER
-) WITHOUT ROWID
-"""
+SCHEMA = "CREATE TABLE texts (key BLOB, text TEXT, met INTEGER, unmet INTEGER, undecided INTEGER)"
 
-ADD = """
-INSERT INTO texts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    met = met + excluded.met,
-    unmet = unmet + excluded.unmet,
-    undecided = undecided + excluded.undecided
+COUNTED = """
+SELECT min(rowid), key, sum(met), sum(unmet), sum(undecided) FROM texts
+GROUP BY key HAVING sum(met) + sum(unmet) >= ?
 """
+"""The sums by text, which SQLite sorts in a file; an index would be written all over."""
 
 
 class Text(NamedTuple):
@@ -71,7 +66,6 @@ class Texts:
     def __init__(self) -> None:
         self._db = sqlite3.connect("", isolation_level=None)
         self._db.execute("PRAGMA journal_mode=OFF")
-        self._db.execute("PRAGMA synchronous=OFF")
         self._db.execute(SCHEMA)
         self._waiting: dict[str, list[int]] = {}
 
@@ -98,11 +92,16 @@ class Texts:
     def hardest(self) -> list[Text]:
         """Return the texts that fewest met, of those with :data:`FEWEST` verdicts or more."""
         self._flush()
-        query = "SELECT text, met, unmet, undecided FROM texts WHERE met + unmet >= ?"
-        found = (Text(*row) for row in self._db.execute(query, (FEWEST,)))
-        return heapq.nsmallest(
-            LISTED, found, key=lambda one: (hardness(one.met, one.unmet), one.text)
+        hard = heapq.nsmallest(
+            LISTED,
+            self._db.execute(COUNTED, (FEWEST,)),
+            key=lambda row: (hardness(row[2], row[3]), row[1]),
         )
+        query = "SELECT text FROM texts WHERE rowid = ?"
+        return [
+            Text(self._db.execute(query, (place,)).fetchone()[0], *counts)
+            for place, _, *counts in hard
+        ]
 
     def _flush(self) -> None:
         rows = (
@@ -114,6 +113,6 @@ class Texts:
             for text, counts in self._waiting.items()
         )
         self._db.execute("BEGIN")
-        self._db.executemany(ADD, rows)
+        self._db.executemany("INSERT INTO texts VALUES (?, ?, ?, ?, ?)", rows)
         self._db.execute("COMMIT")
         self._waiting.clear()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heedful.reasoning.sandbox import Sandbox
     from heedful.schema import Problem, Solution
 
-__all__ = ["Grade", "Grader", "Reading"]
+__all__ = ["Grade", "Grader", "Reading", "Ungraded"]
 
 Reading = Literal["solution", "pred"]
 """What is graded: the solution's text, or the answer that the file says it ends on."""
@@ -161,3 +161,14 @@ class Grader:
 def _is_short(text: str) -> bool:
     """Whether a text is an answer and not a solution that leads to one."""
     return "\n" not in text.strip() and len(text.split()) <= 12  # noqa: PLR2004 - a line
+
+
+class Ungraded:
+    """Grades nothing, for an estimate: which calls there are does not depend on grades."""
+
+    async def grade(
+        self, problem: Problem, solution: Solution, reading: Reading = "solution"
+    ) -> Grade:
+        """Decide nothing."""
+        del problem, solution, reading
+        return Grade(None, None, None, "text")

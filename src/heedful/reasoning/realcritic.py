@@ -15,19 +15,18 @@ from typing import TYPE_CHECKING, Any
 from heedful.account import Account
 from heedful.errors import RunError
 from heedful.formats.base import atomically
-from heedful.reasoning.graders import Grader
+from heedful.reasoning.graders import Grader, Ungraded
 from heedful.reasoning.grading import named_sets
 from heedful.reasoning.math_pool import MathPool
 from heedful.reasoning.problems import read_problems
 from heedful.reasoning.realcritic_critic import Item, Outcome
 from heedful.reasoning.realcritic_plan import COMMAND
-from heedful.reasoning.realcritic_spending import Ungraded, count
 from heedful.results import PROBLEMS_LISTED
 from heedful.runs import runner
 from heedful.runs.runner import Progress, finish
 from heedful.runs.store import Store
 from heedful.schema import Critique
-from heedful.spending import spend
+from heedful.spending import count, spend, standing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -215,7 +214,9 @@ def estimate_realcritic(
         RunError: as for the run.
     """
     work = _worker(plan, Ungraded(), estimating=True)
-    return finish(count(_items(plan), work, run, plan.config(), prices=prices))
+    with standing(run, plan.config()) as store:
+        # Of rows that are done too: the run may be extended, and they are asked for more.
+        return finish(count(_items(plan), work, store, again=Store.done, prices=prices))
 
 
 def _worker(

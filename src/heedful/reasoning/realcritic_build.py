@@ -24,17 +24,16 @@ from heedful.formats.base import atomically
 from heedful.inputs import fingerprint, unnamed
 from heedful.models.base import Sampling
 from heedful.reasoning import realcritic_wire
-from heedful.reasoning.graders import Grader
+from heedful.reasoning.graders import Grader, Ungraded
 from heedful.reasoning.math_pool import MathPool
 from heedful.reasoning.problems import read_problems
 from heedful.reasoning.realcritic_critic import Answer, Solver
 from heedful.reasoning.realcritic_plan import Grading
 from heedful.reasoning.realcritic_selection import Candidate, choose, ranking
-from heedful.reasoning.realcritic_spending import Ungraded, count
 from heedful.runs.runner import Item, Progress, finish
 from heedful.runs.store import Store
 from heedful.schema import Critique, Expense, Problem
-from heedful.spending import spend
+from heedful.spending import count, spend, standing
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -217,7 +216,8 @@ def estimate_build(
     """
     questions, _ = _questions(pool)
     work = _worker(pool, Ungraded())
-    return finish(count(_items(pool, questions), work, run, pool.config(), prices=prices))
+    with standing(run, pool.config()) as store:
+        return finish(count(_items(pool, questions), work, store, prices=prices))
 
 
 def _worker(pool: Pool, grader: Grades) -> Callable[[_Asked], Awaitable[str]]:

@@ -10,22 +10,26 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.account import Account
-from heedful.errors import HeedfulError, UsageError
-from heedful.models.budget import Budget
-from heedful.models.cached import keeping
-from heedful.models.pricing import PRICES
-from heedful.models.tally import Tally
-from heedful.runs.runner import Item, Progress, run
-from heedful.runs.store import Store
+from heedful.errors import UsageError
+from heedful.runs.runner import Item
+from heedful.spending import count, spend, standing
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+    from collections.abc import (
+        Awaitable,
+        Callable,
+        Coroutine,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from pathlib import Path
 
     from heedful.models.base import Model
     from heedful.models.pricing import Price
-    from heedful.runs.store import Entry
+    from heedful.runs.runner import Progress
+    from heedful.runs.store import Entry, Store
 
 __all__ = ["Allowance", "Stage", "refuse_models", "together"]
 
@@ -87,22 +91,18 @@ class Stage(Generic[T]):
         """
         store.configure(self.config)
         if retry_failed:
-            store.forget([entry.position for entry in store.entries() if self._again(entry)])
-        budget = None
-        if allowance.max_cost is not None:
-            prices = PRICES if allowance.prices is None else allowance.prices
-            budget = Budget(allowance.max_cost, prices, store.purchases())
-        items = [Item(number, key, row) for number, (key, row) in enumerate(self.rows, 1)]
-        async with keeping(store, budget=budget):
-            return await run(
-                items,
-                self.work,
-                store,
-                encode=self.encode,
-                concurrency=concurrency,
-                progress=Progress(total=len(items)),
-                tick=tick,
-            )
+            store.forget(list(self._unfinished(store)))
+        return await spend(
+            self._items(),
+            self.work,
+            store,
+            encode=self.encode,
+            concurrency=concurrency,
+            max_cost=allowance.max_cost,
+            prices=allowance.prices,
+            tick=tick,
+            total=len(self.rows),
+        )
 
     async def estimate(
         self, directory: Path | None, allowance: Allowance, *, retry_failed: bool = False
@@ -120,28 +120,20 @@ class Stage(Generic[T]):
         Raises:
             RunError: the directory holds a run with another configuration.
         """
-        held = directory is not None and (directory / "run.sqlite").is_file()
-        with Store(directory if held else None) as kept, Store(None) as counted:
-            if held:
-                kept.configure(self.config)
-            done = set(kept.done())
-            if retry_failed:
-                done -= {entry.position for entry in kept.entries() if self._again(entry)}
-            tally = Tally(counted)
-            async with keeping(kept, tally=tally):
-                for position, (_, row) in enumerate(self.rows):
-                    if position not in done:
-                        await self._count(row)
-            cost = Account(counted.purchases(), allowance.prices).result()
-            spent = Account(kept.purchases(), allowance.prices).result()["dollars"]
-        rows = {"read": len(self.rows), "done": len(done), "failed": 0}
-        return {"rows": rows, **cost, "reused": tally.reused, "spent": spent}
+        with standing(directory, self.config) as store:
+            return await count(
+                self._items(),
+                self.work,
+                store,
+                again=self._unfinished if retry_failed else None,
+                prices=allowance.prices,
+            )
 
-    async def _count(self, row: T) -> None:
-        try:
-            await self.work(row)
-        except HeedfulError:
-            return  # as no model answered
+    def _items(self) -> Iterator[Item[T]]:
+        return (Item(number, key, row) for number, (key, row) in enumerate(self.rows, 1))
+
+    def _unfinished(self, store: Store) -> Iterator[int]:
+        return (entry.position for entry in store.entries() if self._again(entry))
 
     def _again(self, entry: Entry) -> bool:
         return entry.failure is not None or (

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful import taxonomy
+from heedful.reports.compare_several import against, overview
+from heedful.reports.differences import ADJUSTED, COLUMNS, cells, delta, many
 from heedful.reports.sheets import Sheet, console, html_page, markdown_page, p_value
 from heedful.reports.tables import label, percent, ranked
 from heedful.words import amount
@@ -19,6 +21,12 @@ __all__ = ["head", "html", "markdown", "notes", "sheets", "view"]
 TITLE = "Comparison"
 
 GROUPS_SHOWN = 12
+ROWS_SHOWN = 16
+"""Of a breakdown with all its rates, in a terminal; of longer ones it shows one rate."""
+
+GENERAL = ("cfbench", "infobench")
+"""Rates that every benchmark has; a terminal shows the benchmark's own where it has some."""
+
 FLIPS_SHOWN = 5
 FLIPS_WRITTEN = 100
 CUT = 100
@@ -26,7 +34,8 @@ CUT = 100
 
 READ = (
     "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap that "
-    "resamples instructions. Decided: on both sides; what one side did not decide is in neither."
+    "resamples instructions, or conversations, whole. n: samples compared{systems}. Decided: on "
+    "both sides; what one side did not decide is in neither."
 )
 
 COUNTED = (
@@ -36,13 +45,12 @@ COUNTED = (
 
 
 def view(found: Mapping[str, Any]) -> RenderableType:
-    """Lay out a comparison for a terminal; the files have more groups and flips.
+    """Lay out a comparison for a terminal; the files have more groups, flips and pairs.
 
     Args:
         found: as :func:`heedful.compare` returns it.
     """
-    flips = FLIPS_SHOWN if len(found["pairs"]) == 1 else 0
-    shown = sheets(found, groups=GROUPS_SHOWN, flips=flips, cut=CUT)
+    shown = sheets(found, groups=GROUPS_SHOWN, flips=FLIPS_SHOWN, cut=CUT)
     return console(head(found), shown, notes(found))
 
 
@@ -77,26 +85,39 @@ def sheets(
 
     Args:
         found: as :func:`heedful.compare` returns it.
-        groups: how many groups of a breakdown, those that differ most; all unless given.
+        groups: how many groups of a breakdown, those that differ most, and of three runs or more
+            no pair by itself; all unless given.
         flips: how many verdicts that flipped; with 0 there is no table of them.
         cut: characters of a text that are shown; all unless given.
     """
     yield _runs(found["runs"])
-    for pair in found["pairs"]:
-        named = f"{pair['first']} − {pair['second']}"
+    pairs, several = found["pairs"], len(found["pairs"]) > 1
+    brief = several and groups is not None
+    for pair in against(found) if brief else pairs:
         if pair["differs"]:
-            yield _settings(pair, named)
-        yield _metrics(pair, named)
-        yield _counts(pair, named)
+            yield _settings(pair)
+    if several:
+        yield from overview(found, brief=brief)
+    for pair in () if brief else pairs:
+        yield _metrics(pair)
+        yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
-            yield _breakdown(dimension, values, named, groups)
+            yield from _breakdown(dimension, values, _named(pair), groups)
         if flips and pair["flips"]["listed"]:
-            yield _flips(pair, named, flips, cut)
+            yield _flips(pair, flips, cut)
+
+
+def _named(pair: Mapping[str, Any]) -> str:
+    return f"{pair['first']} − {pair['second']}"
 
 
 def head(found: Mapping[str, Any]) -> list[str]:
-    """Say of each pair what was compared on what, and what was left out."""
-    return [_compared(pair) for pair in found["pairs"]]
+    """Say what was compared on what, and what was left out: once, where of all pairs the same."""
+    pairs = [(_named(pair), _compared(pair)) for pair in found["pairs"]]
+    said = {text for _, text in pairs}
+    if len(pairs) > 1 and len(said) == 1:
+        return [f"All {len(pairs)} pairs: {text}" for text in said]
+    return [f"{named}: {text}" for named, text in pairs]
 
 
 def _compared(pair: Mapping[str, Any]) -> str:
@@ -104,10 +125,7 @@ def _compared(pair: Mapping[str, Any]) -> str:
     rows = pair["samples"]
     names = {"responses": "responses", "judges": "judges", "nothing": "repeated runs"}
     what = names.get(pair["compared"], pair["compared"])
-    text = (
-        f"{pair['first']} − {pair['second']}: {what}, {amount(rows['paired'], 'sample')} "
-        f"matched by {pair['matched_by']}"
-    )
+    text = f"{what}, {amount(rows['paired'], 'sample')} matched by {pair['matched_by']}"
     if rows["responses"] and rows["responses"] < rows["paired"]:
         text += f", {rows['responses']:,} with other responses"
     left = [
@@ -134,12 +152,11 @@ def notes(found: Mapping[str, Any]) -> list[str]:
         for are in ["is" if run["unread"] == 1 else "are"]
     ]
     pairs = found["pairs"]
-    prefix = len(pairs) > 1
-    return unread + [
-        f"{pair['first']} − {pair['second']}: {note}" if prefix else note
-        for pair in pairs
-        for note in pair["notes"]
+    of_all = [note for note in pairs[0]["notes"] if all(note in pair["notes"] for pair in pairs)]
+    of_one = [
+        f"{_named(pair)}: {note}" for pair in pairs for note in pair["notes"] if note not in of_all
     ]
+    return [*unread, *of_all, *of_one, *found["left_out"]]
 
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> Sheet:
@@ -161,9 +178,9 @@ def _runs(runs: Sequence[Mapping[str, Any]]) -> Sheet:
     )
 
 
-def _settings(pair: Mapping[str, Any], named: str) -> Sheet:
+def _settings(pair: Mapping[str, Any]) -> Sheet:
     return Sheet(
-        f"Settings that differ: {named}",
+        f"Settings that differ: {_named(pair)}",
         ("setting", "first", "second"),
         [
             (
@@ -176,19 +193,20 @@ def _settings(pair: Mapping[str, Any], named: str) -> Sheet:
     )
 
 
-def _metrics(pair: Mapping[str, Any], named: str) -> Sheet:
+def _metrics(pair: Mapping[str, Any]) -> Sheet:
+    systems = "; of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
     return Sheet(
-        named,
-        ("metric", "first", "second", "Δ", "95 %", "samples", "decided"),
+        _named(pair),
+        ("metric", *COLUMNS),
         [
-            (label(family, name), *_cells(measured))
+            (label(family, name), *cells(measured))
             for family, name, measured in _ranked(pair["metrics"])
         ],
-        READ,
+        READ.format(systems=systems),
     )
 
 
-def _counts(pair: Mapping[str, Any], named: str) -> Sheet:
+def _counts(pair: Mapping[str, Any], pairs: int) -> Sheet:
     tests, outcomes = pair["mcnemar"], pair["outcomes"]
     undecided = {
         "constraints": sum(
@@ -200,13 +218,12 @@ def _counts(pair: Mapping[str, Any], named: str) -> Sheet:
         "samples": sum(outcomes.values())
         - sum(tests["samples"][key] for key in ("both", "only_first", "only_second", "neither")),
     }
-    several = "p_holm" in tests["samples"] and tests["samples"]["p_holm"] != tests["samples"]["p"]
     rows = [
         (
             named_so,
             *(f"{tests[what][key]:,}" for key in ("only_first", "only_second", "both", "neither")),
             f"{undecided[what]:,}",
-            p_value(tests[what]["p_holm" if several else "p"]),
+            p_value(tests[what]["p_holm"]),
         )
         for what, named_so in (("samples", "samples, all met"), ("constraints", "constraints met"))
     ]
@@ -215,33 +232,81 @@ def _counts(pair: Mapping[str, Any], named: str) -> Sheet:
         f"{outcomes['losses']:,}, as many in {outcomes['ties']:,}"
         + (f" ({outcomes['undecided']:,} undecided)" if outcomes["undecided"] else "")
         + f". {COUNTED}"
-        + (" Adjusted for the number of pairs (Holm)." if several else "")
+        + (" Adjusted for the number of pairs (Holm)." if pairs > 1 else "")
     )
     columns = ("", "only first", "only second", "both", "neither", "undecided", "p")
-    return Sheet(f"Wins and losses: {named}", columns, rows, note)
+    return Sheet(f"Wins and losses: {_named(pair)}", columns, rows, note)
 
 
-def _breakdown(dimension: str, values: Mapping[str, Any], named: str, shown: int | None) -> Sheet:
+def _breakdown(
+    dimension: str, values: Mapping[str, Any], named: str, shown: int | None
+) -> Iterator[Sheet]:
+    """Show the rates by group: in one table, or, for a terminal, in one for each that fits."""
+    families = ranked({family for group in values.values() for family in group})
+    if shown is not None:
+        families = [family for family in families if family not in GENERAL] or families
+    rates = [
+        (family, name)
+        for family in families
+        for name in dict.fromkeys(
+            rate for group in values.values() for rate in group.get(family, ())
+        )
+    ]
+    if shown is None and len(rates) > 1:
+        yield _all_rates(dimension, values, rates, named)
+        return
+    for rate in rates if len(rates) * len(values) <= ROWS_SHOWN else rates[:1]:
+        yield _one_rate(dimension, values, rate, named, shown)
+
+
+def _all_rates(
+    dimension: str, values: Mapping[str, Any], rates: Sequence[tuple[str, str]], named: str
+) -> Sheet:
+    found = [
+        (rate, group, measured)
+        for rate in rates
+        for group, measured in _of_rate(values, rate).items()
+    ]
+    rows = [
+        (label(*rate), taxonomy.name(group, "en"), *cells(measured, adjusted=True))
+        for rate, group, measured in found
+    ]
+    note = many([measured for _, _, measured in found], "groups")
+    return Sheet(f"By {dimension}: {named}", ("metric", dimension, *ADJUSTED), rows, note, words=2)
+
+
+def _one_rate(
+    dimension: str,
+    values: Mapping[str, Any],
+    rate: tuple[str, str],
+    named: str,
+    shown: int | None,
+) -> Sheet:
     """Show one rate by group, the groups that differ most first."""
-    family, name, _ = next(one for group in values.values() for one in _ranked(group))
-    measured = {
+    measured = _of_rate(values, rate)
+    order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
+    rows = [
+        (taxonomy.name(group, "en"), *cells(one, adjusted=True)) for group, one in order[:shown]
+    ]
+    what = "constraints met" if rate == ("infobench", "drfr") else label(*rate)
+    left = len(order) - len(rows)
+    note = many(measured.values(), "groups")
+    if left:
+        note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
+    return Sheet(f"{what} by {dimension}: {named}", (dimension, *ADJUSTED), rows, note)
+
+
+def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:
+    """Take one rate out of a breakdown, by group."""
+    family, name = rate
+    return {
         group: rates[family][name]
         for group, rates in values.items()
-        if family in rates and name in rates[family]
+        if name in rates.get(family, ())
     }
-    order = sorted(measured.items(), key=lambda item: (-abs(_delta(item[1])), item[0]))
-    rows = [(taxonomy.name(group, "en"), *_cells(one)) for group, one in order[:shown]]
-    rate = "constraints met" if (family, name) == ("infobench", "drfr") else label(family, name)
-    left = len(order) - len(rows)
-    return Sheet(
-        f"{rate} by {dimension}: {named}",
-        (dimension, "first", "second", "Δ", "95 %", "samples", "decided"),
-        rows,
-        f"The groups that differ most; {left} more in a file (-o)." if left else "",
-    )
 
 
-def _flips(pair: Mapping[str, Any], named: str, shown: int, cut: int | None) -> Sheet:
+def _flips(pair: Mapping[str, Any], shown: int, cut: int | None) -> Sheet:
     flips = pair["flips"]
     rows = [
         (
@@ -256,7 +321,7 @@ def _flips(pair: Mapping[str, Any], named: str, shown: int, cut: int | None) -> 
     ]
     left = flips["count"] - len(rows)
     return Sheet(
-        f"Verdicts that differ: {named}",
+        f"Verdicts that differ: {_named(pair)}",
         ("sample, constraint", "text", "first", "second"),
         rows,
         f"{left:,} more; the .json file lists the first 1,000." if left else "",
@@ -269,31 +334,6 @@ def _ranked(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, str
     for family in ranked(metrics):
         for name, measured in metrics[family].items():
             yield family, name, measured
-
-
-def _cells(measured: Mapping[str, Any]) -> tuple[str, ...]:
-    difference = measured["difference"]
-    interval = difference["interval"]
-    return (
-        percent(measured["first"]["value"], 1),
-        percent(measured["second"]["value"], 1),
-        _signed(difference["value"]),
-        " to ".join(map(_signed, interval)) if interval else "–",
-        f"{measured['compared']:,}",
-        percent(measured["coverage"], 1),
-    )
-
-
-def _signed(value: float | None) -> str:
-    """Show a difference in points with its sign, and no sign where it rounds to nothing."""
-    shown = percent(value, 1)
-    if value is None or float(shown) == 0:
-        return shown.lstrip("-")
-    return f"+{shown}" if value > 0 else shown.replace("-", "−")
-
-
-def _delta(measured: Mapping[str, Any]) -> float:
-    return measured["difference"]["value"] or 0.0
 
 
 def _short(text: str, cut: int | None) -> str:

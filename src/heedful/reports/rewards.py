@@ -48,6 +48,8 @@ def best_view(found: Mapping[str, Any]) -> RenderableType:
     if found["undecided_groups"]:
         without = amount(found["undecided_groups"], "instruction")
         lines.append(f"  {without} without a decided reward")
+    if found["unprompted"]:
+        lines.append(f"  {amount(found['unprompted'], 'instruction')} without a prompt")
     return Text("\n".join(lines))
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Measure = Mapping[str, Any]
 
 __all__ = [
+    "FAMILIES",
     "cells",
     "cost_line",
     "generation_view",
@@ -40,6 +41,7 @@ FAMILIES = {
     "sysbench": "SysBench",
     "cfbench": "CFBench",
     "infobench": "InFoBench",
+    "labels": "Known labels:",
 }
 """Shown in this order: a benchmark's own numbers before the general ones."""
 
@@ -54,6 +56,7 @@ NAMES = {
     "micro": "micro pass rate",
     "row_rate": "row rate",
     "success": "success rate",
+    "mean": "mean of four",
     "turns": "mean of turns",
     "turns_languages": "mean of turns, languages",
     **{f"turn_{turn}": f"turn {turn}" for turn in (1, 2, 3)},

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
 
-__all__ = ["for_openrlhf", "for_trl", "for_verifiers", "for_verl"]
+__all__ = ["for_openrlhf", "for_trl", "for_verifiers", "for_verl", "openrlhf_samples"]
 
 _SPECIAL = re.compile(r"(?:\s*(?:<\|[^<>|]*\|>|</s>|<eos>|<end_of_turn>|\[/?INST\]))+\s*$")
 """Special tokens of the common chat templates, at the end of a text."""
+
+_LEAST = 16
+"""Characters of a cut prompt that must be there, or the match may be chance."""
 
 _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 
@@ -100,8 +103,9 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     """Make a ``reward_func`` of OpenRLHF (0.11), for the file that ``--remote_rm_url`` names.
 
     A label holds the checklist, as JSON or as an object. The response is what follows the prompt in
-    the query, without special tokens at its end; the judge is shown the prompt as the label has it
-    (``prompt``, ``instruction``, …), or else as the trainer templated it.
+    the query, without special tokens at its end; where the prompt, or the end that OpenRLHF left of
+    it, is not at the beginning, the reward is undecided. The judge is shown the prompt as the label
+    has it (``prompt``, ``instruction``, …), or else as the trainer templated it.
 
     Raises:
         UsageError: the reward states no fallback.
@@ -113,12 +117,7 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     ) -> dict[str, Any]:
         import torch
 
-        scored = reward.score_sync(
-            [
-                _sample(label, _reply(query, prompt), {"prompt": prompt})
-                for query, prompt, label in zip(queries, prompts, labels, strict=True)
-            ]
-        )
+        scored = reward.score_sync(openrlhf_samples(queries, prompts, labels))
         rewards = torch.tensor([_number(one) for one in scored])
         logs = {
             "undecided": torch.tensor([float(not one.decided) for one in scored]),
@@ -127,6 +126,19 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
     return reward_func
+
+
+def openrlhf_samples(
+    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
+) -> list[Sample]:
+    """Read a batch as OpenRLHF sends it, to a function or to a server.
+
+    A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
+    """
+    return [
+        _asked(query, prompt, label, at)
+        for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True), 1)
+    ]
 
 
 def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
@@ -181,6 +193,15 @@ def _trl_samples(
     return samples
 
 
+def _asked(query: str, prompt: str, label: Any, number: int) -> Sample:
+    """Read a row of OpenRLHF's."""
+    try:
+        reply = _reply(query, prompt)
+    except RowError as error:
+        return _unread(error, number)
+    return _sample(label, reply, {"prompt": prompt}, number)
+
+
 def _sample(label: Any, completion: Any, about: Mapping[str, Any], number: int = 1) -> Sample:
     """Read one row; what cannot be read is a sample without a checklist, which has no reward."""
     try:
@@ -188,7 +209,11 @@ def _sample(label: Any, completion: Any, about: Mapping[str, Any], number: int =
         fields = {**_prompt(about), **_prompt(fields), **fields}
         return rows.read({**fields, "response": rows.reply_text(completion)}, number)
     except RowError as error:
-        return Sample.model_validate({"id": f"row-{number}", "problem": error.what})
+        return _unread(error, number)
+
+
+def _unread(error: RowError, number: int) -> Sample:
+    return Sample.model_validate({"id": f"row-{number}", "problem": error.what})
 
 
 def _prompt(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,7 +225,26 @@ def _prompt(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reply(query: str, prompt: str) -> str:
-    return _SPECIAL.sub("", query.removeprefix(prompt))
+    """Cut the response out of a query, which is the prompt and the response as tokens gave them.
+
+    OpenRLHF cuts the beginning off a prompt that is too long, and tokenizers may move white space.
+
+    Raises:
+        RowError: the prompt is not at the beginning, so nobody knows where the response is.
+    """
+    if query.startswith(prompt):
+        return _SPECIAL.sub("", query.removeprefix(prompt))
+    places = [at for at, character in enumerate(query) if not character.isspace()]
+    whole, read = ("".join(text.split()) for text in (prompt, query))
+    least = min(_LEAST, len(whole))
+    head = read[:least]
+    start = whole.find(head) if 0 < least == len(head) else -1
+    while start >= 0:
+        if read.startswith(whole[start:]):
+            end = places[len(whole) - start - 1]
+            return _SPECIAL.sub("", query[end + 1 :])
+        start = whole.find(head, start + 1)
+    raise RowError("the query does not begin with its prompt, so the response cannot be told")
 
 
 def _logged(

@@ -1,7 +1,8 @@
-"""An event loop in a thread of its own, in which all judging of a reward happens.
+"""Where all judging of a reward happens: one event loop, in a thread of its own unless told.
 
 Trainers call from their main thread, from several threads, or from loops of their own. A model's
-connections and limits belong to one loop, and so do the askings under way that are shared.
+connections and limits belong to one loop, and so do the askings under way that are shared. A
+server has a loop already, and a second thread would only contend with it for the interpreter.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from heedful.runs.store import Purchase, Store
 
-__all__ = ["Background"]
+__all__ = ["Background", "Foreground"]
 
 T = TypeVar("T")
 
@@ -89,6 +90,52 @@ class Background:
         if self._end.detach() is not None:
             self._loop.call_soon_threadsafe(self._stop.set)
             self._thread.join()
+
+
+class Foreground:
+    """Runs coroutines in the running loop, keeping what they ask of models in a store.
+
+    Make it inside of :func:`~heedful.models.cached.keeping` that store: its context is kept.
+
+    Attributes:
+        turn: bounds how many responses are judged at a time.
+    """
+
+    def __init__(self, store: Store, concurrency: int) -> None:
+        """Take the running loop and the present context.
+
+        Args:
+            store: keeps the answers.
+            concurrency: how many turns there are.
+        """
+        self.turn = asyncio.Semaphore(concurrency)
+        self._store = store
+        self._context = copy_context()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def begin(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        """Run a coroutine; it goes on when nobody waits for it any more."""
+        loop = asyncio.get_running_loop()
+        task = loop.create_task(work, context=self._context.copy())
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+        return task
+
+    def purchases(self) -> list[Purchase]:
+        """Return what was bought, summed up by judge and model."""
+        return list(self._store.purchases())
+
+    async def close(self) -> None:
+        """Give up what is under way."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # looked at, as maybe nobody waits for it any more
 
 
 def _live(loop: asyncio.AbstractEventLoop, life: Coroutine[Any, Any, None]) -> None:

@@ -7,29 +7,28 @@ have the same reward is our choice; see :func:`pair_up`.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from heedful.dataset import Example
 from heedful.errors import UsageError
 from heedful.formats import native
-from heedful.formats.base import atomically
-from heedful.results import check_folder
 from heedful.rewards.groups import collect, judged
+from heedful.rewards.outlet import Outlet
+from heedful.rewards.provenance import sections
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from heedful.rewards.groups import Candidate, Groups, Judged
     from heedful.rewards.terms import Terms
     from heedful.schema import Sample
 
-__all__ = ["Chosen", "Pair", "Ties", "best", "conversational", "make_pairs", "pair_up", "pick"]
+__all__ = ["Chosen", "Pair", "Ties", "best", "make_pairs", "pair_up", "pick"]
 
 Ties = Literal["random", "length"]
 """Which of several responses with the same reward: any, or those whose lengths differ least."""
@@ -53,19 +52,6 @@ class Chosen:
     worse: Candidate
 
 
-def conversational(pair: Pair) -> dict[str, Any]:
-    """Lay out a pair as TRL's conversational preference format, with where it comes from."""
-    return {
-        "prompt": [turn.model_dump() for turn in pair.chosen.conversation],
-        "chosen": [{"role": "assistant", "content": pair.chosen.response}],
-        "rejected": [{"role": "assistant", "content": pair.rejected.response}],
-        "chosen_id": pair.chosen.id,
-        "rejected_id": pair.rejected.id,
-        "chosen_reward": pair.chosen_reward,
-        "rejected_reward": pair.rejected_reward,
-    }
-
-
 def make_pairs(  # noqa: PLR0913 - the options of the command
     data: Judged,
     terms: Terms,
@@ -75,19 +61,20 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
     pairs: int = 1,
     ties: Ties = "random",
     seed: int = 0,
-    layout: Callable[[Pair], dict[str, Any]] = conversational,
+    to: str | None = None,
 ) -> dict[str, Any]:
-    """Make preference pairs of judged responses, and write them as JSON lines.
+    """Make preference pairs of judged responses, and write them.
 
     Args:
         data: directories of runs, or files with judgments.
         terms: how verdicts become a reward.
-        output: where the pairs go; the file appears when it is complete.
+        output: where the pairs go: a file of JSON lines in TRL's conversational format, which
+            appears when it is complete; with ``to`` a folder.
         margin: the least difference of rewards; a pair's rewards always differ.
         pairs: at most so many for an instruction; no response is in two of them.
         ties: which of several responses with the same reward is taken.
         seed: of random ties.
-        layout: turns a pair into the record that is written.
+        to: one of :data:`heedful.dataset.LAYOUTS`, to write a data set with its card.
 
     Returns:
         ``instructions``, ``responses``, ``pairs``; ``without``: instructions without a pair, by
@@ -101,7 +88,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         UsageError: an option makes no sense, or the output cannot be written.
     """
     _check(margin, pairs, ties)
-    check_folder(Path(output))
+    outlet = Outlet(output, to, data)
     groups = collect(data, terms)
     without: Counter[str] = Counter()
     found: list[Chosen] = []
@@ -110,18 +97,28 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         chosen, reason = pair_up(group, margin=margin, pairs=pairs, ties=ties, draw=draw)
         found += chosen
         without.update([reason] if reason else [])
-    written, unprompted = _write_pairs(Path(output), data, found, layout)
-    without.update({"no prompt": unprompted} if unprompted else {})
     gaps = [_value(one.better) - _value(one.worse) for one in found]
-    return {
+    result = {
         **account(groups),
-        "pairs": written,
-        "without": dict(without.most_common()),
+        "pairs": 0,
+        "without": without,
         "margin_mean": _mean(gaps),
         "chosen_length": _mean([one.better.length for one in found]),
         "rejected_length": _mean([one.worse.length for one in found]),
         "length_difference": _mean([abs(one.better.length - one.worse.length) for one in found]),
     }
+
+    def examples() -> Iterator[Example]:
+        for pair in _read_pairs(data, found):
+            if pair.chosen.conversation:
+                result["pairs"] += 1
+                yield _preference(pair)
+            else:
+                without["no prompt"] += 1
+
+    options = {"margin": margin, "pairs for an instruction": pairs, "ties": ties, "seed": seed}
+    outlet.write(examples(), lambda: sections(data, terms, options, result), pairs=True)
+    return {**result, "without": dict(without.most_common())}
 
 
 def pair_up(
@@ -172,34 +169,39 @@ def pair_up(
     return found, None
 
 
-def best(
+def best(  # noqa: PLR0913 - the options of the command
     data: Judged,
     terms: Terms,
     *,
     output: str | os.PathLike[str],
     ties: Literal["random", "first", "shortest"] = "random",
     seed: int = 0,
+    to: str | None = None,
 ) -> dict[str, Any]:
-    """Keep the best response to each instruction, and write these as samples.
+    """Keep the best response to each instruction, and write these.
 
     Args:
         data: directories of runs, or files with judgments.
         terms: how verdicts become a reward.
-        output: where the samples go, as JSON lines with a field ``reward``.
+        output: where they go: a file of samples, as JSON lines with a field ``reward``; with
+            ``to`` a folder.
         ties: which of several best ones is taken.
         seed: of random ties.
+        to: one of :data:`heedful.dataset.LAYOUTS`, to write prompts and completions, as for
+            fine-tuning, with a card.
 
     Returns:
         ``instructions``, ``responses``, ``kept``; ``undecided_groups``: instructions without a
-        decided reward, of which nothing is kept; ``best_mean`` and ``all_mean``: the mean over
-        instructions of the best and of the mean reward; and what :func:`account` adds.
+        decided reward, of which nothing is kept; ``unprompted``: those left out with ``to``, as
+        they have no prompt; ``best_mean`` and ``all_mean``: the mean over instructions of the
+        best and of the mean reward; and what :func:`account` adds.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
         RunError: the directory holds no run that can be read.
         UsageError: the output cannot be written.
     """
-    check_folder(Path(output))
+    outlet = Outlet(output, to, data)
     groups = collect(data, terms)
     taken: dict[int, float] = {}
     means = []
@@ -209,17 +211,29 @@ def best(
             kept = pick(known, ties, random.Random(f"{seed}:{number}"))
             taken[kept.position] = _value(kept)
             means.append(math.fsum(map(_value, known)) / len(known))
-    with atomically(Path(output)) as file:
-        for sample, value in _taken(data, taken):
-            record = native.write(sample.model_copy(update={"recording": None}))
-            file.write(_line({**record, "reward": value}))
-    return {
+    result = {
         **account(groups),
-        "kept": len(taken),
+        "kept": 0,
         "undecided_groups": len(groups.candidates) - len(taken),
+        "unprompted": 0,
         "best_mean": _mean(list(taken.values())),
         "all_mean": _mean(means),
     }
+
+    def told() -> Iterator[tuple[Sample, float]]:
+        for sample, value in _taken(data, taken):
+            lost = to is not None and not sample.conversation
+            result["unprompted" if lost else "kept"] += 1
+            if not lost:
+                yield sample, value
+
+    if to is None:
+        outlet.write_lines(_best_sample(sample, value) for sample, value in told())
+    else:
+        examples = (_demonstration(sample, value) for sample, value in told())
+        options = {"of several best": ties, "seed": seed}
+        outlet.write(examples, lambda: sections(data, terms, options, result), pairs=False)
+    return result
 
 
 def pick(
@@ -264,35 +278,43 @@ def _short(gap: float, margin: float) -> bool:
     return gap < margin and not math.isclose(gap, margin, rel_tol=1e-9)
 
 
-def _write_pairs(
-    path: Path,
-    data: Judged,
-    found: Sequence[Chosen],
-    layout: Callable[[Pair], dict[str, Any]],
-) -> tuple[int, int]:
-    """Write the pairs as soon as both texts were read; return how many, and how many lack a prompt.
-
-    Only the texts of pairs that are half read are held.
-    """
+def _read_pairs(data: Judged, found: Sequence[Chosen]) -> Iterator[Pair]:
+    """Yield the pairs as soon as both texts were read; only those half read are held."""
     pair_of = {side.position: one for one in found for side in (one.better, one.worse)}
     waiting: dict[int, Sample] = {}
-    written = unprompted = 0
-    with atomically(path) as file:
-        for sample, at in _taken(data, {position: position for position in pair_of}):
-            one = pair_of[at]
-            other = one.worse.position if at == one.better.position else one.better.position
-            if other not in waiting:
-                waiting[at] = sample
-                continue
-            partner = waiting.pop(other)
-            chosen, rejected = (sample, partner) if at == one.better.position else (partner, sample)
-            if not chosen.conversation:
-                unprompted += 1
-                continue
-            pair = Pair(chosen, rejected, _value(one.better), _value(one.worse))
-            file.write(_line(layout(pair)))
-            written += 1
-    return written, unprompted
+    for sample, at in _taken(data, {position: position for position in pair_of}):
+        one = pair_of[at]
+        other = one.worse.position if at == one.better.position else one.better.position
+        if other not in waiting:
+            waiting[at] = sample
+            continue
+        partner = waiting.pop(other)
+        chosen, rejected = (sample, partner) if at == one.better.position else (partner, sample)
+        yield Pair(chosen, rejected, _value(one.better), _value(one.worse))
+
+
+def _preference(pair: Pair) -> Example:
+    return Example(
+        pair.chosen.id,
+        pair.chosen.conversation,
+        chosen=pair.chosen.response,
+        rejected=pair.rejected.response,
+        beside={
+            "rejected_id": pair.rejected.id,
+            "chosen_reward": pair.chosen_reward,
+            "rejected_reward": pair.rejected_reward,
+        },
+    )
+
+
+def _demonstration(sample: Sample, value: float) -> Example:
+    beside = {"reward": value}
+    return Example(sample.id, sample.conversation, completion=sample.response, beside=beside)
+
+
+def _best_sample(sample: Sample, value: float) -> dict[str, Any]:
+    record = native.write(sample.model_copy(update={"recording": None}))
+    return {**record, "reward": value}
 
 
 def _taken(data: Judged, wanted: dict[int, Any]) -> Iterator[tuple[Sample, Any]]:
@@ -309,7 +331,3 @@ def _value(candidate: Candidate) -> float:
 
 def _mean(numbers: Sequence[float]) -> float | None:
     return math.fsum(numbers) / len(numbers) if numbers else None
-
-
-def _line(record: dict[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -13,15 +15,16 @@ from heedful.errors import HeedfulError, StopRunError, UsageError
 from heedful.judges import Rules
 from heedful.judges.compose import better
 from heedful.log import logger
+from heedful.models.cached import keeping
 from heedful.rewards import guards as guarding
-from heedful.rewards.background import Background
+from heedful.rewards.background import Background, Foreground
 from heedful.rewards.terms import code_guards, terms
 from heedful.runs.store import Store
 from heedful.schema import Critique, Status
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from concurrent.futures import Future
 
     from heedful.judges import Judge
@@ -31,7 +34,24 @@ if TYPE_CHECKING:
     from heedful.rewards.terms import LengthPenalty, Rewarded
     from heedful.schema import Judgment, Sample
 
-__all__ = ["Reward"]
+__all__ = ["Reward", "Session"]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A reward at work in one event loop.
+
+    What was begun goes on when nobody waits for it any more: its answers are kept, and others may
+    wait for the same.
+
+    Attributes:
+        reward: begins to judge a response as far as its reward depends on it; the task raises
+            :class:`~heedful.errors.StopRunError` as :meth:`Reward.score` does.
+        critique: begins to judge a response's whole checklist; no reward is counted.
+    """
+
+    reward: Callable[[Sample], asyncio.Task[Rewarded]]
+    critique: Callable[[Sample], asyncio.Task[Critique]]
 
 
 class Reward:
@@ -96,6 +116,7 @@ class Reward:
         self._concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
         self._background: Background | None = None
+        self._foreground: Foreground | None = None
         self._starting = threading.Lock()
         self._answered = False
         self._counts: Counter[str] = Counter()
@@ -142,8 +163,9 @@ class Reward:
             "spared": counts["spared"],
             "guarded": counts["guarded"],
         }
-        if self._background is not None:
-            account = Account(self._background.purchases(), prices)
+        place = self._foreground or self._background
+        if place is not None:
+            account = Account(place.purchases(), prices)
             if account:
                 result["cost"] = account.result()
         return result
@@ -162,12 +184,40 @@ class Reward:
         """Close it."""
         self.close()
 
+    @asynccontextmanager
+    async def session(self) -> AsyncIterator[Session]:
+        """Judge in the running loop and not in a thread, as a server does, which has a loop.
+
+        Answers are kept and counted as ever. At the end, what is still under way is given up.
+
+        Raises:
+            UsageError: a session is open already, or :meth:`score` has been called.
+        """
+        if self._foreground is not None or self._background is not None:
+            raise UsageError("the reward is in use", mend="make another, or close this one first")
+        with self._opened() as store:
+            async with keeping(store):
+                self._foreground = place = Foreground(store, self._concurrency)
+                try:
+                    yield Session(
+                        reward=lambda sample: place.begin(self._counted(sample, place.turn)),
+                        critique=lambda sample: place.begin(self._critique(sample, place.turn)),
+                    )
+                finally:
+                    await place.close()
+                    self._foreground = None
+
+    def _opened(self) -> Store:
+        store = Store(self._cache)
+        store.configure({"command": "reward"})
+        return store
+
     def _submitted(self, samples: Sequence[Sample]) -> Future[list[Rewarded]]:
         with self._starting:
+            if self._foreground is not None:
+                raise UsageError("the reward is in use in a session", mend="use the session")
             if self._background is None:
-                store = Store(self._cache)
-                store.configure({"command": "reward"})
-                self._background = Background(store, self._concurrency)
+                self._background = Background(self._opened(), self._concurrency)
             background = self._background
         return background.submit(self._score(samples, background.turn))
 
@@ -182,6 +232,21 @@ class Reward:
         for one in scored:
             self._count(one)
         return scored
+
+    async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
+        scored = await self._one(sample, turn)
+        self._count(scored)
+        return scored
+
+    async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
+        """Judge the whole checklist of one response, guards and what may be spared aside."""
+        known = await self._judged(self._rules, sample, list(range(len(sample.checklist))))
+        left = [at for at, one in enumerate(known.judgments) if not one.status.decided]
+        if self.judge is None or not left:
+            return known
+        async with turn:
+            critique, _ = await self._asked(self.judge, sample, known, (), left)
+        return critique
 
     async def _one(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         """Judge one response: code first, then the judge for what the reward still depends on."""
@@ -256,11 +321,11 @@ class Reward:
         decided = sum(status.decided for status in one.statuses)
         self._counts.update(
             responses=1,
-            decided=one.decided,
+            decided=int(one.decided),
             verdicts=len(one.statuses) - one.spared,
             verdicts_decided=decided,
             spared=one.spared,
-            guarded=any(guard.status is Status.UNMET for guard in one.guards),
+            guarded=int(any(guard.status is Status.UNMET for guard in one.guards)),
         )
         if one.decided and one.value is not None:
             self._sum += one.value

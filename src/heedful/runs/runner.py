@@ -62,6 +62,8 @@ class Progress:
         started: when this session began (``time.monotonic``).
         spent: says how many dollars the run has cost so far, where that is known; it is asked
             when that is to be shown.
+        coverage: says what share of what was asked for in this session was decided, where the
+            work decides anything; asked likewise.
     """
 
     total: int | None = None
@@ -71,6 +73,7 @@ class Progress:
     failed: int = 0
     started: float = field(default_factory=time.monotonic)
     spent: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
+    coverage: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
 
 
 async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller

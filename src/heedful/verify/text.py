@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from heedful.verify.english import splitter
-from heedful.verify.language import language_of
 from heedful.verify.tokens import bare_words, count_capital_words, treebank_words
 from heedful.verify.words import count_words
 
@@ -80,6 +79,8 @@ class Response:
     @cached_property
     def language(self) -> str | None:
         """The code of the language, e.g. ``en``; ``None`` where no letter tells it."""
+        from heedful.verify.language import language_of
+
         return language_of(self.text)
 
     @cached_property

@@ -1,29 +1,28 @@
 """Wires: each the contract of one prompt with a judge.
 
 ``make`` gives a wire by its name. ``read`` turns what a file recorded of a judge into judgments,
-by the wire that the recording names.
+by the wire that the recording names. A wire is imported when it is asked for.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from heedful.errors import UsageError
-from heedful.wires import advancedif, cfbench, if_critic, native, plain, structured, sysbench
-from heedful.wires.advancedif import AdvancedIF
-from heedful.wires.base import Wire, undecided
-from heedful.wires.cfbench import CFBench
-from heedful.wires.fence import unfence
-from heedful.wires.if_critic import IFCritic
-from heedful.wires.plain import Plain
-from heedful.wires.prompt import custom
-from heedful.wires.structured import Structured
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from heedful.schema import Constraint, Judgment, Recording
+    from heedful.wires.advancedif import AdvancedIF
+    from heedful.wires.base import Wire
+    from heedful.wires.cfbench import CFBench
+    from heedful.wires.fence import unfence
+    from heedful.wires.if_critic import IFCritic
+    from heedful.wires.plain import Plain
+    from heedful.wires.structured import Structured
 
 __all__ = [
     "NAMES",
@@ -41,14 +40,29 @@ __all__ = [
 NAMES = ("plain", "structured", "structured_object", "if_critic", "advancedif", "cfbench")
 """What :func:`make` knows."""
 
-_TEXTS: dict[str, Callable[[str, Sequence[Constraint]], list[Judgment]]] = {
-    "advancedif": advancedif.parse,
-    "cfbench": cfbench.parse,
-    "if_critic": if_critic.parse,
-    "plain": plain.parse,
-    "structured": structured.parse,
+_TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
+_VERDICTS = ("native", "sysbench")
+"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data."""
+
+_HOMES = {
+    "AdvancedIF": "advancedif",
+    "CFBench": "cfbench",
+    "IFCritic": "if_critic",
+    "Plain": "plain",
+    "Structured": "structured",
+    "Wire": "base",
+    "unfence": "fence",
 }
-_VERDICTS = {"native": native.parse, "sysbench": sysbench.parse}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used."""
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    globals()[name] = value
+    return value
 
 
 def make(name: str, *, explain: bool = True, prompt: Path | None = None) -> Wire:
@@ -68,17 +82,29 @@ def make(name: str, *, explain: bool = True, prompt: Path | None = None) -> Wire
     if not explain and name in ("if_critic", "advancedif"):
         mend = "use plain or structured for verdicts only"
         raise UsageError(f"the wire {name} always explains its verdicts", mend=mend)
+    from heedful.wires.prompt import custom
+
     text = None if prompt is None else custom(prompt)
     match name:
         case "plain":
+            from heedful.wires.plain import Plain
+
             return Plain(explain=explain, prompt=text)
         case "structured" | "structured_object":
+            from heedful.wires.structured import Structured
+
             return Structured(explain=explain, schema=name == "structured", prompt=text)
         case "if_critic":
+            from heedful.wires.if_critic import IFCritic
+
             return IFCritic(prompt=text)
         case "advancedif":
+            from heedful.wires.advancedif import AdvancedIF
+
             return AdvancedIF(prompt=text)
         case "cfbench":
+            from heedful.wires.cfbench import CFBench
+
             return CFBench(prompt=text)
     raise UsageError(f"no wire is called {name!r}", mend=f"use one of {', '.join(NAMES)}")
 
@@ -88,10 +114,14 @@ def read(recording: Recording, constraints: Sequence[Constraint]) -> list[Judgme
 
     Data counts before text: SysBench's text is only the reason for its verdicts.
     """
-    if recording.verdicts is not None and recording.wire in _VERDICTS:
-        return _VERDICTS[recording.wire](recording.verdicts, constraints)
-    if recording.text is not None and recording.wire in _TEXTS:
-        return _TEXTS[recording.wire](recording.text, constraints)
+    known = {_VERDICTS: recording.verdicts, _TEXTS: recording.text}
+    for modules, said in known.items():
+        if said is not None and recording.wire in modules:
+            wire = import_module(f"{__name__}.{recording.wire}")
+            judgments: list[Judgment] = wire.parse(said, constraints)
+            return judgments
+    from heedful.wires.base import undecided
+
     if recording.wire not in _TEXTS and recording.wire not in _VERDICTS:
         return undecided(constraints, f"no wire {recording.wire!r} is known")
     return undecided(constraints, str(recording.declared.get("error", "nothing was recorded")))

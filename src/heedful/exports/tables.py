@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import csv
 from itertools import islice
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from pydantic_core import from_json
 
 from heedful.errors import UsageError
 from heedful.formats.base import atomically
-from heedful.past import PastRun
-from heedful.results import check_folder, scored
+from heedful.results import scored
 
 if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
+    from heedful.past import PastRun
     from heedful.schema import Constraint, Judgment, Sample
 
-__all__ = ["Exported", "export"]
+__all__ = ["Table", "write_csv", "write_parquet"]
 
 COLUMNS = {
     "run": "string",
@@ -42,44 +41,6 @@ COLUMNS = {
 
 BATCH = 10_000
 """Rows of a Parquet group that are in memory at a time."""
-
-
-class Exported(NamedTuple):
-    """What was written: how many judgments, and how many rows could not be read and have none."""
-
-    judgments: int
-    unread: int
-
-
-def export(*runs: str | os.PathLike[str], output: str | os.PathLike[str]) -> Exported:
-    """Write the judgments of finished runs to a table, in constant memory.
-
-    Args:
-        runs: directories of runs of :func:`heedful.evaluate`.
-        output: a ``.csv`` or ``.parquet`` file.
-
-    Returns:
-        How much was written.
-
-    Raises:
-        RunError: a run is not there, or not finished.
-        UsageError: no run is named, or the file cannot be written.
-    """
-    path = Path(output)
-    writers: dict[str, Callable[..., None]] = {".csv": _write_csv, ".parquet": _write_parquet}
-    if path.suffix.lower() not in writers:
-        raise UsageError(
-            "judgments are written as CSV or Parquet",
-            where=str(path),
-            mend="name a .csv or .parquet file",
-        )
-    check_folder(path)
-    if not runs:
-        raise UsageError("no run is named", mend="name the directory of a run, or several")
-    opened = [PastRun(run) for run in runs]
-    table = Table(opened)
-    writers[path.suffix.lower()](path, table)
-    return Exported(table.judgments, table.unread)
 
 
 class Table:
@@ -140,14 +101,24 @@ def _tags(run: PastRun) -> Iterator[str]:
             yield from from_json(entry.input).get("tags", {})
 
 
-def _write_csv(path: Path, table: Table) -> None:
+def write_csv(path: Path, table: Table) -> None:
+    """Write the rows as CSV.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
     with atomically(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.columns)
         writer.writerows(table)
 
 
-def _write_parquet(path: Path, table: Table) -> None:
+def write_parquet(path: Path, table: Table) -> None:
+    """Write the rows as Parquet.
+
+    Raises:
+        UsageError: pyarrow is not installed, or the file cannot be written.
+    """
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -7,29 +7,51 @@ LLaMA-Factory (alpaca and sharegpt, and its ``dataset_info.json``), and of OpenA
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import RowError
 
 if TYPE_CHECKING:
-    from heedful.critic.examples import Example
     from heedful.schema import Message
 
-__all__ = ["LAYOUTS", "Layout", "dataset_info"]
+__all__ = ["LAYOUTS", "Example", "Layout", "dataset_info"]
 
-Layout = Callable[["Example"], dict[str, Any]]
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example to train on: a prompt, and what to say, or what to prefer to what.
+
+    Attributes:
+        id: the row's.
+        prompt: what the model is asked.
+        completion: what it is to learn; ``None`` in a pair.
+        chosen: what it is to prefer; ``None`` in an example for fine-tuning.
+        rejected: what it is to prefer it to.
+        beside: further columns, for the tools that let them pass.
+    """
+
+    id: str
+    prompt: tuple[Message, ...]
+    completion: str | None = None
+    chosen: str | None = None
+    rejected: str | None = None
+    beside: Mapping[str, Any] = field(default_factory=dict)
+
+
+Layout = Callable[[Example], dict[str, Any]]
 
 
 def trl(example: Example) -> dict[str, Any]:
     """Lay out for TRL: conversational prompt and completion, or prompt, chosen and rejected."""
     record: dict[str, Any] = {"id": example.id, "prompt": _messages(example.prompt)}
     if example.completion is not None:
-        return record | {"completion": _said(example.completion)}
+        return record | {"completion": _said(example.completion), **example.beside}
     return record | {
         "chosen": _said(example.chosen),
         "rejected": _said(example.rejected),
-        "segments": list(example.segments),
+        **example.beside,
     }
 
 
@@ -46,18 +68,30 @@ def openai(example: Example) -> dict[str, Any]:
 
 
 def alpaca(example: Example) -> dict[str, Any]:
-    """Lay out for LLaMA-Factory: instruction and output, or instruction, chosen and rejected."""
-    system, user = _single_turn(example)
-    record = {"instruction": user, "input": "", "system": system}
+    """Lay out for LLaMA-Factory: instruction and output, or instruction, chosen and rejected.
+
+    Raises:
+        RowError: the prompt has several turns.
+    """
+    system, turns = _dialogue(example)
+    if len(turns) > 1:
+        raise RowError(
+            "a prompt of several turns has no place in the layout alpaca",
+            mend="export it for sharegpt, trl or openai",
+        )
+    record = {"instruction": turns[0]["value"], "input": "", "system": system}
     if example.completion is not None:
         return record | {"output": example.completion}
     return record | {"chosen": example.chosen, "rejected": example.rejected}
 
 
 def sharegpt(example: Example) -> dict[str, Any]:
-    """Lay out for LLaMA-Factory: a conversation, with chosen and rejected beside it in a pair."""
-    system, user = _single_turn(example)
-    turns = [{"from": "human", "value": user}]
+    """Lay out for LLaMA-Factory: a conversation, with chosen and rejected beside it in a pair.
+
+    Raises:
+        RowError: the turns are not the user's and the assistant's by turns.
+    """
+    system, turns = _dialogue(example)
     if example.completion is not None:
         turns.append({"from": "gpt", "value": example.completion})
         return {"conversations": turns, "system": system}
@@ -121,18 +155,20 @@ def _said(text: str | None) -> list[dict[str, str]]:
     return [{"role": "assistant", "content": text or ""}]
 
 
-def _single_turn(example: Example) -> tuple[str, str]:
-    """Return the system message, empty where there is none, and the one user turn.
+def _dialogue(example: Example) -> tuple[str, list[dict[str, str]]]:
+    """Return the system message, empty where there is none, and the turns after it.
 
     Raises:
-        RowError: there are other turns.
+        RowError: they are not the user's and the assistant's by turns, the user's last.
     """
-    roles = [message.role for message in example.prompt]
-    if roles == ["system", "user"]:
-        return example.prompt[0].content, example.prompt[1].content
-    if roles == ["user"]:
-        return "", example.prompt[0].content
-    raise RowError(
-        f"a prompt of the turns {', '.join(roles)} has no place in this layout",
-        mend="export it for trl or openai",
-    )
+    first, *rest = example.prompt
+    system, turns = (first.content, rest) if first.role == "system" else ("", [first, *rest])
+    speakers = ["user", "assistant"] * (len(turns) // 2) + ["user"]
+    if [turn.role for turn in turns] != speakers:
+        roles = ", ".join(message.role for message in example.prompt)
+        raise RowError(
+            f"a prompt of the turns {roles} has no place in this layout",
+            mend="export it for trl or openai",
+        )
+    said_by = {"user": "human", "assistant": "gpt"}
+    return system, [{"from": said_by[turn.role], "value": turn.content} for turn in turns]

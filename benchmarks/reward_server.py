@@ -1,0 +1,331 @@
+"""What ``heedful serve`` adds to its judge's latency, and how many rewards it computes in a second.
+
+    python benchmarks/reward_server.py [--rounds 5]
+
+The model, the server and the clients are processes of their own; the model takes 50 ms to answer,
+or 500. Code decides two of five constraints, and the model the other three in one call; all
+responses differ.
+
+1. Latency: 64 clients, each of which asks for the reward of one response and then for the next;
+   they begin one after the other, so that requests do not come all at once. The same is done with
+   ``Reward`` in the clients' process, in the same kind of loop, and no server; the difference of
+   the two distributions, at the median and at the 99th percentile, is what the server costs. The
+   two take turns. Added is, over the rounds, the median of the differences, and the difference of
+   the two best. With a model that takes 50 ms, 64 clients without a pause ask for more than one
+   process can judge in a second, with a server or without, and requests wait for the processor: so
+   this is shown with a pause too. The processor's time for a request depends less on who else uses
+   the machine.
+2. Rules alone, in batches of 64 and one by one.
+3. A step of GRPO, 64 prompts x 32 rollouts x 5 constraints: by a loop that asks for one constraint
+   after the other (timed on a part), by 32 threads that do so, and by the server, sent as one
+   batch and as one request for each rollout.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import os
+import random
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import aiohttp
+
+from heedful.formats import native
+from heedful.judges.model import Checklist
+from heedful.models import OpenAIModel
+from heedful.rewards import Reward
+from heedful.serving.process import loop_runner
+from heedful.wires.plain import Plain
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+
+    Row = dict[str, Any]
+
+CLIENTS = 64
+REQUESTS = 1500
+SETTINGS = ((0.5, 0.0), (0.05, 0.45), (0.05, 0.0))
+"""Seconds that the model takes, and that a client pauses."""
+PROMPTS, ROLLOUTS = 64, 32
+BATCH = 64
+PART = 8
+THREADS = 32
+
+CODED: list[dict[str, Any]] = [
+    {"text": "No commas.", "check": {"id": "punctuation:no_comma"}},
+    {
+        "text": "At most 80 words.",
+        "check": {
+            "id": "length_constraints:number_words",
+            "args": {"num_words": 81, "relation": "less than"},
+        },
+    },
+]
+ASKED: list[dict[str, Any]] = [{"text": f"It is {word}."} for word in ("polite", "warm", "clear")]
+NUMBER = itertools.count()
+
+
+def rows(count: int, checklist: Sequence[dict[str, Any]]) -> list[Row]:
+    """Make responses that nobody has judged yet."""
+    draw = random.Random(0)
+    return [
+        {
+            "prompt": f"Write text {at % PROMPTS}.",
+            "response": f"{next(NUMBER)} " + " ".join(draw.choices(["tea", "sun", "rain"], k=60)),
+            "checklist": checklist,
+        }
+        for at in range(count)
+    ]
+
+
+# --- the processes ------------------------------------------------------------------------------
+
+
+def serve_model(port: int) -> None:
+    """Answer as a judge to whom all is met, after a while."""
+    from aiohttp import web
+
+    async def answer(request: web.Request) -> web.Response:
+        asked = (await request.json())["messages"][-1]["content"]
+        numbers = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
+        text = "\n".join(f"<c{number}>\nSeen.\nVERDICT: MET\n</c{number}>" for number in numbers)
+        await asyncio.sleep(float(request.match_info["seconds"]))
+        message = {"role": "assistant", "content": text}
+        choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
+        usage = {"prompt_tokens": 300, "completion_tokens": 40}
+        return web.json_response({"model": "critic", "choices": choices, "usage": usage})
+
+    app = web.Application()
+    app.router.add_post("/{seconds}/v1/chat/completions", answer)
+    web.run_app(app, host="127.0.0.1", port=port, access_log=None, print=None, backlog=2048)
+
+
+@contextmanager
+def running(*words: str) -> Iterator[str]:
+    """Run a server at a free port until it is not needed any more, and yield its URL."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(
+        [sys.executable, *words, str(port)], stdout=subprocess.DEVNULL
+    ) as process:
+        try:
+            url = f"http://127.0.0.1:{port}"
+            for _ in range(200):
+                time.sleep(0.1)
+                try:
+                    with socket.create_connection(("127.0.0.1", port)):
+                        break
+                except OSError:
+                    continue
+            yield url
+        finally:
+            process.terminate()
+
+
+# --- latency ------------------------------------------------------------------------------------
+
+
+async def clients(
+    ask: Callable[[Row], Awaitable[None]], takes_s: float, pause_s: float
+) -> list[float]:
+    """Ask for one row after the other in each of the clients; return the seconds of each."""
+    left, seconds = iter(rows(REQUESTS, [*CODED, *ASKED])), []
+
+    async def client(number: int) -> None:
+        await ask(*rows(1, [*CODED, *ASKED]))
+        await asyncio.sleep((takes_s + pause_s) * number / CLIENTS)
+        for row in left:
+            started = time.perf_counter()
+            await ask(row)
+            seconds.append(time.perf_counter() - started)
+            await asyncio.sleep(pause_s)
+
+    await asyncio.gather(*(client(number) for number in range(CLIENTS)))
+    return seconds
+
+
+async def through_server(url: str, takes_s: float, pause_s: float) -> list[float]:
+    """Time requests to the server."""
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as session:
+
+        async def ask(row: Row) -> None:
+            async with session.post(f"{url}/v1/rewards", json={"samples": [row]}) as answer:
+                assert (await answer.json())["rewards"] == [1.0]  # noqa: S101
+
+        return await clients(ask, takes_s, pause_s)
+
+
+async def in_process(model_url: str, takes_s: float, pause_s: float) -> list[float]:
+    """Time the same ``Reward``, here."""
+    judge = Checklist(OpenAIModel("critic", base_url=f"{model_url}/{takes_s}/v1"), Plain())
+    reward = Reward(judge)
+    async with reward.session() as session:
+
+        async def ask(row: Row) -> None:
+            scored = await session.reward(native.sample(row, 1))
+            assert scored.value == 1  # noqa: S101
+
+        return await clients(ask, takes_s, pause_s)
+
+
+def timed(work: Coroutine[Any, Any, list[float]]) -> list[float]:
+    """Run in the kind of loop that the server has."""
+    with loop_runner() as runner:
+        return runner.run(work)
+
+
+def quantiles(seconds: Sequence[float]) -> tuple[float, float]:
+    """Return the median and the 99th percentile, in milliseconds."""
+    cuts = statistics.quantiles(seconds, n=100)
+    return cuts[49] * 1000, cuts[98] * 1000
+
+
+def spent(url: str) -> float:
+    """Ask a server for the processor's time that it has used, in seconds."""
+    with urllib.request.urlopen(f"{url}/metrics") as answer:  # noqa: S310 - the loopback
+        text = answer.read().decode()
+    lines = dict(line.rsplit(" ", 1) for line in text.splitlines())
+    return float(lines["process_cpu_seconds_total"])
+
+
+def latency(url: str, model_url: str, rounds: int, takes_s: float, pause_s: float) -> None:
+    """Print what the server adds."""
+    alone: list[tuple[float, ...]] = []
+    served: list[tuple[float, ...]] = []
+    for _ in range(rounds):
+        began = time.process_time()
+        values = quantiles(timed(in_process(model_url, takes_s, pause_s)))
+        alone.append((*values, (time.process_time() - began) / (REQUESTS + CLIENTS) * 1000))
+        began = spent(url)
+        values = quantiles(timed(through_server(url, takes_s, pause_s)))
+        served.append((*values, (spent(url) - began) / (REQUESTS + CLIENTS) * 1000))
+    print(
+        f"\n{CLIENTS} clients, the model takes {takes_s * 1000:g} ms, "
+        f"a pause {pause_s * 1000:g} ms; {REQUESTS:,} requests, {rounds} rounds, in ms"
+    )
+    for name, ones, others in zip(
+        ("p50", "p99", "processor"),
+        zip(*alone, strict=True),
+        zip(*served, strict=True),
+        strict=True,
+    ):
+        differences = [other - one for one, other in zip(ones, others, strict=True)]
+        added = statistics.median(differences), min(others) - min(ones)
+        print(f"  {name:9}", end="")
+        for what, pair in (
+            ("alone", (statistics.median(ones), min(ones))),
+            ("served", (statistics.median(others), min(others))),
+            ("added", added),
+        ):
+            print(f"   {what} {pair[0]:7.2f}, best {pair[1]:7.2f}", end="")
+        print()
+
+
+# --- throughput ---------------------------------------------------------------------------------
+
+
+async def post(url: str, batches: Sequence[Sequence[Row]], at_once: int) -> None:
+    """Send batches, so many at a time."""
+    left = iter(batches)
+    connector = aiohttp.TCPConnector(limit=0)
+    async with aiohttp.ClientSession(connector=connector) as session:
+
+        async def client() -> None:
+            for batch in left:
+                async with session.post(f"{url}/v1/rewards", json={"samples": batch}) as answer:
+                    assert len((await answer.json())["rewards"]) == len(batch)  # noqa: S101
+
+        await asyncio.gather(*(client() for _ in range(at_once)))
+
+
+def rate(url: str, checklist: Sequence[Row], count: int, batch: int, at_once: int) -> float:
+    """Return the rewards in a second."""
+    given = rows(count, checklist)
+    started = time.perf_counter()
+    asyncio.run(post(url, [given[at : at + batch] for at in range(0, count, batch)], at_once))
+    return count / (time.perf_counter() - started)
+
+
+def one_by_one(model_url: str, row: Row) -> None:
+    """Judge as a script does: a call for each of the five constraints, one after the other."""
+    for constraint in row["checklist"]:
+        asked = f"{row['prompt']}\n{row['response']}\n1. {constraint['text']}\nVERDICT?"
+        body = {"model": "critic", "messages": [{"role": "user", "content": asked}]}
+        request = urllib.request.Request(  # noqa: S310 - the loopback
+            f"{model_url}/{SETTINGS[1][0]}/v1/chat/completions",
+            json.dumps(body).encode(),
+            {"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 - the same
+            assert "MET" in answer.read().decode()  # noqa: S101
+
+
+def naive(model_url: str, given: Sequence[Row], threads: int) -> float:
+    """Return the rewards in a second of naive scripts."""
+    started = time.perf_counter()
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda row: one_by_one(model_url, row), given))
+    return len(given) / (time.perf_counter() - started)
+
+
+def throughput(url: str, wide_url: str, model_url: str, rounds: int) -> None:
+    """Print rewards in a second."""
+    checklist, step = [*CODED, *ASKED], PROMPTS * ROLLOUTS
+    lines: dict[str, Callable[[], float]] = {
+        "rules alone, batches of 64": lambda: rate(url, CODED, 2 * step, BATCH, 4),
+        "rules alone, one by one": lambda: rate(url, CODED, step, 1, CLIENTS),
+        f"step: a loop ({PART} responses)": lambda: naive(model_url, rows(PART, checklist), 1),
+        f"step: {THREADS} threads": lambda: naive(model_url, rows(step, checklist), THREADS),
+        "step: server, one batch": lambda: rate(url, checklist, step, step, 1),
+        "step: server, a request each": lambda: rate(url, checklist, step, 1, step),
+        "step: server, 256 calls, one batch": lambda: rate(wide_url, checklist, step, step, 1),
+    }
+    print(f"\nrewards a second, {rounds} rounds; a step is {step:,} responses")
+    for name, measure in lines.items():
+        values = [measure() for _ in range(rounds)]
+        best = max(values)
+        took = f", {step / best:7.1f} s a step" if name.startswith("step") else ""
+        print(f"  {name:36} median {statistics.median(values):7,.0f}   best {best:7,.0f}{took}")
+
+
+def main() -> None:
+    """Measure everything."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--model-at", type=int, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.model_at:
+        serve_model(chosen.model_at)
+        return
+    print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
+    with running(__file__, "--model-at") as model_url:
+        command = ["-m", "heedful", "serve", "--judge=checklist", "--model=critic", "--quiet"]
+        quick = [*command, f"--base-url={model_url}/0.05/v1"]
+        patient = [*command, f"--base-url={model_url}/0.5/v1", "--port"]
+        wide = [*quick, "--max-concurrency=256", "--port"]
+        with (
+            running(*quick, "--port") as url,
+            running(*patient) as patient_url,
+            running(*wide) as wide_url,
+        ):
+            for takes_s, pause_s in SETTINGS:
+                to = patient_url if takes_s == SETTINGS[0][0] else url
+                latency(to, model_url, chosen.rounds, takes_s, pause_s)
+            throughput(url, wide_url, model_url, chosen.rounds)
+
+
+if __name__ == "__main__":
+    main()

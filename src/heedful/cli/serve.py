@@ -1,0 +1,168 @@
+"""``heedful serve``."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from heedful.cli import judging
+from heedful.cli.judging import Asking
+from heedful.cli.logs import Logs
+from heedful.cli.reward import Rewarding
+
+if TYPE_CHECKING:
+    from heedful.judges import Judge
+    from heedful.rewards import Reward
+    from heedful.serving import Limits
+
+__all__ = ["serve"]
+
+CUT_SHORT = 1
+"""Stopped before all that was accepted had been judged."""
+
+CODE = "rules"
+"""The judge that goes first in any case."""
+
+TOKEN = "HEEDFUL_TOKEN"  # noqa: S105 - the variable's name
+
+RESPONSES_PER_CALL = 4
+"""Responses judged at a time for each call in flight, as code and equal askings need none."""
+
+
+@Parameter(name="*", group="The server")
+@dataclass(frozen=True, kw_only=True)
+class Serving:
+    """Where the server listens, and what it takes on.
+
+    Attributes:
+        host: The address to listen at; one that others reach needs a token.
+        port: The port; 0 takes a free one.
+        token: What clients must show; better in HEEDFUL_TOKEN, where no list of processes has it.
+        deadline: Seconds after which a request is answered with what there is.
+        grace: Seconds to answer what was accepted, once told to stop.
+        capacity: Samples taken on at a time; what comes beyond is refused with 429.
+        max_batch: Samples in one request.
+        max_body: Mebibytes of one request.
+        cache: A directory that keeps the model's answers over restarts.
+    """
+
+    host: str = "127.0.0.1"
+    port: Annotated[int, Parameter(name=["--port", "-p"])] = 8765
+    token: str | None = None
+    deadline: float = 150.0
+    grace: float = 30.0
+    capacity: int = 8192
+    max_batch: int = 4096
+    max_body: float = 32.0
+    cache: Path | None = None
+
+    def limits(self) -> Limits:
+        """Return the limits.
+
+        Raises:
+            UsageError: one lets nothing through.
+        """
+        from heedful.serving import Limits
+
+        return Limits(
+            capacity=self.capacity,
+            batch=self.max_batch,
+            body=int(self.max_body * 2**20),
+            deadline=self.deadline,
+            grace=self.grace,
+        )
+
+
+def serve(  # noqa: PLR0913 - the options of a command
+    *,
+    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE,
+    ask_guards: Annotated[bool, Parameter(negative="")] = False,
+    prices: Path | None = None,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    serving: Serving = Serving(),
+    rewarding: Rewarding = Rewarding(),  # noqa: B008 - immutable
+    asking: Asking = Asking(),  # noqa: B008 - immutable
+    logs: Logs = Logs(),  # noqa: B008 - immutable
+) -> int:
+    """Serve critiques and rewards over HTTP until told to stop.
+
+    Args:
+        judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
+            checklist (a model); with commas, in turn.
+        ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
+        prices: A JSON file with your own prices, for the metrics.
+        quiet: Log no requests.
+        serving: Where, and how much.
+        rewarding: How verdicts become a reward.
+        asking: How a model is asked.
+        logs: What is logged; a line for each request unless told otherwise.
+
+    Returns:
+        The exit code.
+    """
+    from heedful import serving as server
+    from heedful.models.pricing import read_prices
+    from heedful.rewards import Reward
+
+    limits = serving.limits()
+    token = os.environ.get(TOKEN) if serving.token is None else serving.token
+    guards: Literal["off", "code", "judge"] = "code" if rewarding.guards else "off"
+    terms = rewarding.terms()
+    reward = Reward(
+        _judge(judge, asking),
+        terms.aggregate,
+        guards="judge" if ask_guards else guards,
+        length=terms.length,
+        undecided=terms.undecided,
+        concurrency=RESPONSES_PER_CALL * asking.max_concurrency,
+        cache=serving.cache,
+    )
+    if not quiet and logs.log_level is None:
+        logs = dataclasses.replace(logs, log_level="INFO")
+
+    def announce(url: str) -> None:
+        sys.stdout.write(_started(url, reward, limits, secured=token is not None))
+        sys.stdout.flush()
+
+    with logs.listening():
+        whole = server.serve(
+            reward,
+            host=serving.host,
+            port=serving.port,
+            token=token,
+            limits=limits,
+            prices=None if prices is None else read_prices(prices),
+            announce=announce,
+        )
+    return 0 if whole else CUT_SHORT
+
+
+def _judge(names: str, asking: Asking) -> Judge | None:
+    """Make what judges after code; ``None`` where code is all."""
+    rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
+    if not rest and not asking.model:
+        return None
+    return judging.make(",".join(rest) or CODE, asking, scoring="strict", seed=0)
+
+
+def _started(url: str, reward: Reward, limits: Limits, *, secured: bool) -> str:
+    """Say what clients can expect."""
+    from heedful.rewards import AGGREGATES
+
+    names = CODE if reward.judge is None else f"{CODE},{reward.judge.name}"
+    terms = reward.terms
+    aggregate = next(name for name, each in AGGREGATES.items() if each is terms.aggregate)
+    fallback = "null" if terms.undecided is None else f"{terms.undecided:g}"
+    request = f"{limits.batch:,} and {limits.body / 2**20:g} MiB in a request"
+    return (
+        f"serving at {url}, {'with' if secured else 'without'} a token\n"
+        f"judge {names}; reward {aggregate}, guards {terms.guards}, undecided {fallback}\n"
+        f"limits: {limits.capacity:,} samples at a time, {request}, {limits.deadline:g} s; "
+        f"{limits.grace:g} s to stop\n"
+    )

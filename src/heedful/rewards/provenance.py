@@ -1,0 +1,111 @@
+"""What the card of policy data says: whose verdicts, which reward, what was chosen, what left out.
+
+A preference or a best response is only as good as the reward behind it, so a data set that leaves
+the run behind must say all that the choice rests on.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.dataset.card import table
+from heedful.past import PastRun
+from heedful.rewards.aggregates import AGGREGATES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from heedful.rewards.groups import Judged
+    from heedful.rewards.terms import Terms
+
+__all__ = ["sections"]
+
+
+def sections(
+    data: Judged, terms: Terms, options: Mapping[str, Any], found: Mapping[str, Any]
+) -> list[str]:
+    """Write the sections of a card.
+
+    Args:
+        data: the runs or files that were chosen from.
+        terms: the reward.
+        options: how responses were chosen by it.
+        found: the numbers that came of it, as ``make_pairs`` and ``best`` return them.
+    """
+    return [
+        "## Verdicts",
+        table(("run or file", "judge"), _judges(data)),
+        "## Reward",
+        table(("what", "value"), _reward(terms)),
+        "## Choice",
+        table(("what", "value"), [(name, _shown(value)) for name, value in options.items()]),
+        "## Counts",
+        table(("what", "value"), _counts(found)),
+    ]
+
+
+def _judges(data: Judged) -> Iterator[tuple[str, str]]:
+    for path in map(Path, [data] if isinstance(data, str | os.PathLike) else data):
+        name = path.resolve().name
+        if path.is_dir():
+            yield name, PastRun(path).about.get("judge", "not known")
+        else:
+            yield name, "judgments in the file"
+
+
+def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
+    names = {function: name for name, function in AGGREGATES.items()}
+    known = names.get(terms.aggregate)
+    yield "aggregate", known or getattr(terms.aggregate, "__name__", "a function")
+    yield "guards against reward hacking", terms.guards
+    if terms.length is None:
+        yield "length penalty", "none"
+    else:
+        penalty = terms.length
+        grows = f"up to {penalty.most:g} from {penalty.free:,} to {penalty.full:,}"
+        yield "length penalty", grows + (" characters" if penalty.length is len else "")
+    left_out = "left out" if terms.undecided is None else f"taken as {terms.undecided:g}"
+    yield "undecided rewards", left_out
+
+
+def _counts(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in ("instructions", "responses", "pairs", "kept"):
+        if name in found:
+            yield name, found[name]
+    yield "verdicts decided", _percent(found["coverage"])
+    for name, words in _LEFT_OUT.items():
+        if found.get(name):
+            yield words, found[name]
+    for reason, number in found.get("without", {}).items():
+        yield f"instructions without: {reason}", number
+    for name, words in _MEANS.items():
+        if found.get(name) is not None:
+            yield words, f"{found[name]:.3f}"
+
+
+_LEFT_OUT = {
+    "undecided": "responses without a decided reward",
+    "fallbacks": "responses whose reward is the fallback",
+    "guarded": "responses that violate a guard",
+    "unread": "rows that came to nothing",
+    "undecided_groups": "instructions without a decided reward",
+    "unprompted": "instructions without a prompt",
+}
+
+_MEANS = {
+    "margin_mean": "mean difference of the rewards of a pair",
+    "chosen_length": "mean characters, chosen",
+    "rejected_length": "mean characters, rejected",
+    "best_mean": "mean reward of what was kept",
+    "all_mean": "mean reward of all",
+}
+
+
+def _shown(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _percent(share: float | None) -> str:
+    return "none" if share is None else f"{100 * share:.1f} %"

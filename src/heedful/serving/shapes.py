@@ -1,0 +1,173 @@
+"""What goes over the wire, as the OpenAPI document describes it.
+
+Rows are described here and not validated: they are read one by one, in all the spellings that
+files may have, so that a bad one costs no other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+
+__all__ = [
+    "Batch",
+    "Critiqued",
+    "Critiques",
+    "Failure",
+    "Health",
+    "OpenRLHFQuery",
+    "OpenRLHFRewards",
+    "Refusal",
+    "Rewarded",
+    "Rewards",
+    "Row",
+]
+
+_ROW: dict[str, Any] = {
+    "prompt": "Name three rivers, without a comma.",
+    "response": "Rhine, Nile and Amazon",
+    "checklist": [
+        {"text": "No commas.", "check": {"id": "punctuation:no_comma"}},
+        {"text": "It names three rivers."},
+    ],
+}
+
+Verdict = Literal["met", "unmet", "unparsed", "failed", "unsupported"]
+
+
+class Row(BaseModel):
+    """A response to judge, with what was asked for.
+
+    It is read as a row of a file is: `messages` may stand for `prompt`, `constraints` or
+    IF-Critic's `checklist_struct` for `checklist`, and lists may be JSON text.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"examples": [_ROW]})
+
+    id: str | int | None = Field(
+        None, description="Names the row in the answer; by place if absent."
+    )
+    prompt: str | list[dict[str, Any]] | None = Field(
+        None, description="What was asked: text, or messages that end on the turn answered."
+    )
+    response: str = Field(description="The text to judge.")
+    checklist: list[str | dict[str, Any]] = Field(
+        description="The constraints: texts, or objects with `text` and maybe `check` (what code "
+        "decides), `priority` (primary or secondary), `weight` and `type`."
+    )
+
+
+class Batch(BaseModel):
+    """Several responses to judge."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"samples": [_ROW]}]})
+
+    samples: list[SkipValidation[Row]] = Field(min_length=1)
+
+
+class OpenRLHFQuery(BaseModel):
+    """A batch as OpenRLHF sends it to `--reward.remote_url`; the lists are equally long."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "query": ["<|user|>Greet.<|end|><|assistant|>Hello.<|end|>"],
+                    "prompts": ["<|user|>Greet.<|end|><|assistant|>"],
+                    "labels": ['{"prompt": "Greet.", "checklist": ["It is polite."]}'],
+                }
+            ]
+        }
+    )
+
+    query: list[str] = Field(min_length=1, description="Prompt and response, with special tokens.")
+    prompts: list[str] = Field(description="The prompts, as templated.")
+    labels: list[Any] = Field(description="The checklists, as JSON text or as objects.")
+
+
+class Failure(BaseModel):
+    """What is wrong, where, and what to do about it."""
+
+    what: str
+    where: str = ""
+    mend: str = ""
+
+
+class Refusal(BaseModel):
+    """An answer of status 400 or above. What was decided by the deadline is in `results`."""
+
+    error: Failure
+    results: list[dict[str, Any]] | None = None
+
+
+class Said(BaseModel):
+    """A verdict on one constraint, and why."""
+
+    model_config = ConfigDict(extra="allow")
+
+    constraint: str
+    status: Verdict = Field(description="Only met and unmet are decided.")
+    explanation: str = Field("", description="What was found, or why there is no verdict.")
+    judge: str = Field("", description="Who decided.")
+    confidence: float | None = None
+
+
+class Critiqued(BaseModel):
+    """The verdicts on one response."""
+
+    id: str
+    judgments: list[Said] = Field(description="In the order of the checklist.")
+    coverage: float | None = Field(description="Share of the verdicts that are decided.")
+    error: Failure | None = Field(description="Why the row was not judged.")
+
+
+class Critiques(BaseModel):
+    """Critiques, in the order of the samples."""
+
+    results: list[Critiqued]
+
+
+class Rewarded(BaseModel):
+    """The reward of one response, and what it rests on."""
+
+    id: str
+    reward: float | None = Field(
+        description="Null where it is not decided, or else the fallback that the server has."
+    )
+    decided: bool = Field(description="Whether the reward rests on verdicts.")
+    bounds: tuple[float, float] | None = Field(
+        description="The reward with all undecided verdicts unmet, and with all of them met."
+    )
+    verdicts: list[Verdict] = Field(description="In the order of the checklist.")
+    coverage: float | None = Field(description="Share decided of the verdicts asked for.")
+    spared: int = Field(description="Constraints not asked for, as the reward was settled without.")
+    guards: list[Verdict] = Field(description="The criteria against reward hacking, if in use.")
+    undecided: str | None = Field(
+        description="Why a verdict that the reward depends on is missing."
+    )
+    error: Failure | None = Field(description="Why the row was not judged.")
+
+
+class Rewards(BaseModel):
+    """Rewards, in the order of the samples."""
+
+    rewards: list[float | None] = Field(description="The rewards alone.")
+    results: list[Rewarded]
+
+
+class OpenRLHFRewards(BaseModel):
+    """What OpenRLHF reads; all lists are as long as `query`."""
+
+    rewards: list[float]
+    scores: list[float]
+    extra_logs: dict[str, list[float]]
+
+
+class Health(BaseModel):
+    """How the server is."""
+
+    status: Literal["ok", "full", "stopping", "failing"]
+    held: int = Field(description="Samples taken on and not judged yet.")
+    capacity: int
+    error: Failure | None = Field(None, description="Why no call to the judge's model succeeds.")

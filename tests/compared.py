@@ -1,0 +1,53 @@
+"""Runs with known verdicts, to be compared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful import Constraint, Message, Recording, Sample, compare, evaluate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+STATES = {"m": "met", "u": "unmet", "?": "unparsed"}
+
+
+def sample(key: str, verdicts: str, response: str = "", **more: Any) -> Sample:
+    """A sample whose verdicts are known: m met, u unmet, ? undecided."""
+    types = ("content", "format")
+    return Sample(
+        id=key,
+        conversation=more.pop("conversation", (Message(role="user", content=f"Do {key}."),)),
+        checklist=tuple(
+            Constraint(text=f"Constraint {place}.", type=types[place % 2])
+            for place in range(len(verdicts))
+        ),
+        response=response or f"answer {key}",
+        recording=Recording(
+            wire="native",
+            verdicts=tuple(
+                {"status": STATES[letter], "explanation": f"{letter} on {response or 'it'}"}
+                for letter in verdicts
+            ),
+        ),
+        **more,
+    )
+
+
+def run(folder: Path, rows: dict[str, str] | list[Sample], response: str = "") -> Path:
+    if isinstance(rows, dict):
+        rows = [sample(key, said, response, tags={"task": key[0]}) for key, said in rows.items()]
+    evaluate(rows, judge="recorded", run=folder)
+    return folder
+
+
+def only_pair(*runs: Path | str, **options: Any) -> dict[str, Any]:
+    (pair,) = compare(*runs, **options)["pairs"]
+    return dict(pair)
+
+
+def value(pair: Mapping[str, Any], name: str, side: str = "difference") -> float:
+    family, rate = name.split(".")
+    found: float = pair["metrics"][family][rate][side]["value"]
+    return found

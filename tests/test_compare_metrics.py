@@ -1,0 +1,386 @@
+"""Every metric of a summary compared: by hand, by properties, and against scipy."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from compared import only_pair, run, sample, value
+from heedful import Check, Constraint, Message, Sample, UsageError, compare, evaluate
+from heedful.cli import main
+from heedful.metrics.agreement import mcnemar
+from heedful.reports.compare import html, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def systems(verdicts: Mapping[int, str], response: str) -> list[Sample]:
+    """Conversations of SysBench: a letter for each turn, a blank where there is none."""
+    return [
+        sample(
+            f"{system}-{turn}",
+            letter,
+            response,
+            tags={"benchmark": "sysbench", "system_id": system, "turn": turn},
+        )
+        for system, letters in verdicts.items()
+        for turn, letter in enumerate(letters, 1)
+        if letter != " "
+    ]
+
+
+def tasks(verdicts: Mapping[str, Sequence[str]], response: str) -> list[Sample]:
+    """Rows of AdvancedIF by task."""
+    return [
+        sample(
+            f"{task}{n}",
+            letters,
+            response,
+            tags={"benchmark": "advancedif", "task": task, "n_id": n},
+        )
+        for task, rows in verdicts.items()
+        for n, letters in enumerate(rows)
+    ]
+
+
+NO_COMMA = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
+ANSWERS = {"+": "One two.", "-": "One, two.", "~": "One, two.\nThree.\nFour."}
+"""Met; unmet; unmet, but met by the loose reading, which leaves out the first line."""
+
+
+def conversations(answers: Mapping[str, str]) -> list[Sample]:
+    """Conversations of Multi-IF, named by language and number, an answer for each turn."""
+    return [
+        Sample(
+            id=f"{name}-{turn}",
+            conversation=(Message(role="user", content=f"{name}, {turn}."),),
+            checklist=(NO_COMMA,),
+            response=ANSWERS[letter],
+            tags={
+                "benchmark": "multiif",
+                "conversation_id": name,
+                "turn": turn,
+                "language": name.split()[0],
+            },
+        )
+        for name, letters in answers.items()
+        for turn, letter in enumerate(letters, 1)
+        if letter != " "
+    ]
+
+
+def by_rules(folder: Path, rows: Sequence[Sample]) -> Path:
+    evaluate(rows, judge="rules", run=folder)
+    return folder
+
+
+def test_ssr_by_hand(tmp_path: Path) -> None:
+    ours = {1: "mmmmm", 2: "mmumm", 3: "ummmm", 4: "mm?mm", 5: "mmmm ", 6: "u m m"}
+    theirs = {1: "mmmum", 2: "mmumm", 3: "mmmmm", 4: "mmmmm", 5: "mmmmm", 6: "u m m"}
+    first = run(tmp_path / "a", systems(ours, "1"))
+    second = run(tmp_path / "b", systems(theirs, "2"))
+    pair = only_pair(first, second)
+    ssr = pair["metrics"]["sysbench"]["ssr"]
+    # Complete on both sides: 1, 2 and 3, with 5, 2 and 0 leading turns against 3, 2 and 5.
+    assert ssr["first"]["value"] == pytest.approx(7 / 15)
+    assert ssr["second"]["value"] == pytest.approx(10 / 15)
+    assert ssr["difference"]["value"] == pytest.approx(-3 / 15)
+    assert (ssr["compared"], ssr["coverage"]) == (3, 3 / 6)
+    assert pair["notes"][0] == (
+        "SysBench's SSR leaves out 3 of 6 systems: 2 without all 5 turns in both runs, "
+        "1 with a turn that is undecided on a side"
+    )
+
+
+def test_a_metric_over_conversations_has_no_breakdown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = run(tmp_path / "a", systems({1: "mmmmm", 2: "mmumm"}, "1"))
+    second = run(tmp_path / "b", systems({1: "mummm", 2: "mmumm"}, "2"))
+    with pytest.raises(SystemExit) as done:
+        main(["compare", str(first), str(second), "-m", "ssr"])
+    assert done.value.code == 0
+    assert "SysBench SSR" in capsys.readouterr().out
+    with pytest.raises(UsageError, match="none of the metrics that were asked for is broken down"):
+        compare(first, second, metrics=["ssr"], by=["turn"])
+
+
+def test_the_mean_over_tasks_by_hand(tmp_path: Path) -> None:
+    ours = {"a": ["m", "m", "mu", "m"], "b": ["m", "?"]}
+    theirs = {"a": ["m", "u", "mm", "u"], "b": ["u", "m"]}
+    first = run(tmp_path / "a", tasks(ours, "1"))
+    second = run(tmp_path / "b", tasks(theirs, "2"))
+    pair = only_pair(first, second)
+    # Task a: 3/4 against 2/4; task b: 1/1 against 0/1, its other row being undecided.
+    assert value(pair, "advancedif.macro_overall", "first") == pytest.approx((3 / 4 + 1) / 2)
+    assert value(pair, "advancedif.macro_overall", "second") == pytest.approx((1 / 2 + 0) / 2)
+    macro = pair["metrics"]["advancedif"]["macro_overall"]
+    assert (macro["compared"], macro["coverage"]) == (5, (1 + 1 / 2) / 2)
+    assert value(pair, "advancedif.overall") == pytest.approx(4 / 5 - 2 / 5)
+    # The first judge's result on the last row was of no use; that the second's was is kept.
+    assert value(pair, "advancedif.success", "first") == pytest.approx(5 / 6)
+    assert value(pair, "advancedif.success", "second") == 1
+
+
+def test_multi_if_by_hand(tmp_path: Path) -> None:
+    ours = {"Hindi 1": "+-", "Hindi 2": "+~", "French 1": "-+"}
+    theirs = {"Hindi 1": "--", "Hindi 2": "++", "French 1": "++"}
+    first = by_rules(tmp_path / "a", conversations(ours))
+    second = by_rules(tmp_path / "b", conversations(theirs))
+    pair = only_pair(first, second)
+    assert "ifeval" not in pair["metrics"]
+    # Turn 1: Hindi 2/2 and French 0/1 against 1/2 and 1/1.
+    assert value(pair, "multiif.turn_1", "first") == pytest.approx(2 / 3)
+    assert value(pair, "multiif.turn_1") == pytest.approx(0)
+    assert value(pair, "multiif.turn_1_languages") == pytest.approx((1 + 0) / 2 - (1 / 2 + 1) / 2)
+    # Turn 2: strict 0/2 and 1/1, loose 1/2 and 1/1, against 1/2 and 1/1 throughout.
+    assert value(pair, "multiif.turn_2", "first") == pytest.approx((1 / 3 + 2 / 3) / 2)
+    assert value(pair, "multiif.turn_2") == pytest.approx(1 / 2 - 2 / 3)
+    assert value(pair, "multiif.turns") == pytest.approx((0 + 1 / 2 - 2 / 3) / 2)
+    by = pair["by"]
+    assert by["turn"]["2"]["ifeval"]["prompt_loose"]["difference"]["value"] == pytest.approx(0)
+    assert by["turn"]["2"]["multiif"]["mean"] | {"p_holm": 1} == (
+        pair["metrics"]["multiif"]["turn_2"]
+        | {
+            key: by["turn"]["2"]["multiif"]["mean"][key]
+            for key in ("first", "second", "difference")
+        }
+        | {"p_holm": 1}
+    )
+    hindi = by["language and turn"]["Hindi 1"]
+    assert hindi["ifeval"]["prompt_strict"]["difference"]["value"] == pytest.approx(1 / 2)
+    # A language's mean is that of its turns' means: Hindi 1 and 1/4 against 1/2 and 1/2.
+    assert by["language"]["Hindi"]["multiif"]["mean"]["difference"]["value"] == pytest.approx(1 / 8)
+    assert "Multi-IF turn 2, mean of languages" in markdown(compare(first, second))
+
+
+def test_agreement_with_labels_is_compared_on_the_same_responses(tmp_path: Path) -> None:
+    rows = [
+        Sample(
+            id=f"x{n}",
+            conversation=(Message(role="user", content=f"Do {n}."),),
+            checklist=(NO_COMMA,),
+            response=ANSWERS[answer],
+            recording=sample("x", letter).recording,
+            labels=(label,),
+        )
+        for n, (answer, letter, label) in enumerate(
+            [("+", "u", True), ("+", "m", True), ("-", "m", True), ("-", "u", None)]
+        )
+    ]
+    evaluate(rows, judge="rules", run=tmp_path / "rules")
+    evaluate(rows, judge="recorded", run=tmp_path / "file")
+    agreement = only_pair(tmp_path / "rules", tmp_path / "file")["metrics"]["labels"]["agreement"]
+    assert (agreement["first"]["value"], agreement["second"]["value"]) == (2 / 3, 2 / 3)
+    others = [row.model_copy(update={"response": "Three."}) for row in rows]
+    evaluate(others, judge="rules", run=tmp_path / "others")
+    assert "labels" not in only_pair(tmp_path / "rules", tmp_path / "others")["metrics"]
+
+
+@pytest.mark.parametrize("kind", ["systems", "tasks", "conversations", "plain"])
+def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> None:
+    runs = {
+        "systems": lambda: run(tmp_path / "a", systems({1: "mmumm", 2: "mmmmm", 3: "ummum"}, "1")),
+        "tasks": lambda: run(tmp_path / "a", tasks({"a": ["m", "mu"], "b": ["u", "m"]}, "1")),
+        "conversations": lambda: by_rules(
+            tmp_path / "a", conversations({"Hindi 1": "+-~", "Hindi 2": "+~+", "French 1": "-++"})
+        ),
+        "plain": lambda: run(tmp_path / "a", {"x1": "mm", "x2": "mu"}),
+    }
+    only = runs[kind]()
+    summary = json.loads((only / "summary.json").read_text(encoding="utf-8"))
+    pair = only_pair(only, only)
+    assert {f: set(rates) for f, rates in pair["metrics"].items()} == {
+        f: set(rates) for f, rates in summary["metrics"].items()
+    }
+    for family, rates in summary["metrics"].items():
+        for name, measured in rates.items():
+            assert value(pair, f"{family}.{name}", "first") == pytest.approx(measured["value"])
+            assert value(pair, f"{family}.{name}") == 0
+            found = pair["metrics"][family][name]
+            assert found["difference"]["interval"] in ([0, 0], None)
+            assert found["p"] == 1
+    for dimension, groups in pair["by"].items():
+        for group, families in groups.items():
+            for family, rates in families.items():
+                for name, measured in rates.items():
+                    known = summary["by"][dimension][group]
+                    known = known if dimension == "type" else known[family][name]
+                    assert measured["second"]["value"] == pytest.approx(known["value"])
+
+
+letters = st.text("mu?", min_size=5, max_size=5)
+
+
+@settings(max_examples=6)
+@given(rows=st.lists(st.tuples(letters, letters), min_size=1, max_size=5))
+def test_conversations_swapped_change_their_signs_only(
+    rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("runs")
+    runs = [
+        run(folder / name, systems({n: row[side] for n, row in enumerate(rows)}, name))
+        for side, name in enumerate("ab")
+    ]
+    answers = str.maketrans("mu?", "+-~")
+    spoken = [
+        by_rules(
+            folder / name,
+            conversations(
+                {
+                    f"{('Hindi', 'French')[n % 2]} {n}": row[side][:3].translate(answers)
+                    for n, row in enumerate(rows)
+                }
+            ),
+        )
+        for side, name in enumerate("cd")
+    ]
+    for first, second in (runs, spoken):
+        there, back = only_pair(first, second), only_pair(second, first)
+        assert there["metrics"].keys() == back["metrics"].keys()
+        for family, rates in there["metrics"].items():
+            for name, measured in rates.items():
+                mirrored = back["metrics"][family][name]
+                assert measured["first"] == mirrored["second"]
+                assert measured["p"] == mirrored["p"]
+                one, two = measured["difference"], mirrored["difference"]
+                if one["value"] is not None:
+                    assert one["value"] == -two["value"]
+                if one["interval"] is not None:
+                    assert one["interval"] == pytest.approx([-x for x in reversed(two["interval"])])
+
+
+def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Path) -> None:
+    first = run(tmp_path / "a", {f"x{n}": "m" if n < 9 else "u" for n in range(12)}, "1")
+    second = run(tmp_path / "b", {f"x{n}": "m" if n > 6 else "u" for n in range(12)}, "2")
+    pair = only_pair(first, second)
+    assert pair["metrics"]["cfbench"]["isr"]["p"] == pair["mcnemar"]["samples"]["p"]
+    assert pair["mcnemar"]["samples"]["p"] == mcnemar(7, 3)
+
+
+def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
+    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
+    ours = ["mmm", "mmu", "muu", "mmm", "mmu", "mmm", "uuu", "mmu", "mmm", "mmu"]
+    theirs = ["muu", "muu", "mmm", "uuu", "muu", "mmu", "mmu", "uuu", "mmu", "muu"]
+    first = run(tmp_path / "a", {f"x{n}": row for n, row in enumerate(ours)}, "1")
+    second = run(tmp_path / "b", {f"x{n}": row for n, row in enumerate(theirs)}, "2")
+    met = [[row.count("m") for row in rows] for rows in (ours, theirs)]
+    exact = stats.permutation_test(
+        met,
+        lambda one, other, axis: (one - other).mean(axis=axis),
+        permutation_type="samples",
+        vectorized=True,
+    )
+    p = only_pair(first, second)["metrics"]["infobench"]["drfr"]["p"]
+    assert p == pytest.approx(exact.pvalue, abs=0.02)
+    assert 0.01 < p < 0.5
+
+
+def test_p_values_of_a_breakdown_are_adjusted_for_its_groups(tmp_path: Path) -> None:
+    # Of eight pairs each, task a differs in all, b in seven, c in none.
+    ours = {f"{task}{n}": "m" for task in "abc" for n in range(8)}
+    theirs = {key: "m" if key[0] == "c" or key == "b0" else "u" for key in ours}
+    runs = run(tmp_path / "a", ours, "1"), run(tmp_path / "b", theirs, "2")
+    groups = only_pair(*runs)["by"]["task"]
+    found = {group: rates["cfbench"]["isr"] for group, rates in groups.items()}
+    assert [found[group]["p"] for group in "abc"] == pytest.approx([2 / 2**8, 2 / 2**7, 1])
+    adjusted = [found[group]["p_holm"] for group in "abc"]
+    assert adjusted == pytest.approx([3 * 2 / 2**8, 2 * 2 / 2**7, 1])
+    page = markdown(compare(*runs, by=["task"], metrics=["isr"]))
+    assert "2 of 3 intervals exclude 0; were there no difference at all, about 0.2 would. " in page
+    assert "2 p-values, adjusted for the number of groups (Holm), are below 0.05." in page
+
+
+def three(tmp_path: Path) -> list[Path]:
+    letters = {"a": "m" * 10, "b": "u" * 10, "c": "m" * 9 + "u"}
+    return [
+        run(tmp_path / name, {f"x{n}": x for n, x in enumerate(row)}, name)
+        for name, row in letters.items()
+    ]
+
+
+def test_every_run_is_compared_with_the_baseline(tmp_path: Path) -> None:
+    runs = three(tmp_path)
+    for baseline in ("b", runs[1]):
+        found = compare(*runs, baseline=baseline)
+        assert found["baseline"] == "b"
+        named = [(pair["first"], pair["second"]) for pair in found["pairs"]]
+        assert named == [("a", "b"), ("c", "b"), ("a", "c")]
+    isr = [pair["metrics"]["cfbench"]["isr"] for pair in found["pairs"]]
+    assert [one["difference"]["value"] for one in isr] == pytest.approx([1, 0.9, 0.1])
+    assert [one["p"] for one in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
+    assert [one["p_holm"] for one in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
+    with pytest.raises(UsageError, match=r"'d' is none of the runs.*a, b, c"):
+        compare(*runs, baseline="d")
+
+
+def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path) -> None:
+    rows = [sample("x1", "mu"), sample("x2", "mm")]
+    evaluate(rows, judge="recorded", run=tmp_path / "old")
+    evaluate(rows, judge="rules,recorded", run=tmp_path / "judge")
+    others = [sample("x1", "mu", "2"), sample("x2", "mm", "2")]
+    evaluate(others, judge="recorded", run=tmp_path / "model")
+    runs = [tmp_path / name for name in ("old", "judge", "model")]
+    with pytest.raises(UsageError, match="judge and model: these are not alike"):
+        compare(*runs)
+    found = compare(*runs, baseline="old")
+    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+        ("judge", "old"),
+        ("model", "old"),
+    ]
+    page = markdown(found)
+    assert "- judge − model is left out: these are not alike: both the responses" in page
+    with pytest.raises(UsageError, match="not alike"):
+        compare(*runs, baseline="model")
+
+
+def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
+    found = compare(*three(tmp_path), metrics=["isr"])
+    page = markdown(found)
+    assert "## CFBench ISR: a − each" in page
+    assert "| b | 100.0 | 0.0 | +100.0 | +100.0 to +100.0 | 0.006 | 10 | 100.0 |" in page
+    assert r"| CFBench ISR | 1 a | · | +100.0\* | +10.0 |" in page
+    assert r"| CFBench ISR | 2 b | −100.0\* | · | −90.0\* |" in page
+    assert "2 of 3 intervals exclude 0" in page
+    assert "All 3 pairs: responses, 10 samples matched by id." in page
+    assert "## CFBench ISR: each − b" in markdown(
+        compare(tmp_path / "a", tmp_path / "b", tmp_path / "c", baseline="b")
+    )
+    assert "CFBench ISR: a − each" in html(found)
+
+
+def test_ssr_of_real_conversations(data: Path, tmp_path: Path) -> None:
+    lines = (data / "sysbench" / "gpt35.jsonl").read_text(encoding="utf-8").splitlines()[:500]
+    rows = [json.loads(line) for line in lines]
+    same, other = tmp_path / "same.jsonl", tmp_path / "other.jsonl"
+    same.write_text("\n".join(lines), encoding="utf-8")
+    evaluate(same, judge="recorded", run=tmp_path / "a")
+    # In every tenth system another model leaves the first turn unmet.
+    changed = [
+        {
+            **row,
+            "response": f"{row['response']} ",
+            "verdicts": [{**verdict, "v": "否"} for verdict in row["verdicts"]]
+            if row["system_id"] % 10 == 0 and row["turn"] == 1
+            else row["verdicts"],
+        }
+        for row in rows
+    ]
+    other.write_text("\n".join(json.dumps(row) for row in changed), encoding="utf-8")
+    evaluate(other, judge="recorded", run=tmp_path / "b")
+    ssr = only_pair(tmp_path / "a", tmp_path / "b")["metrics"]["sysbench"]["ssr"]
+    leading = 0
+    for system in {row["system_id"] for row in rows if row["system_id"] % 10 == 0}:
+        turns = [row for row in rows if row["system_id"] == system]
+        for turn in sorted(turns, key=lambda row: row["turn"]):
+            if any(verdict["v"] != "是" for verdict in turn["verdicts"]):
+                break
+            leading += 1
+    assert ssr["difference"]["value"] == pytest.approx(leading / 5 / ssr["compared"])
+    assert 95 <= ssr["compared"] <= 100
