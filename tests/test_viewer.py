@@ -213,6 +213,11 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     db.close()
     (runs / "garbage").mkdir()
     (runs / "garbage" / "run.sqlite").write_bytes(b"no database" * 100)
+    shutil.copytree(root / "small", runs / "torn")
+    store = runs / "torn" / "run.sqlite"
+    pages = bytearray(store.read_bytes())
+    pages[3 * 8192 :] = b"\xff" * (len(pages) - 3 * 8192)
+    store.write_bytes(pages)
     (runs / "old").mkdir()
     with sqlite3.connect(runs / "old" / "run.sqlite") as db:
         db.execute("CREATE TABLE rows (value TEXT)")
@@ -225,7 +230,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     assert "written by another version of heedful" in listed
     assert "the summary is of another version" in listed
     keys = keys_of(browser)
-    for name in ("garbage", "old"):
+    for name in ("garbage", "old", "torn"):
         answer = browser.get(keys[name])
         assert answer.status_code == 500
         assert "This cannot be shown" in answer.text

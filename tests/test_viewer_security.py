@@ -128,7 +128,8 @@ def test_wrong_use_says_the_mend(tmp_path: Path, capsys: pytest.CaptureFixture[s
         main(["view", str(tmp_path / "nowhere")])
     assert stopped.value.code == 2
     assert "there is no such folder" in capsys.readouterr().err
-    with pytest.raises(SystemExit) as stopped:
-        main(["view", str(tmp_path), "--host", "192.0.2.1"])
-    assert stopped.value.code == 2
-    assert "cannot listen there" in capsys.readouterr().err
+    for options in (["--host", "192.0.2.1"], ["--port", "99999"]):
+        with pytest.raises(SystemExit) as stopped:
+            main(["view", str(tmp_path), *options])
+        assert stopped.value.code == 2
+        assert "cannot listen there" in capsys.readouterr().err

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -149,6 +150,7 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             HTTPException: _refused,
             HeedfulError: _failed,
             OSError: _failed,
+            sqlite3.Error: _damaged,
             Exception: _defect,
         },
         lifespan=lifespan,
@@ -161,6 +163,12 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as registered
     viewer: Viewer = request.app.state.viewer
     return viewer.page("wrong.html", error.status_code, said=error.detail)
+
+
+def _damaged(request: Request, error: Exception) -> Response:
+    viewer: Viewer = request.app.state.viewer
+    said = f"The run's store cannot be read: {error} (the file is damaged)"
+    return viewer.page("wrong.html", 500, said=said)
 
 
 def _defect(request: Request, error: Exception) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -100,8 +101,8 @@ def _headline(viewer: Viewer, thing: Thing) -> Headline:
                 _sum_up(line, opened)
     except HeedfulError as error:
         line.problem = error.what
-    except OSError as error:
-        line.problem = str(error)
+    except (OSError, sqlite3.Error, ValueError) as error:
+        line.problem = f"it cannot be read: {error}"
     return line
 
 
@@ -116,7 +117,7 @@ def _sum_up(line: Headline, opened: Run) -> None:
         if "cost" in summary:
             paid = summary["cost"]["dollars"]
             line.cost = "price unknown" if paid is None else dollars(paid)
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError, AttributeError, ValueError):
         line.problem = "the summary is of another version of heedful, or damaged"
 
 

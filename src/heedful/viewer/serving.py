@@ -80,12 +80,12 @@ def _listen(host: str, port: int) -> socket.socket:
     try:
         listening.bind((host, port))
         listening.listen()  # whoever is told the address may ask at once
-    except OSError as error:
+    except (OSError, OverflowError) as error:
         listening.close()
         raise UsageError(
-            f"cannot listen there: {error.strerror or error}",
+            f"cannot listen there: {getattr(error, 'strerror', None) or error}",
             where=f"{host}:{port}",
-            mend="name another --port, or none for any that is free",
+            mend="name another --port, or none for any that is free; --host is an address of ours",
         ) from error
     return listening
 
