@@ -309,6 +309,17 @@ def test_rows_judged_again_are_indexed_again(tmp_path: Path) -> None:
     assert count(browser.get(address).text).startswith("1 of 12")
 
 
+def test_one_run_is_shown_by_itself_and_hidden_folders_are_not(root: Path, tmp_path: Path) -> None:
+    alone, _ = open_client(root / "small", tmp_path / "indexes")
+    address = keys_of(alone)["small"]
+    assert count(alone.get(f"{address}/samples").text) == "60 samples"
+    for name in (".hidden", "a/b/c"):
+        shutil.copytree(root / "small", tmp_path / "runs" / name)
+    assert list(keys_of(client(tmp_path / "runs"))) == ["a/b/c"]
+    empty = client(tmp_path / "indexes")
+    assert "There is no run here" in empty.get("/").text
+
+
 def test_two_runs_are_compared_flips_first(browser: TestClient) -> None:
     keys = {name: address.rpartition("/")[2] for name, address in keys_of(browser).items()}
     address = f"/compare?run={keys['small']}&run={keys['large']}"
