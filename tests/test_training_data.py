@@ -246,6 +246,22 @@ def test_a_chat_template_that_cannot_be_trained_with_is_refused(
         assert (tmp_path / "out" / "chat_template.jinja").is_file()
 
 
+def test_a_critic_stops_where_its_template_ends_an_answer(model: Path, tmp_path: Path) -> None:
+    """A base model ends texts on one token; the template of a chat may end turns on another."""
+    from transformers import AutoTokenizer, GenerationConfig
+
+    template = tmp_path / "chat.jinja"
+    template.write_text(TEMPLATE.replace("<|end|>", "<|system|>"))
+    data = exported(tmp_path, samples())
+    flags = ["--chat-template", template, "--max-steps", 1]
+    output = tmp_path / "out"
+    assert run("critic", "train", "sft", data, "-m", model, "-o", output, *FEW, *flags) == 0
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    ends = tokenizer.convert_tokens_to_ids(["<|end|>", "<|system|>"])
+    assert GenerationConfig.from_pretrained(output).eos_token_id == sorted(ends)
+    assert tokenizer.chat_template == template.read_text()
+
+
 def test_a_template_that_changes_the_answer_costs_the_row(model: Path, tmp_path: Path) -> None:
     template = tmp_path / "upper.jinja"
     template.write_text(TEMPLATE.replace("message.content", "message.content.lower()"))
