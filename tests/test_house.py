@@ -143,6 +143,8 @@ def test_judging_by_code_and_describing_a_model_load_no_http_client(tmp_path: Pa
         f"command = ['evaluate', {str(example)!r}, '--judge=rules', '--run', {str(tmp_path)!r}]\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    main(command)\n"
+        "import sys\n"
+        "assert not [name for name in sys.modules if name.startswith('heedful.wires.')]\n"
         "from heedful.models import OpenAIModel\n"
         "OpenAIModel('a-model')"
     )
