@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 
 from browsers import browser
+from heedful import Constraint, Sample, evaluate
 from heedful.critic.audited import read_back
 from viewing import make_run
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+    from playwright.sync_api import Browser, ConsoleMessage, Dialog, Page, Request
 
 pytestmark = pytest.mark.browser
 
@@ -82,10 +83,14 @@ class Watched:
         page.set_default_timeout(WAIT_MS)
         page.on("console", self._heard)
         page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (self.faults.append("dialog"), dialog.dismiss()))
+        page.on("dialog", self._interrupted)
         page.on("request", self._asked)
         page.goto(address)
         page.wait_for_url(f"{self._base}/")
+
+    def _interrupted(self, dialog: Dialog) -> None:
+        self.faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
 
     def _heard(self, message: ConsoleMessage) -> None:
         if message.type in {"error", "warning"}:
@@ -131,7 +136,7 @@ def test_a_run_is_opened_filtered_and_paged_by_keys(watched: Watched) -> None:
     press(page, "Escape")
     page.get_by_label("verdict").select_option("unmet")
     page.wait_for_selector(".count:has-text('10 of 60')")
-    assert "status=unmet" in page.url
+    assert page.url.endswith("/samples?q=rivers&status=unmet")
     page.go_back()
     page.wait_for_selector(".count:has-text('20 of 60')")
     page.go_forward()
@@ -176,11 +181,8 @@ def test_hostile_text_does_nothing(watched: Watched) -> None:
 
 
 def test_a_megabyte_of_text_is_shown_when_asked_for(chromium: Browser, tmp_path: Path) -> None:
-    from heedful import Sample, evaluate
-
-    sample = Sample(
-        id="long", checklist=({"text": "Be long."},), response="x" * 5000 + " a" * 500_000
-    )  # type: ignore[arg-type]
+    response = "x" * 5000 + " a" * 500_000
+    sample = Sample(id="long", checklist=(Constraint(text="Be long."),), response=response)
     evaluate([sample], run=tmp_path / "runs" / "long")
     with serving(tmp_path / "runs", tmp_path / "cache") as address:
         context = chromium.new_context()
@@ -250,7 +252,7 @@ def test_pages_fit_a_phone_and_print(chromium: Browser, address: str, scheme: st
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="print")
     assert not page.locator(".pager").first.is_visible()
-    assert page.locator(".constraint").first.is_visible()
+    assert page.locator(".asked").first.is_visible()
     context.close()
     assert not watched.faults
 

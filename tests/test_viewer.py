@@ -281,10 +281,14 @@ def test_a_run_under_way_is_seen_growing_and_nothing_is_left_in_it(tmp_path: Pat
         done(store, range(8, 20))
         assert count(browser.get(f"{address}/samples?status=unmet").text).startswith("19 of 20")
         assert count(browser.get(f"{address}/samples?status=problem").text).startswith("1 of 20")
+    live = {"hx-request": "true"}
+    assert "hx-refresh" not in browser.get(address, headers=live).headers
     before = {path.name: path.read_bytes() for path in directory.iterdir()}
     assert "interrupted" in browser.get(address).text
     browser.get(f"{address}/samples?q=delta")
     assert {path.name: path.read_bytes() for path in directory.iterdir()} == before
+    (directory / "summary.json").write_text("{}")
+    assert browser.get(address, headers=live).headers["hx-refresh"] == "true"
 
 
 def test_rows_judged_again_are_indexed_again(tmp_path: Path) -> None:

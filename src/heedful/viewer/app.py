@@ -149,6 +149,7 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             HTTPException: _refused,
             HeedfulError: _failed,
             OSError: _failed,
+            Exception: _defect,
         },
         lifespan=lifespan,
     )
@@ -160,6 +161,13 @@ def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as registered
     viewer: Viewer = request.app.state.viewer
     return viewer.page("wrong.html", error.status_code, said=error.detail)
+
+
+def _defect(request: Request, error: Exception) -> Response:
+    """Say that we erred; what happened goes to the terminal, for whoever reports it."""
+    viewer: Viewer = request.app.state.viewer
+    said = f"This is a defect of heedful ({type(error).__name__}); the terminal has the details."
+    return viewer.page("wrong.html", 500, said=said)
 
 
 def _failed(request: Request, error: Exception) -> Response:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import RunError
 from heedful.pages.charts import Share, shares
 from heedful.reports.sheets import Sheet
+from heedful.runs.reader import Reader
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from heedful.reports import realcritic as realcritic_reports
     from heedful.viewer.runs import Run
 
 __all__ = ["Came", "came_of", "report_of"]
+
+KEPT = 16
+"""Runs of which it is kept."""
 
 LEVELS = ("constraints", "rows")
 """What a filter is drawn by: judgments grow few by design, as one explanation is chosen."""
@@ -43,17 +49,25 @@ class Came:
 
 
 def came_of(run: Run) -> Came | None:
-    """Return what a run came to; ``None`` where it is not finished, or has nothing to show."""
-    if run.summary is None:
+    """Return what a run came to; ``None`` where it is not finished, or has nothing to show.
+
+    Raises:
+        RunError: its files are damaged, or of another version of heedful.
+    """
+    if run.command not in MAKERS or run.summary is None:
         return None
-    makers = {
-        "criticbench run": _criticbench,
-        "criticbench build": _criticbench_build,
-        "bench realcritic run": _realcritic,
-        "critic filter": _funnel,
-    }
-    maker = makers.get(run.command)
-    return None if maker is None else _reading(run.directory, lambda: maker(run))
+    return _came(run.directory, run.command, (run.directory / "summary.json").stat().st_mtime_ns)
+
+
+@lru_cache(maxsize=KEPT)
+def _came(directory: Path, command: str, _: int) -> Came:
+    """Work it out once for a page and its plots, and again when the summary was written anew."""
+
+    def make() -> Came:
+        text = (directory / "summary.json").read_text(encoding="utf-8")
+        return MAKERS[command](directory, json.loads(text))
+
+    return _reading(directory, make)
 
 
 def report_of(folder: Path) -> Came:
@@ -70,9 +84,9 @@ def report_of(folder: Path) -> Came:
     return _reading(folder, read)
 
 
-def _reading(folder: Path, make: Any) -> Came:
+def _reading(folder: Path, make: Callable[[], Came]) -> Came:
     try:
-        came: Came = make()
+        came = make()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RunError(
             f"what it came to cannot be read ({type(error).__name__}: {error})",
@@ -82,9 +96,8 @@ def _reading(folder: Path, make: Any) -> Came:
     return came
 
 
-def _criticbench(run: Run) -> Came:
-    assert run.summary is not None  # noqa: S101 - as came_of has looked
-    return _criticbench_result(run.summary)
+def _criticbench(_: Path, summary: Mapping[str, Any]) -> Came:
+    return _criticbench_result(summary)
 
 
 def _criticbench_result(result: Mapping[str, Any]) -> Came:
@@ -100,19 +113,19 @@ def _criticbench_result(result: Mapping[str, Any]) -> Came:
     )
 
 
-def _criticbench_build(run: Run) -> Came:
+def _criticbench_build(_: Path, summary: Mapping[str, Any]) -> Came:
     from heedful.reports.criticbench import build_sheets
 
-    assert run.summary is not None  # noqa: S101 - as came_of has looked
-    return Came("CriticBench: a benchmark built", build_sheets(run.summary))
+    return Came("CriticBench: a benchmark built", build_sheets(summary))
 
 
-def _realcritic(run: Run) -> Came:
+def _realcritic(directory: Path, _: Mapping[str, Any]) -> Came:
     from heedful.reasoning.realcritic import Results
     from heedful.reasoning.realcritic_metrics import numbers
     from heedful.reports.realcritic_files import flow_plots
 
-    rows = list(Results.open(run.directory))
+    with closing(Reader(directory)) as reader:
+        rows = list(Results(reader))
     return _numbers(numbers(rows, "strict"), dict(flow_plots(rows, "strict")))
 
 
@@ -136,11 +149,11 @@ def _sheet(one: realcritic_reports.Sheet) -> Sheet:
     return Sheet(one.title.capitalize(), columns, rows, note="; ".join(one.notes))
 
 
-def _funnel(run: Run) -> Came:
+def _funnel(directory: Path, made: Mapping[str, Any]) -> Came:
     from heedful.reports.funnel import TITLES, sheets
 
-    path = run.directory / "funnel.json"
-    summary = {**(run.summary or {}), "funnel": json.loads(path.read_text(encoding="utf-8"))}
+    path = directory / "funnel.json"
+    summary = {**made, "funnel": json.loads(path.read_text(encoding="utf-8"))}
     stages = summary["funnel"]["stages"]
     left = [
         Share(
@@ -155,3 +168,12 @@ def _funnel(run: Run) -> Came:
     found = list(sheets(summary))
     chart = shares(left, "left, %"), "The shares of constraints and of rows left after each stage"
     return Came("Critique data: what the filter let through", found, charts=[chart])
+
+
+MAKERS: dict[str, Callable[[Path, Mapping[str, Any]], Came]] = {
+    "criticbench run": _criticbench,
+    "criticbench build": _criticbench_build,
+    "bench realcritic run": _realcritic,
+    "critic filter": _funnel,
+}
+"""What makes it of a run's directory and summary, by the command that made the run."""

@@ -106,24 +106,17 @@ class Builder:
         self._reader.close()
         self._db.close()
 
-    def update(self, rows: int | None = None) -> bool:
+    def update(self, rows: int | None = None) -> None:
         """Put in what is done and not in yet: first the columns, which take little, then the text.
 
         Args:
             rows: how many at most; all unless given.
-
-        Returns:
-            Whether all was put in that was done.
         """
         for key, add in ((COLUMNS, self._add), (TEXT, self._add_text)):
-            settled = self._settled(int(about(self._db, key) or 0))
-            waiting = islice(settled, rows)
-            while batch := list(islice(waiting, BATCH)):
+            settled = islice(self._settled(int(about(self._db, key) or 0)), rows)
+            while batch := list(islice(settled, BATCH)):
                 if not self._commit(key, add, batch):
-                    return False
-            if next(settled, None) is not None:
-                return False
-        return True
+                    return
 
     def _settled(self, covered: int) -> Iterator[Entry]:
         """Yield the rows that nothing more will come of, up to the first that is not such."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
 import threading
+import weakref
 from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
@@ -40,6 +42,8 @@ class Comparisons:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="heedful-compare-"))
+        # Also where nobody closes it.
+        weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._kept: OrderedDict[object, Outcome] = OrderedDict()
         self._processes: dict[object, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
@@ -69,9 +73,6 @@ class Comparisons:
         for process in self._processes.values():
             process.kill()
             process.wait()
-        for path in self._folder.iterdir():
-            path.unlink()
-        self._folder.rmdir()
 
     def _begin(self, first: Path, second: Path, *, anyway: bool) -> subprocess.Popen[bytes]:
         runs = [str(first.resolve()), str(second.resolve())]

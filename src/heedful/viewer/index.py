@@ -90,12 +90,6 @@ class Index:
             return {}
         return found
 
-    def tallies(self, first: int, last: int) -> dict[int, tuple[int, int, int]]:
-        """Return the numbers of verdicts met, unmet and undecided of rows, by position."""
-        query = "SELECT position, met, unmet, undecided FROM samples WHERE position BETWEEN ? AND ?"
-        with closing(self._open()) as db:
-            return {at: (m, u, o) for at, m, u, o in db.execute(query, (first, last))}
-
     def totals(self) -> tuple[int, int, int, int]:
         """Return how many verdicts are met, unmet and undecided, and how many rows came to nought.
 
@@ -121,6 +115,10 @@ class Index:
                     found.append(position)
                     last = position
         return found
+
+    def forget(self) -> None:
+        """Take the file away: it is damaged, and will be made anew."""
+        self._path.unlink(missing_ok=True)
 
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._path.absolute().as_uri()}?mode=ro"

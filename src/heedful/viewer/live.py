@@ -12,7 +12,7 @@ from heedful.account import Account
 if TYPE_CHECKING:
     from heedful.viewer.runs import Run
 
-__all__ = ["Progress", "Watch"]
+__all__ = ["Progress", "Watch", "changed"]
 
 WINDOW_SECONDS = 60.0
 """The rate is that of the last minute, as far as somebody has looked."""
@@ -68,11 +68,6 @@ class Watch:
         if rate and share and done:
             left = max(0.0, done / share - done) / rate
         account = Account(run.reader.purchases())
-        written = max(
-            path.stat().st_mtime
-            for path in run.directory.glob("run.sqlite*")
-            if path.suffix != ".sqlite-shm"
-        )
         return Progress(
             read=run.total,
             done=done,
@@ -82,7 +77,7 @@ class Watch:
             share=share,
             left_s=left,
             dollars=account.result()["dollars"] if account else None,
-            silent_s=max(0.0, time.time() - written),
+            silent_s=max(0.0, time.time() - changed(run.directory)),
         )
 
     def _rate(self, directory: Path, done: int) -> float | None:
@@ -119,6 +114,16 @@ class Watch:
             return self._lines[key]
         except OSError:
             return None
+
+
+def changed(directory: Path) -> float:
+    """Return when something was last written into a run, in seconds since 1970.
+
+    The file that readers and writers share does not count: readers change it too.
+    """
+    names = ("run.sqlite", "run.sqlite-wal", "summary.json")
+    paths = [path for name in names if (path := directory / name).exists()]
+    return max(path.stat().st_mtime for path in paths)
 
 
 def _decided(run: Run) -> float | None:

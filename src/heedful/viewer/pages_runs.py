@@ -14,6 +14,7 @@ from heedful.errors import HeedfulError
 from heedful.reports.summary import sheets
 from heedful.reports.tables import cells, cost_line, label, notes, percent, ranked
 from heedful.viewer.bench import came_of, report_of
+from heedful.viewer.live import changed
 from heedful.words import amount, dollars
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def overview(request: Request) -> Response:
 def _headline(viewer: Viewer, thing: Thing) -> Headline:
     line = Headline(thing)
     try:
-        line.changed = max(path.stat().st_mtime for path in thing.path.glob("run.sqlite*"))
+        line.changed = changed(thing.path)
         with viewer.open(thing) as opened:
             line.state, line.samples = opened.state(), opened.total
             line.what = str(opened.config["judge"]) if opened.judged else opened.command
@@ -142,6 +143,9 @@ def run(request: Request) -> Response:
         summary = _readable(opened.summary) if opened.judged else None
         came = came_of(opened) if state == "finished" else None
         about = opened.reader.meta("about")
+        if state == "finished" and "hx-request" in request.headers:
+            # The page was looking at the run; now there is more to see than how far it is.
+            return Response(headers={"hx-refresh": "true"})
         return viewer.page(
             "run.html",
             thing=thing,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import time
 from array import array
 from bisect import bisect_left
@@ -220,9 +221,14 @@ class Run:
         key = self._identity, limit, wanted
         kept = self._memory.get(key)
         if kept is None:
-            found = self.index.positions(wanted) if limit else array("L")
+            try:
+                found = self.index.positions(wanted) if limit else array("L")
+            except sqlite3.Error:
+                self.index.forget()
+                found, limit = array("L"), 0
             kept = Selection(found[: bisect_left(found, limit)], limit, limit)
-            self._memory.keep(key, kept)
+            if limit:
+                self._memory.keep(key, kept)
         if limit == self.total:
             return kept
         positions = array("L", kept.positions)

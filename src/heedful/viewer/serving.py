@@ -49,7 +49,9 @@ def serve(
     port = listening.getsockname()[1]
     names = LOOPBACK if _is_loopback(host) else (*LOOPBACK, host, socket.gethostname())
     keys = Keys(names, port)
-    shown = f"[{host}]" if ":" in host else host
+    everywhere = host in {"0.0.0.0", "::"}  # noqa: S104 - what a person asked for
+    name = socket.gethostname() if everywhere else host
+    shown = f"[{name}]" if ":" in name else name
     address = f"http://{shown}:{port}/?token={keys.token}"
     say(f"heedful view: {root}\n  {address}\n  Ctrl-C ends it.")
     if not _is_loopback(host):

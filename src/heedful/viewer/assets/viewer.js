@@ -91,6 +91,17 @@
     if (constraint) constraint.focus();
   });
 
+  /* What is not asked for is not in the address. */
+  document.addEventListener("htmx:configRequest", (event) => {
+    if (!event.target.matches("form.filter")) return;
+    const fields = event.detail.formData;
+    for (const name of new Set(fields.keys())) {
+      const values = fields.getAll(name).filter(Boolean);
+      fields.delete(name);
+      for (const value of values) fields.append(name, value);
+    }
+  });
+
   /* What refreshes by itself waits while somebody is at it. */
   document.addEventListener("htmx:beforeRequest", (event) => {
     const quiet = event.target;

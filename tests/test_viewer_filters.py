@@ -1,0 +1,136 @@
+"""Filters, by the index and by looking, and marks in texts: what holds for all of them."""
+
+from __future__ import annotations
+
+import re
+from contextlib import closing
+from html import unescape
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+
+from starlette.datastructures import QueryParams
+
+from heedful.runs.store import Input, Store
+from heedful.schema import Constraint, Critique, Judgment, Message, Sample, Status
+from heedful.viewer.building import Builder
+from heedful.viewer.facts import STATUSES, facts
+from heedful.viewer.filters import Filter
+from heedful.viewer.runs import Memory, Run
+from heedful.viewer.texts import marked, quotes, spans
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+LETTERS = "aAbB 中国é\n\"%_\\'x*"
+TYPES = ("format", "content", "a b", '"')
+JUDGES = ("rules", "panel(a, b)", "模型")
+TEXT = st.text(LETTERS, max_size=12)
+
+JUDGMENTS = st.builds(
+    Judgment,
+    status=st.sampled_from(list(Status)),
+    explanation=TEXT,
+    judge=st.sampled_from(JUDGES),
+    confidence=st.none() | st.sampled_from((0.0, 0.5, 2 / 3, 1.0)),
+    votes=st.none() | st.just(({"judge": "a", "status": "met"}, {"judge": "b", "status": "unmet"})),
+)
+
+FILTERS = st.builds(
+    Filter,
+    text=st.text(LETTERS, max_size=4).map(str.strip),
+    status=st.sampled_from(("", *STATUSES, "undecided", "problem")),
+    type=st.sampled_from(("", *TYPES)),
+    judge=st.sampled_from(("", *JUDGES)),
+    disagreement=st.sampled_from(("", "votes", "label")),
+    low=st.none() | st.sampled_from((0.0, 0.6, 1.0)),
+    high=st.none() | st.sampled_from((0.0, 0.6, 1.0)),
+    tags=st.sampled_from(((), ("task:一",), ("task:two", "n:3"))),
+)
+
+
+@st.composite
+def rows(draw: st.DrawFn) -> tuple[Sample, Critique | None]:
+    count = draw(st.integers(0, 3))
+    labels = draw(st.none() | st.lists(st.none() | st.booleans(), min_size=count, max_size=count))
+    sample = Sample(
+        id="set below",
+        conversation=(Message(role="user", content=draw(TEXT)),),
+        checklist=tuple(
+            Constraint(text=draw(TEXT), type=draw(st.none() | st.sampled_from(TYPES)))
+            for _ in range(count)
+        ),
+        response=draw(st.none() | TEXT),
+        tags={"task": draw(st.sampled_from(("一", "two"))), "n": draw(st.integers(3, 4))},
+        labels=None if labels is None else tuple(labels),
+    )
+    judgments = draw(st.lists(JUDGMENTS, min_size=count, max_size=count))
+    return sample, draw(st.none() | st.just(Critique(judgments=tuple(judgments))))
+
+
+def filled(directory: Path, made: list[tuple[Sample, Critique | None]]) -> None:
+    with Store(directory) as store:
+        store.configure({"judge": "made up"})
+        for at, (sample, critique) in enumerate(made):
+            named = sample.model_copy(update={"id": f"row {at}"})
+            text = named.model_dump_json(exclude_defaults=True)
+            store.add_inputs([Input(at, at + 1, named.id, text, None)])
+            if critique is None:
+                store.add_output(at, None, "the call failed")
+            else:
+                store.add_output(at, critique.model_dump_json(exclude_defaults=True))
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@given(made=st.lists(rows(), max_size=6), wanted=st.lists(FILTERS, max_size=5), data=st.data())
+def test_an_index_finds_what_looking_at_each_row_finds(
+    tmp_path_factory: pytest.TempPathFactory, made: Any, wanted: Any, data: st.DataObject
+) -> None:
+    folder = tmp_path_factory.mktemp("indexed")
+    filled(folder / "run", made)
+    with Run(folder / "run", folder, Memory()) as run:
+        known = [facts(entry, judged=True) for entry in run.reader.entries()]
+        for covered in (0, data.draw(st.integers(0, len(made))), len(made)):
+            with closing(Builder(run.directory, run.index_path)) as builder:
+                builder.update(max(0, covered - run.index.covered().text))
+            run.__dict__.pop("covered", None)
+            assert run.covered == (covered, covered)
+            for one in wanted:
+                expected = [at for at, found in enumerate(known) if one.matches(found)]
+                selection = run.select(one)
+                assert list(selection.positions) == expected
+                assert selection.exact
+
+
+@given(FILTERS)
+def test_a_filter_is_the_same_after_it_was_an_address(wanted: Filter) -> None:
+    assert Filter.of(QueryParams(wanted.query())) == wanted
+    assert bool(wanted.query()) == bool(wanted)
+
+
+@given(st.text(max_size=60), st.lists(st.tuples(st.integers(1, 9), st.text(max_size=4))))
+def test_marks_change_no_text_and_do_not_cross(text: str, parts: list[tuple[int, str]]) -> None:
+    found = spans(text, parts)
+    assert all(one.end <= other.start for one, other in pairwise(found))
+    assert all((span.number, text[span.start : span.end]) in parts for span in found)
+    bare, shown = marked(text, [], None), marked(text, found, None)
+    assert re.sub("</?mark[^>]*>", "", shown) == bare
+    assert "<mark" not in unescape(bare) or "<mark" in text
+
+
+@pytest.mark.parametrize(
+    ("explanation", "expected"),
+    [
+        ("It says “no way” and 'so'.", ["no way"]),
+        ('It says "no way", "ok", `code here`.', ["no way", "code here"]),
+        ("回答写道「大海很远啊」和『一二三四』。", ["大海很远啊", "一二三四"]),
+        ("It's the writer's.", []),
+    ],
+)
+def test_quotations_are_found_in_any_script(explanation: str, expected: list[str]) -> None:
+    assert quotes(explanation) == expected
