@@ -1,6 +1,6 @@
 """Make a tiny language model, so that training can be tried without a download or a GPU.
 
-    python examples/tiny_model.py tiny      # writes the folder tiny
+    python examples/untrained_model.py tiny      # writes the folder tiny
 
 It has two layers and random weights: it reads and writes any text, and knows nothing. Training it
 for a minute teaches it nothing either; it shows the commands and their reports.
