@@ -6,10 +6,9 @@ For each seed a language model of 0.36 million parameters begins at random numbe
 on the critiques of a teacher that lets half of all violations pass, and some of what is met not.
 Six critiques of each of further responses are drawn from it, and pairs are made of them with a
 teacher that is right. From these pairs it is trained with each loss. Responses are lists of words,
-constraints are about how many there are and of which kind, so code knows every verdict;
-explanations count aloud, in several wordings. Prints positive, negative and mean F1 on held-out
-responses, in per cent, with the coverage. Everything in DIR is kept, and what is finished there is
-not done again.
+constraints forbid a kind of them, so code knows every verdict; explanations list what they find,
+in several wordings. Prints positive, negative and mean F1 on held-out responses, in per cent, with
+the coverage. Everything in DIR is kept, and what is finished there is not done again.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status, wires
 from heedful.critic import sample_critiques
@@ -28,16 +27,15 @@ from heedful.critic.pairs import Pairs
 from heedful.models import LocalModel, Sampling
 from heedful.training import DpoSettings, SftSettings, train_dpo, train_sft
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 KINDS = {
     "colours": ("red", "blue", "green", "white", "black", "brown"),
     "animals": ("dog", "cat", "horse", "goat", "bird", "fish"),
     "plants": ("lily", "rose", "oak", "fern", "moss", "elm"),
+    "tools": ("saw", "axe", "drill", "file", "plane", "rake"),
+    "foods": ("bread", "rice", "soup", "cheese", "egg", "cake"),
+    "clothes": ("hat", "coat", "sock", "glove", "scarf", "belt"),
 }
-WORDS = [word for kind in KINDS.values() for word in kind]
-OPENINGS = ("I count", "Let me see", "One by one", "Looking at the words")
+OPENINGS = ("I look for", "Let me see the", "One by one the", "Reading for")
 CLOSINGS = ("That is all", "Nothing else counts", "So it stands")
 ERRORS = {True: 0.15, False: 0.5}
 """Share of wrong verdicts of the first teacher, on what is met and on what is not."""
@@ -92,7 +90,7 @@ def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
         save_model(model, taught, seed)
     shared: dict[str, Any] = {"prompt": prompt, "seed": seed, "gradient_accumulation": 1}
     settings = SftSettings(
-        **shared, learning_rate=3e-3, max_steps=800, batch_size=16, eval_every=800, select="last"
+        **shared, learning_rate=3e-3, max_steps=400, batch_size=16, eval_every=400, select="last"
     )
     sft = train_sft(data, folder / "sft", model=model, settings=settings, evaluation=held_out)
     pairs = folder / "pairs.jsonl"
@@ -107,10 +105,10 @@ def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
             concurrency=100,
         )
         rows = [one.sample for one in drawn if one.sample is not None]
-        Pairs(rows, candidates=2, prompt=prompt).write(pairs)
+        Pairs(rows, prompt=prompt).write(pairs)
     found = {"fine-tuned only": sft.report["held_out"]}
     for name, loss in LOSSES.items():
-        chosen = DpoSettings(**shared, **loss, learning_rate=1e-4, batch_size=8, eval_every=100_000)
+        chosen = DpoSettings(**shared, **loss, learning_rate=3e-4, batch_size=8, eval_every=100_000)
         output = folder / name.replace(" + ", "-")
         trained = train_dpo(pairs, output, model=sft.folder, settings=chosen, evaluation=held_out)
         found[name] = trained.report["held_out"]
@@ -120,17 +118,18 @@ def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
 
 def sample(name: str, numbers: random.Random, errors: dict[bool, float]) -> Sample:
     """Make a response with its checklist, a critique of it and the true verdicts."""
-    words = [numbers.choice(WORDS) for _ in range(numbers.randint(2, 6))]
+    used = numbers.sample(list(KINDS), 3)
+    words = [numbers.choice(KINDS[numbers.choice(used)]) for _ in range(numbers.randint(3, 7))]
     constraints, judgments, labels = [], [], []
-    for constraint, counted, met in checked(words, numbers):
+    for kind in numbers.sample(list(KINDS), 2):
+        forbidden = [word for word in words if word in KINDS[kind]]
+        met = not forbidden
         said = met != (numbers.random() < errors.get(met, 0.0))
-        asked = constraint.rpartition(" ")[0]
-        kinds = " ".join(f"{at} {word}" for at, word in enumerate(counted, start=1))
-        explanation = f"{numbers.choice(OPENINGS)} {kinds} . {len(counted)} in all , {asked} ."
+        explanation = f"{numbers.choice(OPENINGS)} {kind} . {' '.join(forbidden) or 'none'} ."
         if numbers.random() < 1 / 2:
             explanation += f" {numbers.choice(CLOSINGS)} ."
         status = Status.MET if said else Status.UNMET
-        constraints.append(Constraint(text=constraint, type=constraint.split()[-1]))
+        constraints.append(Constraint(text=f"no {kind}", type=kind))
         judgments.append(Judgment(status=status, explanation=explanation))
         labels.append(met)
     text = wires.make("plain").write(judgments, constraints)
@@ -142,14 +141,6 @@ def sample(name: str, numbers: random.Random, errors: dict[bool, float]) -> Samp
         labels=tuple(labels),
         recording=Recording(wire="plain", text=text),
     )
-
-
-def checked(words: list[str], numbers: random.Random) -> Iterator[tuple[str, list[str], bool]]:
-    """Yield two constraints: their text, the words that count, and whether they are met."""
-    for kind in numbers.sample(["words", *KINDS], 2):
-        counted = [word for word in words if kind == "words" or word in KINDS[kind]]
-        limit = max(0, len(counted) + numbers.choice((-2, -1, 0, 1)))
-        yield f"at most {limit} {kind}", counted, len(counted) <= limit
 
 
 def save_model(folder: Path, samples: list[Sample], seed: int) -> None:

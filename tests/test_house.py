@@ -130,6 +130,11 @@ def test_help_loads_neither_statistics_nor_models() -> None:
     assert not loaded(code) & {"numpy", "langdetect", "nltk", "pydantic", "sqlite3"}
 
 
+def test_settings_of_a_training_load_no_trainer() -> None:
+    found = loaded("from heedful.training import SftSettings; SftSettings(max_steps=1)")
+    assert not found & {"numpy", "torch", "transformers", "trl", "datasets"}
+
+
 def test_judging_by_code_and_describing_a_model_load_no_http_client(tmp_path: Path) -> None:
     example = SOURCE.parents[1] / "examples" / "quickstart.jsonl"
     code = (
@@ -138,6 +143,8 @@ def test_judging_by_code_and_describing_a_model_load_no_http_client(tmp_path: Pa
         f"command = ['evaluate', {str(example)!r}, '--judge=rules', '--run', {str(tmp_path)!r}]\n"
         "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
         "    main(command)\n"
+        "import sys\n"
+        "assert not [name for name in sys.modules if name.startswith('heedful.wires.')]\n"
         "from heedful.models import OpenAIModel\n"
         "OpenAIModel('a-model')"
     )

@@ -32,6 +32,22 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_tiny_model(tmp_path_factory.mktemp("model"))
 
 
+def settings(folder: Path) -> dict[str, Any]:
+    return {
+        "output_dir": str(folder),
+        "use_cpu": True,
+        "bf16": False,
+        "gradient_checkpointing": False,
+        "report_to": "none",
+        "per_device_train_batch_size": 2,
+        "max_steps": 4,
+        "learning_rate": 1e-3,
+        "logging_steps": 1,
+        "save_strategy": "no",
+        "disable_tqdm": True,
+    }
+
+
 def train(model: Path, folder: Path, function: Any, rows: list[dict[str, Any]]) -> Any:
     from datasets import Dataset
     from transformers import AutoTokenizer
@@ -43,18 +59,9 @@ def train(model: Path, folder: Path, function: Any, rows: list[dict[str, Any]]) 
         processing_class=AutoTokenizer.from_pretrained(model),
         train_dataset=Dataset.from_list(rows),
         args=GRPOConfig(
-            output_dir=str(folder),
-            use_cpu=True,
-            bf16=False,
-            gradient_checkpointing=False,
-            report_to="none",
-            per_device_train_batch_size=4,
+            **{**settings(folder), "per_device_train_batch_size": 4, "max_steps": 2},
             num_generations=4,
             max_completion_length=8,
-            max_steps=2,
-            logging_steps=1,
-            save_strategy="no",
-            disable_tqdm=True,
         ),
     )
     trainer.train()
@@ -98,18 +105,10 @@ def test_a_critic_that_fails_leaves_training_standing(
     assert summary["mean"] is None
 
 
-def test_dpo_trains_on_the_pairs(
-    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from datasets import load_dataset
-    from transformers import AutoTokenizer
-    from trl import DPOConfig, DPOTrainer
-
+def judged(folder: Path) -> None:
+    """Judge two responses to each of four prompts: one has a comma, one has none."""
     from heedful import Sample, evaluate
-    from heedful.rewards import Terms
-    from heedful.rewards.policy_pairs import make_pairs
 
-    monkeypatch.chdir(tmp_path)
     samples = [
         Sample.model_validate(
             {
@@ -123,26 +122,53 @@ def test_dpo_trains_on_the_pairs(
         for at in range(4)
         for draw, response in enumerate(["Hello.", "Hello, you."])
     ]
-    evaluate(samples, judge="rules", run="run")
-    assert make_pairs("run", Terms(), output="pairs.jsonl")["pairs"] == 4
+    evaluate(samples, judge="rules", run=folder)
+
+
+@pytest.mark.parametrize("to", [None, "trl"])
+def test_dpo_trains_on_the_pairs(model: Path, tmp_path: Path, to: str | None) -> None:
+    from datasets import load_dataset
+    from transformers import AutoTokenizer
+    from trl import DPOConfig, DPOTrainer
+
+    from heedful.rewards import Terms
+    from heedful.rewards.policy_pairs import make_pairs
+
+    judged(tmp_path / "run")
+    output = tmp_path / ("pairs" if to else "pairs.jsonl")
+    assert make_pairs(tmp_path / "run", Terms(), output=output, to=to)["pairs"] == 4
+    file = output / "train.jsonl" if to else output
     trainer = DPOTrainer(
         model=str(model),
         processing_class=AutoTokenizer.from_pretrained(model),
-        train_dataset=load_dataset("json", data_files="pairs.jsonl", split="train"),
-        args=DPOConfig(
-            output_dir=str(tmp_path / "dpo"),
-            use_cpu=True,
-            bf16=False,
-            gradient_checkpointing=False,
-            report_to="none",
-            per_device_train_batch_size=2,
-            max_steps=4,
-            learning_rate=1e-3,
-            logging_steps=1,
-            save_strategy="no",
-            disable_tqdm=True,
+        train_dataset=load_dataset(
+            "json", data_files=str(file), split="train", cache_dir=str(tmp_path / "cache")
         ),
+        args=DPOConfig(**settings(tmp_path / "dpo")),
     )
     trainer.train()
     margins = [log["rewards/margins"] for log in trainer.state.log_history if "loss" in log]
     assert margins[-1] > margins[0]
+
+
+def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
+    from datasets import load_dataset
+    from transformers import AutoTokenizer
+    from trl import SFTConfig, SFTTrainer
+
+    from heedful.rewards import Terms
+    from heedful.rewards.policy_pairs import best
+
+    judged(tmp_path / "run")
+    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["kept"] == 4
+    trainer = SFTTrainer(
+        model=str(model),
+        processing_class=AutoTokenizer.from_pretrained(model),
+        train_dataset=load_dataset(
+            str(tmp_path / "best"), split="train", cache_dir=str(tmp_path / "cache")
+        ),
+        args=SFTConfig(**settings(tmp_path / "sft")),
+    )
+    trainer.train()
+    losses = [log["loss"] for log in trainer.state.log_history if "loss" in log]
+    assert losses[-1] < losses[0]

@@ -47,6 +47,7 @@ def command(stage: str, data: Path, model: Path, output: Path, *more: object) ->
     return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *more]
 
 
+@pytest.mark.slow
 def test_from_an_export_to_a_judge_that_picks_its_wire(model: Path, tmp_path: Path) -> None:
     """One critique is learnt by heart, so what the critic says of any response is known."""
     data = exported(tmp_path, samples(["+-"] * 4))

@@ -90,6 +90,32 @@ def test_only_the_differing_judgments_are_in_the_loss(
     assert len(row["segments"]) == verdicts.count("-")
 
 
+def test_the_released_pairs_are_marked_in_their_segments(
+    model: Path, data: Path, tmp_path: Path
+) -> None:
+    from heedful.critic.export import export
+    from heedful.critic.pairs import Pairs
+    from heedful.training.rows import Rows
+    from heedful.training.tokens import tokenised
+
+    Pairs(data / "if_critic" / "dpo_data.json", candidates=10).write(tmp_path / "pairs.jsonl")
+    export(tmp_path / "pairs.jsonl", tmp_path / "dpo", to="parquet")
+    found = [
+        tokenised(Rows(path, pairs=True), opened(model), None, segments=True).rows
+        for path in (tmp_path / "pairs.jsonl", tmp_path / "dpo" / "train.parquet")
+    ]
+    assert [encoded for _, *encoded in found[0]] == [encoded for _, *encoded in found[1]]
+    assert len(found[0]) == 31
+    tokenizer = opened(model).tokenizer
+    for example, *both in found[0]:
+        for side, one in zip(("chosen", "rejected"), both, strict=True):
+            spans = [tuple(segment[side]) for segment in example.segments]
+            text = getattr(example, side)
+            ids = [*one.prompt, *one.answer]
+            marked = [token for token, mark in zip(ids, one.within(spans), strict=True) if mark]
+            assert tokenizer.decode(marked) == "".join(text[low:high] for low, high in spans)
+
+
 def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path) -> None:
     from heedful.models.folder import find_folder
     from heedful.training import SftSettings
@@ -218,6 +244,22 @@ def test_a_chat_template_that_cannot_be_trained_with_is_refused(
     if template is None:
         assert run(*words, "-o", tmp_path / "out", "--chat-template", "plain") == 0
         assert (tmp_path / "out" / "chat_template.jinja").is_file()
+
+
+def test_a_critic_stops_where_its_template_ends_an_answer(model: Path, tmp_path: Path) -> None:
+    """A base model ends texts on one token; the template of a chat may end turns on another."""
+    from transformers import AutoTokenizer, GenerationConfig
+
+    template = tmp_path / "chat.jinja"
+    template.write_text(TEMPLATE.replace("<|end|>", "<|system|>"))
+    data = exported(tmp_path, samples())
+    flags = ["--chat-template", template, "--max-steps", 1]
+    output = tmp_path / "out"
+    assert run("critic", "train", "sft", data, "-m", model, "-o", output, *FEW, *flags) == 0
+    tokenizer = AutoTokenizer.from_pretrained(output)
+    ends = tokenizer.convert_tokens_to_ids(["<|end|>", "<|system|>"])
+    assert GenerationConfig.from_pretrained(output).eos_token_id == sorted(ends)
+    assert tokenizer.chat_template == template.read_text()
 
 
 def test_a_template_that_changes_the_answer_costs_the_row(model: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 import heedful
 from heedful.errors import RowError, UsageError
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from heedful.models import Price
 
 __all__ = [
+    "Estimating",
     "Job",
     "Task",
     "check_rows_output",
@@ -81,6 +82,26 @@ class Job:
     settings: Mapping[str, Any] | None = None
 
 
+class Estimating(TypedDict, total=False):
+    """What estimates of runs that make rows take alike; each means what it means for the run.
+
+    Attributes:
+        format: the format's name; found out from the file unless given.
+        task: keep only this task's rows (AdvancedIF).
+        run: the run that would be made or gone on with; it is not made.
+        retry_failed: work again on the rows of the run that failed.
+        prices: dollars by model; our own table unless given.
+        tick: called with the progress after each row.
+    """
+
+    format: str | None
+    task: str | None
+    run: str | os.PathLike[str] | None
+    retry_failed: bool
+    prices: Mapping[str, Price] | None
+    tick: Callable[[Progress], None]
+
+
 async def keep() -> Addition:
     """Leave a row as it is."""
     return Addition(counts={KEPT: 1})
@@ -92,7 +113,7 @@ async def generate(  # noqa: PLR0913 - the parts of a run, each named by the cal
     *,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
     task: str | None = None,
-    directory: str | os.PathLike[str] | None = None,
+    run: str | os.PathLike[str] | None = None,
     output: str | os.PathLike[str] | None = None,
     concurrency: int = 64,
     retry_failed: bool = False,
@@ -107,7 +128,7 @@ async def generate(  # noqa: PLR0913 - the parts of a run, each named by the cal
         job: what is to be done.
         format: the format's name; found out from the file unless given.
         task: keep only this task's rows (AdvancedIF).
-        directory: the run's; the same call again resumes it. A temporary one unless given.
+        run: its directory; the same call again resumes it. A temporary one unless given.
         output: where to write the rows.
         concurrency: how many rows may be worked on at a time.
         retry_failed: work again on the rows of the run that failed.
@@ -125,7 +146,7 @@ async def generate(  # noqa: PLR0913 - the parts of a run, each named by the cal
     if output is not None:
         check_rows_output(Path(output), source.files if source else ())
     config = _config(source, task, job)
-    store = Store(None if directory is None else Path(directory))
+    store = Store(None if run is None else Path(run))
     store.configure(config)
     if _set_otherwise(store, job):
         store.forget(list(store.done()))
@@ -134,7 +155,7 @@ async def generate(  # noqa: PLR0913 - the parts of a run, each named by the cal
         store.set_meta("retries", (store.meta("retries") or 0) + 1)
         store.forget(list(failed(store)))
     names = ", ".join(job.about["models"])
-    logger.info("asking %s in %s", names, directory or "a temporary run")
+    logger.info("asking %s in %s", names, run or "a temporary run")
     progress = await spend(
         _tasks(items(source or cast("Iterable[Sample]", data)), job),
         _work,
@@ -164,7 +185,7 @@ async def estimate(  # noqa: PLR0913 - as above
     *,
     format: str | None = None,  # noqa: A002 - as above
     task: str | None = None,
-    directory: str | os.PathLike[str] | None = None,
+    run: str | os.PathLike[str] | None = None,
     retry_failed: bool = False,
     prices: Mapping[str, Price] | None = None,
     tick: Callable[[Progress], None] = lambda _: None,
@@ -176,7 +197,7 @@ async def estimate(  # noqa: PLR0913 - as above
         job: as in ``generate``.
         format: as in ``generate``.
         task: as in ``generate``.
-        directory: the run that would be made or gone on with; it is not made.
+        run: the run that would be made or gone on with; it is not made.
         retry_failed: as in ``generate``.
         prices: dollars by model; our own table unless given.
         tick: called with the progress after each row.
@@ -200,7 +221,7 @@ async def estimate(  # noqa: PLR0913 - as above
         addition = await task.make()
         kept += addition.counts.get(KEPT, 0)
 
-    with standing(directory, _config(source, task, job)) as store:
+    with standing(run, _config(source, task, job)) as store:
         found = await count(
             _tasks(items(source or cast("Iterable[Sample]", data)), job),
             work,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.errors import UsageError
 from heedful.generated import Addition
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heedful.generated import Generation
+    from heedful.generation import Estimating
     from heedful.models.base import Model
     from heedful.models.pricing import Price
     from heedful.schema import Sample
@@ -106,7 +107,7 @@ def respond(  # noqa: PLR0913 - the options of a command
             job,
             format=format,
             task=task,
-            directory=run,
+            run=run,
             output=output,
             concurrency=concurrency,
             retry_failed=retry_failed,
@@ -125,13 +126,8 @@ def estimate_responses(  # noqa: PLR0913 - as above
     draw: int | None = None,
     seed: int = 0,
     sampling: Sampling | None = None,
-    format: str | None = None,  # noqa: A002 - as above
-    task: str | None = None,
     overwrite: bool = False,
-    run: str | os.PathLike[str] | None = None,
-    retry_failed: bool = False,
-    prices: Mapping[str, Price] | None = None,
-    tick: Callable[[Progress], None] = lambda _: None,
+    **how: Unpack[Estimating],
 ) -> dict[str, Any]:
     """Say what :func:`respond` with the same arguments would ask and spend; nobody is asked.
 
@@ -144,13 +140,8 @@ def estimate_responses(  # noqa: PLR0913 - as above
         draw: as in ``respond``.
         seed: as in ``respond``.
         sampling: as in ``respond``.
-        format: as in ``respond``.
-        task: as in ``respond``.
         overwrite: as in ``respond``.
-        run: the run that would be made or gone on with; it is not made.
-        retry_failed: as in ``respond``.
-        prices: dollars by model; our own table unless given.
-        tick: called with the progress after each row.
+        how: as in ``respond``, see :class:`heedful.generation.Estimating`.
 
     Returns:
         Rows, calls, tokens and dollars; see :func:`heedful.generation.estimate`.
@@ -164,12 +155,7 @@ def estimate_responses(  # noqa: PLR0913 - as above
         estimate(
             data,
             _job(models, _Pool(draw, seed), samples, sampling, overwrite=overwrite),
-            format=format,
-            task=task,
-            directory=run,
-            retry_failed=retry_failed,
-            prices=prices,
-            tick=tick,
+            **how,
         )
     )
 

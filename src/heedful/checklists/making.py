@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.checklists.decomposer import Decomposer
 from heedful.generated import Addition
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from heedful.checklists.decomposer import Decomposition
     from heedful.checklists.wire import Wire
     from heedful.generated import Generation
+    from heedful.generation import Estimating
     from heedful.models.base import Model, Sampling
     from heedful.models.pricing import Price
     from heedful.schema import Sample
@@ -85,7 +86,7 @@ def checklist(  # noqa: PLR0913 - the options of a command
             job,
             format=format,
             task=task,
-            directory=run,
+            run=run,
             output=output,
             concurrency=concurrency,
             retry_failed=retry_failed,
@@ -96,19 +97,14 @@ def checklist(  # noqa: PLR0913 - the options of a command
     )
 
 
-def estimate_checklists(  # noqa: PLR0913 - as above
+def estimate_checklists(
     data: str | os.PathLike[str] | Iterable[Sample],
     *,
     model: Model,
     wire: Wire | str = "plain",
     sampling: Sampling | None = None,
-    format: str | None = None,  # noqa: A002 - as above
-    task: str | None = None,
     overwrite: bool = False,
-    run: str | os.PathLike[str] | None = None,
-    retry_failed: bool = False,
-    prices: Mapping[str, Price] | None = None,
-    tick: Callable[[Progress], None] = lambda _: None,
+    **how: Unpack[Estimating],
 ) -> dict[str, Any]:
     """Say what :func:`checklist` with the same arguments would ask and spend; nobody is asked.
 
@@ -119,13 +115,8 @@ def estimate_checklists(  # noqa: PLR0913 - as above
         model: as in ``checklist``.
         wire: as in ``checklist``.
         sampling: as in ``checklist``.
-        format: as in ``checklist``.
-        task: as in ``checklist``.
         overwrite: as in ``checklist``.
-        run: the run that would be made or gone on with; it is not made.
-        retry_failed: as in ``checklist``.
-        prices: dollars by model; our own table unless given.
-        tick: called with the progress after each row.
+        how: as in ``checklist``, see :class:`heedful.generation.Estimating`.
 
     Returns:
         Rows, calls, tokens and dollars; see :func:`heedful.generation.estimate`.
@@ -139,12 +130,7 @@ def estimate_checklists(  # noqa: PLR0913 - as above
         estimate(
             data,
             _job(Decomposer(model, wire, sampling), overwrite=overwrite),
-            format=format,
-            task=task,
-            directory=run,
-            retry_failed=retry_failed,
-            prices=prices,
-            tick=tick,
+            **how,
         )
     )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -102,56 +102,41 @@ def filter(  # noqa: A001, PLR0913 - the command's name; the options of a comman
     """
     from heedful import critic
     from heedful.inputs import default_run
-    from heedful.runs.progress import Display
 
     models = _models(asking)
     drawn = sampling(asking)
     # Settings of the stages are no part of the name: they share what was asked.
     configs = [dict(model.config) for model in models["all"]]
     named = run or default_run(input, None, "critic filter", format, task, configs, drawn)
-    prices = spending.table(model.name for model in models["all"])
-    display = Display()
-    asked: dict[str, Any] = {
-        "verifiers": models["verifiers"],
-        "expert": models["expert"],
-        "extractor": models["extractor"],
-        "skip": _list(stages.skip),
-        "order": _list(stages.order),
-        "per_call": asking.per_call,
-        "sampling": drawn,
-        "format": format,
-        "task": task,
-        "run": named,
-        "retry_failed": retry_failed,
-        "prices": prices,
-        "tick": (lambda _: None) if quiet else display,
-    }
-    started = time.monotonic()
+    make = partial(
+        critic.filter_critiques,
+        threshold=stages.threshold,
+        min_votes=stages.min_votes,
+        similarity=stages.similarity,
+        partial=stages.partial,
+    )
     with logs.listening():
-        try:
-            if output is None or spending.dry_run:
-                generation.refuse_nowhere(output, spending)
-                found = critic.estimate_filtering(input, **asked)
-            else:
-                result = critic.filter_critiques(
-                    input,
-                    threshold=stages.threshold,
-                    min_votes=stages.min_votes,
-                    similarity=stages.similarity,
-                    partial=stages.partial,
-                    output=output,
-                    concurrency=asking.max_concurrency,
-                    max_cost=spending.max_cost,
-                    **asked,
-                )
-        finally:
-            display.clear()
-    if output is None or spending.dry_run:
-        spending.show(found)
-        return 0
-    if not quiet:
-        _show(result, named, output, time.monotonic() - started)
-    return generation.INCOMPLETE if result.summary["funnel"]["rows"]["failed"] else 0
+        return generation.carry_out(
+            make,
+            critic.estimate_filtering,
+            input,
+            output=output,
+            asking=replace(asking, model=[model.name for model in models["all"]]),
+            spending=spending,
+            quiet=quiet,
+            show=partial(_show, run=named),
+            verifiers=models["verifiers"],
+            expert=models["expert"],
+            extractor=models["extractor"],
+            skip=_list(stages.skip),
+            order=_list(stages.order),
+            per_call=asking.per_call,
+            sampling=drawn,
+            format=format,
+            task=task,
+            run=named,
+            retry_failed=retry_failed,
+        )
 
 
 def _list(words: str) -> list[str]:
@@ -175,7 +160,7 @@ def _models(asking: Asking) -> dict[str, Any]:
     }
 
 
-def _show(result: Filtering, run: Path, output: Path, seconds: float) -> None:
+def _show(result: Filtering, output: Path, seconds: float, *, run: Path) -> None:
     from rich.console import Console
 
     from heedful.reports.funnel import funnel_view

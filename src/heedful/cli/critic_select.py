@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -70,7 +70,6 @@ def select(  # noqa: PLR0913 - the options of a command
     """
     from heedful import critic
     from heedful.inputs import default_run
-    from heedful.runs.progress import Display
 
     if len(asking.model) > 1:
         raise UsageError(f"there are {len(asking.model)} models to ask", mend="name one")
@@ -78,46 +77,26 @@ def select(  # noqa: PLR0913 - the options of a command
     drawn = sampling(asking)
     config = dict(model.config) if model else None
     named = run or default_run(input, None, "critic select", format, task, config, drawn)
-    prices = spending.table(asking.model)
-    display = Display()
-    asked: dict[str, Any] = {
-        "model": model,
-        "sampling": drawn,
-        "format": format,
-        "task": task,
-        "run": named,
-        "retry_failed": retry_failed,
-        "prices": prices,
-        "tick": (lambda _: None) if quiet else display,
-    }
-    started = time.monotonic()
     with logs.listening():
-        try:
-            if output is None or spending.dry_run:
-                generation.refuse_nowhere(output, spending)
-                found = critic.estimate_selection(input, **asked)
-            else:
-                result = critic.select(
-                    input,
-                    count=count,
-                    seed=seed,
-                    output=output,
-                    concurrency=asking.max_concurrency,
-                    max_cost=spending.max_cost,
-                    **asked,
-                )
-        finally:
-            display.clear()
-    if output is None or spending.dry_run:
-        spending.show(found)
-        return 0
-    if not quiet:
-        _show(result, named, output, time.monotonic() - started)
-    rows = result.summary["rows"]
-    return generation.INCOMPLETE if rows["failed"] or rows["unread"] else 0
+        return generation.carry_out(
+            partial(critic.select, count=count, seed=seed),
+            critic.estimate_selection,
+            input,
+            output=output,
+            asking=asking,
+            spending=spending,
+            quiet=quiet,
+            show=partial(_show, run=named),
+            model=model,
+            sampling=drawn,
+            format=format,
+            task=task,
+            run=named,
+            retry_failed=retry_failed,
+        )
 
 
-def _show(result: Selection, run: Path, output: Path, seconds: float) -> None:
+def _show(result: Selection, output: Path, seconds: float, *, run: Path) -> None:
     from rich.console import Console
 
     from heedful.reports.selection import selection_view

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heedful.cli.spending import Spending
     from heedful.generated import Generation
 
-__all__ = ["INCOMPLETE", "carry_out", "refuse_nowhere", "warn"]
+__all__ = ["carry_out", "warn"]
 
 INCOMPLETE = 1
 """Done, but some rows failed."""
@@ -25,7 +25,7 @@ PROBLEMS_SHOWN = 5
 
 
 def carry_out(  # noqa: PLR0913 - what the commands that make rows share
-    make: Callable[..., Generation],
+    make: Callable[..., Any],
     estimate: Callable[..., dict[str, Any]],
     data: Path,
     *,
@@ -33,6 +33,7 @@ def carry_out(  # noqa: PLR0913 - what the commands that make rows share
     asking: Calls,
     spending: Spending,
     quiet: bool,
+    show: Callable[[Any, Path, float], None] | None = None,
     **job: Any,
 ) -> int:
     """Make rows, or estimate what making them would take, and print what came of it.
@@ -45,6 +46,7 @@ def carry_out(  # noqa: PLR0913 - what the commands that make rows share
         asking: how a model is asked.
         spending: what it may cost.
         quiet: print neither progress nor what came of it.
+        show: prints what came of it, where, and in how many seconds; the counts unless given.
         job: what ``make`` and ``estimate`` take besides.
 
     Returns:
@@ -55,7 +57,8 @@ def carry_out(  # noqa: PLR0913 - what the commands that make rows share
     """
     from heedful.runs.progress import Display
 
-    refuse_nowhere(output, spending)
+    if output is None and not spending.dry_run:
+        raise UsageError("the rows would go nowhere", mend="name a .jsonl file with --output")
     prices = spending.table(asking.model)
     display = Display()
     job |= {"prices": prices, "tick": (lambda _: None) if quiet else display}
@@ -77,19 +80,9 @@ def carry_out(  # noqa: PLR0913 - what the commands that make rows share
         spending.show(found)
         return 0
     if not quiet:
-        _show(result, output, time.monotonic() - started)
+        (show or _show)(result, output, time.monotonic() - started)
     rows = result.summary["rows"]
     return INCOMPLETE if rows["failed"] or rows["unread"] else 0
-
-
-def refuse_nowhere(output: Path | None, spending: Spending) -> None:
-    """Refuse to make rows that nobody would get.
-
-    Raises:
-        UsageError: there is no output, and this is no dry run.
-    """
-    if output is None and not spending.dry_run:
-        raise UsageError("the rows would go nowhere", mend="name a .jsonl file with --output")
 
 
 def _show(result: Generation, output: Path, seconds: float) -> None:

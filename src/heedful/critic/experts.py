@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful import wires
 from heedful.errors import ModelError, RowError, UsageError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heedful.generated import Generation
+    from heedful.generation import Estimating
     from heedful.models.base import Model
     from heedful.models.pricing import Price
     from heedful.schema import Expense, Sample
@@ -198,7 +199,7 @@ def sample_critiques(  # noqa: PLR0913 - the options of a command
             job,
             format=format,
             task=task,
-            directory=run,
+            run=run,
             output=output,
             concurrency=concurrency,
             retry_failed=retry_failed,
@@ -216,13 +217,8 @@ def estimate_critiques(  # noqa: PLR0913 - as above
     wire: Wire | str = "plain",
     samples: int = SAMPLES,
     sampling: Sampling | None = None,
-    format: str | None = None,  # noqa: A002 - as above
-    task: str | None = None,
     overwrite: bool = False,
-    run: str | os.PathLike[str] | None = None,
-    retry_failed: bool = False,
-    prices: Mapping[str, Price] | None = None,
-    tick: Callable[[Progress], None] = lambda _: None,
+    **how: Unpack[Estimating],
 ) -> dict[str, Any]:
     """Say what :func:`sample_critiques` would ask and spend; nobody is asked.
 
@@ -234,13 +230,8 @@ def estimate_critiques(  # noqa: PLR0913 - as above
         wire: as in ``sample_critiques``.
         samples: as in ``sample_critiques``.
         sampling: as in ``sample_critiques``.
-        format: as in ``sample_critiques``.
-        task: as in ``sample_critiques``.
         overwrite: as in ``sample_critiques``.
-        run: the run that would be made or gone on with; it is not made.
-        retry_failed: as in ``sample_critiques``.
-        prices: dollars by model; our own table unless given.
-        tick: called with the progress after each row.
+        how: as in ``sample_critiques``, see :class:`heedful.generation.Estimating`.
 
     Returns:
         Rows, calls, tokens and dollars; see :func:`heedful.generation.estimate`.
@@ -254,12 +245,7 @@ def estimate_critiques(  # noqa: PLR0913 - as above
         estimate(
             data,
             _job(Expert(model, wire, sampling), samples, overwrite=overwrite),
-            format=format,
-            task=task,
-            directory=run,
-            retry_failed=retry_failed,
-            prices=prices,
-            tick=tick,
+            **how,
         )
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful import wires
 from heedful.critic import rules, stages, verification
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from heedful.critic.stages import Stage
     from heedful.generated import Generated, Generation
+    from heedful.generation import Estimating
     from heedful.models.base import Model
     from heedful.models.pricing import Price
 
@@ -184,7 +185,7 @@ def filter_critiques(  # noqa: PLR0913 - the options of a command
             _job(pipeline, partial=partial),
             format=format,
             task=task,
-            directory=run,
+            run=run,
             concurrency=concurrency,
             retry_failed=retry_failed,
             max_cost=max_cost,
@@ -210,12 +211,7 @@ def estimate_filtering(  # noqa: PLR0913 - as above
     order: Sequence[str] = stages.STAGES,
     per_call: int | None = None,
     sampling: Sampling | None = None,
-    format: str | None = None,  # noqa: A002 - as above
-    task: str | None = None,
-    run: str | os.PathLike[str] | None = None,
-    retry_failed: bool = False,
-    prices: Mapping[str, Price] | None = None,
-    tick: Callable[[Progress], None] = lambda _: None,
+    **how: Unpack[Estimating],
 ) -> dict[str, Any]:
     """Say what :func:`filter_critiques` would ask and spend; nobody is asked.
 
@@ -231,12 +227,7 @@ def estimate_filtering(  # noqa: PLR0913 - as above
         order: as in ``filter_critiques``.
         per_call: as in ``filter_critiques``.
         sampling: as in ``filter_critiques``.
-        format: as in ``filter_critiques``.
-        task: as in ``filter_critiques``.
-        run: the run that would be made or gone on with; it is not made.
-        retry_failed: as in ``filter_critiques``.
-        prices: dollars by model; our own table unless given.
-        tick: called with the progress after each row.
+        how: as in ``filter_critiques``, see :class:`heedful.generation.Estimating`.
 
     Returns:
         Rows, calls, tokens and dollars; see :func:`heedful.generation.estimate`.
@@ -252,12 +243,7 @@ def estimate_filtering(  # noqa: PLR0913 - as above
         estimate(
             data,
             _job(asking, partial=False),
-            format=format,
-            task=task,
-            directory=run,
-            retry_failed=retry_failed,
-            prices=prices,
-            tick=tick,
+            **how,
         )
     )
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 from heedful.critic import replies
 from heedful.errors import ModelError, RowError, UsageError
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heedful.generated import Generated, Generation
+    from heedful.generation import Estimating
     from heedful.models.base import Model
     from heedful.models.pricing import Price
     from heedful.schema import Sample
@@ -181,7 +182,7 @@ def select(  # noqa: PLR0913 - the options of a command
             _job(model, sampling or Sampling()),
             format=format,
             task=task,
-            directory=run,
+            run=run,
             concurrency=concurrency,
             retry_failed=retry_failed,
             max_cost=max_cost,
@@ -195,17 +196,12 @@ def select(  # noqa: PLR0913 - the options of a command
     return selection
 
 
-def estimate_selection(  # noqa: PLR0913 - as above
+def estimate_selection(
     data: str | os.PathLike[str] | Iterable[Sample],
     *,
     model: Model | None = None,
     sampling: Sampling | None = None,
-    format: str | None = None,  # noqa: A002 - as above
-    task: str | None = None,
-    run: str | os.PathLike[str] | None = None,
-    retry_failed: bool = False,
-    prices: Mapping[str, Price] | None = None,
-    tick: Callable[[Progress], None] = lambda _: None,
+    **how: Unpack[Estimating],
 ) -> dict[str, Any]:
     """Say what :func:`select` would ask and spend; nobody is asked.
 
@@ -215,12 +211,7 @@ def estimate_selection(  # noqa: PLR0913 - as above
         data: as in ``select``, like the other arguments.
         model: as in ``select``.
         sampling: as in ``select``.
-        format: as in ``select``.
-        task: as in ``select``.
-        run: the run that would be made or gone on with; it is not made.
-        retry_failed: as in ``select``.
-        prices: dollars by model; our own table unless given.
-        tick: called with the progress after each row.
+        how: as in ``select``, see :class:`heedful.generation.Estimating`.
 
     Returns:
         Rows, calls, tokens and dollars; see :func:`heedful.generation.estimate`.
@@ -234,12 +225,7 @@ def estimate_selection(  # noqa: PLR0913 - as above
         estimate(
             data,
             _job(model, sampling or Sampling()),
-            format=format,
-            task=task,
-            directory=run,
-            retry_failed=retry_failed,
-            prices=prices,
-            tick=tick,
+            **how,
         )
     )
 

@@ -13,6 +13,7 @@ import math
 import shutil
 import tempfile
 import zipfile
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -81,9 +82,11 @@ class InspectLog:
                 log.writestr("header.json", _json(self._header()))
             part.replace(path)
         except OSError as error:
-            part.unlink(missing_ok=True)
             what = f"cannot be written: {error.strerror}"
             raise UsageError(what, where=str(path)) from error
+        finally:
+            with suppress(OSError):  # it is there only if something went wrong
+                part.unlink()
 
     def _sample(self, row: Scored) -> dict[str, Any]:
         head: dict[str, Any] = {"id": row.id, "epoch": 1}
@@ -171,7 +174,7 @@ def _row_scores(found: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "value": math.nan if value is None else value,
-            "explanation": _MEANINGS[name] + ": not decided" * (value is None),
+            "explanation": _MEANINGS.get(name, name) + ": not decided" * (value is None),
         }
         for name, value in found.items()
     }

@@ -6,6 +6,7 @@ the run behind must say all that the choice rests on.
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,4 +109,5 @@ def _shown(value: Any) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.1f} %"
+    """Write a share rounded down, so that 100 means all."""
+    return "none" if share is None else f"{math.floor(1000 * share) / 10:.1f} %"

@@ -163,7 +163,8 @@ class Chat:
         except RowError as error:
             raise UsageError(error.what, where=self._where, mend=_MEND) from None
         behind = _behind(encoded)
-        special = set(self.tokenizer.all_special_ids)
+        added = self.tokenizer.added_tokens_decoder.items()
+        special = {token for token, about in added if about.special}
         ends = [token for token in behind if token in self.ends or token in special]
         if not ends:
             what = "the chat template sets no end behind the assistant's answer"

@@ -108,7 +108,19 @@ def train_dpo(  # noqa: PLR0913 - as above
 
 @dataclass
 class Job:
-    """What a training is made of."""
+    """What a training is made of.
+
+    Attributes:
+        stage: fine-tuning or preferences.
+        settings: all that can be told.
+        model: the folder of the model to train.
+        chat: its tokenizer and chat template.
+        rows: the rows as they were read, with those left out.
+        tokens: the rows that are trained on.
+        wire: the format of their critiques.
+        held_out: what the critic is measured on, where that was given.
+        folder: where everything goes.
+    """
 
     stage: Literal["sft", "dpo"]
     settings: Settings

@@ -56,6 +56,8 @@ def publish(  # noqa: PLR0913 - what a model's folder is made of
                 shutil.copy(file, output / "adapter")
     model = model.to(dtype)
     model.config.dtype = dtype
+    # In both places: which of the two is heeded depends on how the base model was saved.
+    model.config.get_text_config().eos_token_id = sorted(chat.ends)
     model.generation_config.eos_token_id = sorted(chat.ends)
     if chat.tokenizer.pad_token_id is not None:
         model.generation_config.pad_token_id = chat.tokenizer.pad_token_id

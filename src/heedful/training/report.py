@@ -36,7 +36,7 @@ _CURVE = {
 }
 """What of the trainer's log is reported of each step, and how it is called."""
 
-_DRAWN = 300
+_DRAWN = 100
 """Points of a curve at most; where there are more, each is the mean of several steps."""
 
 _RATES = ("f1_met", "f1_unmet", "mean_f1")
@@ -269,9 +269,11 @@ def _versions() -> dict[str, str]:
 
 
 def _hours(seconds: float) -> str:
-    if seconds < 3600:  # noqa: PLR2004 - an hour
-        return f"{seconds / 60:.1f} minutes"
-    return f"{seconds / 3600:.2f} hours"
+    """Write a duration in the unit that fits."""
+    for unit, size in (("hours", 3600), ("minutes", 60)):
+        if seconds >= size:
+            return f"{seconds / size:.1f} {unit}"
+    return f"{seconds:.1f} seconds"
 
 
 def _percent(found: Mapping[str, Any], rate: str) -> str:

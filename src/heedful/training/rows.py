@@ -130,8 +130,8 @@ class Rows:
             raise RowError("the row has no prompt", mend="give it the messages the critic is asked")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", mend="leave the pair out")
-        beside = {"wire": row.wire, "segments": row.segments or ()}
-        return Example(name, prompt, beside=beside, **said)
+        columns = {"wire": row.wire, "segments": row.segments or ()}
+        return Example(name, prompt, beside=columns, **said)
 
     def _examples(self) -> Iterator[tuple[int, Example]]:
         """Convert the output of ``critic pairs`` or ``critic filter`` in passing."""

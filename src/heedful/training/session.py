@@ -124,6 +124,11 @@ class Session:
         except ValueError as error:  # as of layers for LoRA that the model does not have
             what = next(iter(str(error).strip().splitlines()), "")
             raise UsageError(f"the model cannot be trained so: {what}") from error
+        if made.is_fsdp_enabled or made.is_deepspeed_enabled:
+            raise UsageError(
+                "weights in shards (FSDP, DeepSpeed) are not supported",
+                mend="launch it without, give --lora-rank, or train on the export with TRL itself",
+            )
         made.remove_callback(PrinterCallback)
         every = job.settings.eval_every
         made.add_callback(

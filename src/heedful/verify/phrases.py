@@ -137,14 +137,8 @@ def excludes(
     """
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        tallies = {phrase: occurrences(layout, phrase) for phrase in phrases}
-        used = [phrase for phrase, number in tallies.items() if number.low]
-        maybe = [phrase for phrase, number in tallies.items() if number.high]
-        if used:
-            return False, f"used: {quoted(used)}"
-        if maybe:
-            return None, f"used in another form: {quoted(maybe)}"
-        return True, f"{quoted(phrases)} not used"
+        unused = f"{quoted(phrases)} not used"
+        return _any_used(layout, phrases, wanted=False, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -165,16 +159,24 @@ def contains_any(
     """
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        tallies = {phrase: occurrences(layout, phrase) for phrase in phrases}
-        used = [phrase for phrase, number in tallies.items() if number.low]
-        maybe = [phrase for phrase, number in tallies.items() if number.high]
-        if used:
-            return True, f"used: {quoted(used)}"
-        if maybe:
-            return None, f"used in another form: {quoted(maybe)}"
-        return False, f"none of {quoted(phrases)} used"
+        unused = f"none of {quoted(phrases)} used"
+        return _any_used(layout, phrases, wanted=True, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
+
+
+def _any_used(
+    layout: Layout, phrases: list[str], *, wanted: bool, unused: str
+) -> tuple[Outcome, str]:
+    """Decide whether any of the phrases occurs, where that is wanted or not."""
+    tallies = {phrase: occurrences(layout, phrase) for phrase in phrases}
+    used = [phrase for phrase, number in tallies.items() if number.low]
+    maybe = [phrase for phrase, number in tallies.items() if number.high]
+    if used:
+        return wanted, f"used: {quoted(used)}"
+    if maybe:
+        return None, f"used in another form: {quoted(maybe)}"
+    return not wanted, unused
 
 
 # --- letters ------------------------------------------------------------------------------------
