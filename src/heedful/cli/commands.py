@@ -332,14 +332,18 @@ heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1
 """,
     ),
     "critic": Group(
-        """Make data to train a critic on, as IF-Critic does.
+        """Make data to train a critic on, as IF-Critic does, and train it.
 
 heedful critic select prompts.jsonl --model sorter --count 1000 -o selected.jsonl
 heedful checklist selected.jsonl --model expert -o checklists.jsonl
 heedful respond checklists.jsonl -m a -m b -m c --draw 2 -o responses.jsonl
 heedful critic sample responses.jsonl --model expert -o critiques.jsonl
 heedful critic filter critiques.jsonl --model expert --verifier b -o filtered.jsonl
-heedful critic checklists critiques.jsonl -o generator.jsonl
+heedful critic split filtered.jsonl -o parts
+heedful critic train sft parts/sft.jsonl -m BASE -o critic-sft
+heedful critic sample parts/preference.jsonl --model ./critic-sft --samples 10 -o sampled.jsonl
+heedful critic pairs sampled.jsonl -o pairs.jsonl
+heedful critic train dpo pairs.jsonl -m critic-sft -o critic
 """,
         _CRITIC,
     ),
