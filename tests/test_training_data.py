@@ -109,7 +109,7 @@ def test_the_released_pairs_are_marked_in_their_segments(
     tokenizer = opened(model).tokenizer
     for example, *both in found[0]:
         for side, one in zip(("chosen", "rejected"), both, strict=True):
-            spans = [tuple(segment[side]) for segment in example.segments]
+            spans = [tuple(segment[side]) for segment in example.beside["segments"]]
             text = getattr(example, side)
             ids = [*one.prompt, *one.answer]
             marked = [token for token, mark in zip(ids, one.within(spans), strict=True) if mark]
