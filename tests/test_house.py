@@ -42,6 +42,7 @@ FLOORS = {
     "reasoning": 6,
     "metaeval": 7,
     "rewards": 7,
+    "training": 8,
     "cli": 9,
     "__init__": 10,
     "__main__": 10,
@@ -61,6 +62,7 @@ HEAVY = (
     "aiohttp",
     "torch",
     "transformers",
+    "trl",
     "any_llm",
 )
 

@@ -96,6 +96,37 @@ heedful critic pairs dpo_data.json --similarity quick_ratio -o pairs.jsonl
 heedful critic export pairs.jsonl --to trl -o dataset
 """,
     ),
+    "train": Group(
+        """Train a critic, or a checklist generator.
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+heedful evaluate samples.jsonl --judge checklist --model critic
+""",
+        {
+            "sft": Command(
+                "heedful.cli.critic_train:sft",
+                """Fine-tune a model on critiques, or on checklists.
+
+DATA is an export (heedful critic export --to trl), filtered critiques, or the
+output of heedful critic checklists. The same command goes on where it stopped.
+Several GPUs: accelerate launch -m heedful critic train sft …
+
+heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft
+""",
+            ),
+            "dpo": Command(
+                "heedful.cli.critic_train:dpo",
+                """Train a critic to prefer one critique of a pair to the other (DPO).
+
+DATA is an export (heedful critic export --to trl) or the output of heedful
+critic pairs; the model is the fine-tuned critic, and the reference too.
+
+heedful critic train dpo dpo -m critic-sft --evaluation heldout.jsonl -o critic
+""",
+            ),
+        },
+    ),
     "audit": Command(
         "heedful.cli.critic_audit:audit",
         """Draw samples for a person to check, or read what was checked.

@@ -154,7 +154,12 @@ def _write_parquet(path: Path, rows: Iterator[Mapping[str, Any]], *, pairs: bool
     )
     answers = [("chosen", messages), ("rejected", messages), ("segments", pa.list_(segment))]
     schema = pa.schema(
-        [("id", text), ("prompt", messages), *(answers if pairs else [("completion", messages)])]
+        [
+            ("id", text),
+            ("wire", text),
+            ("prompt", messages),
+            *(answers if pairs else [("completion", messages)]),
+        ]
     )
     part = path.with_name(path.name + ".part")
     try:

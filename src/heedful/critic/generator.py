@@ -40,9 +40,9 @@ def checklist_data(
 ) -> dict[str, Any]:
     """Write each instruction once, with its checklist as a model is to write it.
 
-    A row has ``id``, ``prompt`` (what ``heedful checklist`` asks) and ``completion`` (the
-    checklist), both as messages: TRL trains on them as they are. Instructions that come again,
-    with another response, are left out. No model is asked.
+    A row has ``id``, ``task`` and ``wire``, ``prompt`` (what ``heedful checklist`` asks) and
+    ``completion`` (the checklist), both as messages: TRL trains on them as they are. Instructions
+    that come again, with another response, are left out. No model is asked.
 
     Args:
         data: a file in any format that heedful reads, or samples.
@@ -93,7 +93,8 @@ def _row(sample: Sample, wire: Wire) -> dict[str, Any]:
     prompt = [message.model_dump() for message in wire.render(sample)]
     completion = [{"role": "assistant", "content": wire.write(sample)}]
     key = (sample.model_extra or {}).get("instruction_id", sample.id)
-    return {"id": key, "prompt": prompt, "completion": completion}
+    about = {"id": key, "task": "checklist", "wire": wire.name}
+    return {**about, "prompt": prompt, "completion": completion}
 
 
 def _problem(sample: Sample, wire: Wire) -> str | None:

@@ -23,7 +23,8 @@ Layout = Callable[["Example"], dict[str, Any]]
 
 def trl(example: Example) -> dict[str, Any]:
     """Lay out for TRL: conversational prompt and completion, or prompt, chosen and rejected."""
-    record: dict[str, Any] = {"id": example.id, "prompt": _messages(example.prompt)}
+    record: dict[str, Any] = {"id": example.id, "wire": example.wire}
+    record["prompt"] = _messages(example.prompt)
     if example.completion is not None:
         return record | {"completion": _said(example.completion)}
     return record | {

@@ -81,34 +81,18 @@ def device_and_dtype(device: str | None) -> tuple[str, str]:
 class Engine:
     """Weights and tokenizer of one model."""
 
-    def __init__(self, folder: ModelFolder, device: str | None) -> None:
-        """Load them.
+    def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
+        """Take them as they are, such as while the model is trained.
 
-        Raises:
-            ModelNotFound: the folder's content cannot be loaded.
-            StopRunError: the model is for no chat, or the device is not there.
+        Args:
+            name: the model's, as results and messages have it.
+            tokenizer: with a chat template.
+            model: where it is to compute, and set to evaluation.
         """
-        self._name = folder.name
-        self._device, dtype = device_and_dtype(device)
-        try:
-            with _LOADING:
-                self._tokenizer, model = _load(folder, dtype)
-        except Exception as error:  # what a broken folder raises depends on what is broken
-            what = f"the model cannot be loaded: {_first_line(error)}"
-            mend = "check the folder; a model with code of its own must be served instead"
-            raise ModelNotFound(what, where=str(folder.path), mend=mend) from error
-        if not self._tokenizer.chat_template:
-            raise StopRunError(
-                "the tokenizer has no chat template, so a conversation cannot be put to the model",
-                where=str(folder.path),
-                mend="take the model's chat version, or put its chat_template.jinja there",
-            )
-        try:
-            self._model = model.to(self._device).eval()
-        except (RuntimeError, AssertionError) as error:
-            what = f"the model cannot be put on {self._device}: {_first_line(error)}"
-            mend = "choose another --device, such as cpu; or serve the model"
-            raise StopRunError(what, where=self._name, mend=mend) from error
+        self._name = name
+        self._tokenizer = tokenizer
+        self._model = model
+        self._device = str(model.device)
         settings = self._model.generation_config
         ends = settings.eos_token_id
         ends = self._tokenizer.eos_token_id if ends is None else ends
@@ -117,6 +101,36 @@ class Engine:
         self._pad = pad if pad is not None else min(self._ends, default=0)
         text_config = self._model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
+
+    @classmethod
+    def load(cls, folder: ModelFolder, device: str | None) -> Engine:
+        """Load them from a folder.
+
+        Raises:
+            ModelNotFound: the folder's content cannot be loaded.
+            StopRunError: the model is for no chat, or the device is not there.
+        """
+        device, dtype = device_and_dtype(device)
+        try:
+            with _LOADING:
+                tokenizer, model = _load(folder, dtype)
+        except Exception as error:  # what a broken folder raises depends on what is broken
+            what = f"the model cannot be loaded: {_first_line(error)}"
+            mend = "check the folder; a model with code of its own must be served instead"
+            raise ModelNotFound(what, where=str(folder.path), mend=mend) from error
+        if not tokenizer.chat_template:
+            raise StopRunError(
+                "the tokenizer has no chat template, so a conversation cannot be put to the model",
+                where=str(folder.path),
+                mend="take the model's chat version, or put its chat_template.jinja there",
+            )
+        try:
+            model = model.to(device).eval()
+        except (RuntimeError, AssertionError) as error:
+            what = f"the model cannot be put on {device}: {_first_line(error)}"
+            mend = "choose another --device, such as cpu; or serve the model"
+            raise StopRunError(what, where=folder.name, mend=mend) from error
+        return cls(folder.name, tokenizer, model)
 
     def draft(
         self,

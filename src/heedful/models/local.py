@@ -172,7 +172,7 @@ class LocalModel:
         drafts: dict[int, Draft] = {}
         try:
             if self._engine is None:
-                self._engine = Engine(self._folder, self._device)
+                self._engine = Engine.load(self._folder, self._device)
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
             return [error] * len(batch)
         for place, request in enumerate(batch):

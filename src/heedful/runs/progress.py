@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from heedful.words import amount, dollars
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heedful.runs.runner import Progress
 
-__all__ = ["Display", "line"]
+__all__ = ["Display", "clock", "line"]
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 10.0
@@ -33,7 +35,7 @@ def line(progress: Progress, now: float) -> str:
         left = max(0, progress.total - progress.done)
         parts.append(f"{rate:,.0f} rows/s")
         if rate:
-            parts.append(f"{_clock(left / rate)} left")
+            parts.append(f"{clock(left / rate)} left")
     else:
         parts.append(f"{rate:,.0f} rows/s")
     if progress.resumed:
@@ -52,25 +54,29 @@ class Display:
     Nothing is printed for a run that ends within the first interval.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(
+        self, stream: TextIO | None = None, say: Callable[[Any, float], str] = line
+    ) -> None:
         """Make a display.
 
         Args:
             stream: where to print; standard error unless given.
+            say: makes the line of a progress and the present.
         """
+        self._say = say
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
         self._interval = TERMINAL_SECONDS if self.terminal else PLAIN_SECONDS
         self._due = time.monotonic() + self._interval
         self._drawn = False
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: object) -> None:
         """Print the progress if it is time."""
         now = time.monotonic()
         if now < self._due:
             return
         self._due = now + self._interval
-        text = line(progress, now)
+        text = self._say(progress, now)
         self.stream.write(f"\r\x1b[2K{text}" if self.terminal else f"{text}\n")
         self.stream.flush()
         self._drawn = True
@@ -82,7 +88,7 @@ class Display:
             self.stream.flush()
 
 
-def _clock(seconds: float) -> str:
+def clock(seconds: float) -> str:
     """Show a duration as ``1:02:03`` or ``2:03``."""
     whole = round(seconds)
     hours, rest = divmod(whole, 3600)

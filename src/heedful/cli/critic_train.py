@@ -1,0 +1,219 @@
+"""``heedful critic train sft | dpo``."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heedful.training.steps import TrainingResult
+
+__all__ = ["dpo", "sft"]
+
+INCOMPLETE = 1
+"""Done, but some rows were of no use."""
+
+PROBLEMS_SHOWN = 5
+
+
+@Parameter(name="*", group="Settings (each may also stand in the file of --config)")
+@dataclass(frozen=True, kw_only=True)
+class Flags:
+    """What a training can be told; see :class:`heedful.training.settings.Settings`.
+
+    Attributes:
+        learning_rate: Of AdamW, at its highest. Default: 1e-5 for sft, 5e-7 for dpo.
+        epochs: Passes over the data. Default: 2 for sft, 1 for dpo.
+        max_steps: Optimizer steps, in the place of epochs.
+        batch_size: Rows (or pairs) that a device computes at a time. Default: 4.
+        gradient_accumulation: Batches that make an optimizer step. Default: 4.
+        max_length: Tokens of prompt and critique; longer rows are left out. Default: the model's
+            context.
+        warmup: Share of the steps in which the learning rate rises. Default: 0.05.
+        scheduler: How it falls afterwards. Default: cosine.
+        weight_decay: Of AdamW. Default: 0.
+        max_grad_norm: Gradients are clipped to it. Default: 1.
+        seed: Of the order of the rows, of dropout and of LoRA. Default: 0.
+        dtype: auto computes in bfloat16 on a GPU and in float32 on a CPU.
+        gradient_checkpointing: Compute activations twice and keep fewer. Default: on a GPU.
+        lora_rank: Train an adapter of this rank in the place of all weights.
+        lora_alpha: Its scale. Default: twice the rank.
+        lora_dropout: On its input. Default: 0.
+        lora_targets: Names of layers that get one. Default: all linear ones.
+        keep_adapter: Leave the adapter beside the merged model.
+        save_every: Steps from checkpoint to checkpoint. Default: a tenth of the training.
+        eval_every: Steps from evaluation to evaluation. Default: a tenth of the training.
+        keep: The latest checkpoints that are kept. Default: 1.
+        select: What becomes the result: the best evaluated weights (default), or the last.
+        eval_batch_size: Critiques that an evaluation generates at a time. Default: 16.
+        max_completion_tokens: Of a critique in an evaluation. Default: twice the longest that is
+            trained on.
+        per_call: Constraints that an evaluation asks for at a time. Default: all.
+        chat_template: A .jinja file, or plain for ours. Default: the model's own.
+        wire: The format of the critiques, where the data does not say.
+        prompt: The file that critiques were exported with in the place of their wire's prompt.
+    """
+
+    learning_rate: float | None = None
+    epochs: float | None = None
+    max_steps: int | None = None
+    batch_size: int | None = None
+    gradient_accumulation: int | None = None
+    max_length: int | None = None
+    warmup: float | None = None
+    scheduler: Literal["linear", "cosine", "constant", "constant_with_warmup"] | None = None
+    weight_decay: float | None = None
+    max_grad_norm: float | None = None
+    seed: int | None = None
+    dtype: Literal["auto", "bfloat16", "float32"] | None = None
+    gradient_checkpointing: bool | None = None
+    lora_rank: int | None = None
+    lora_alpha: float | None = None
+    lora_dropout: float | None = None
+    lora_targets: tuple[str, ...] | None = None
+    keep_adapter: bool | None = None
+    save_every: int | None = None
+    eval_every: int | None = None
+    keep: int | None = None
+    select: Literal["best", "last"] | None = None
+    eval_batch_size: int | None = None
+    max_completion_tokens: int | None = None
+    per_call: int | None = None
+    chat_template: str | None = None
+    wire: str | None = None
+    prompt: Path | None = None
+
+    def given(self) -> dict[str, Any]:
+        """Return those that were given, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+
+_UNTOLD = Flags()
+
+
+def sft(  # noqa: PLR0913 - the options of a command
+    data: Path,
+    /,
+    *,
+    model: Annotated[str, Parameter(name=["--model", "-m"])],
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    evaluation: Path | None = None,
+    config: Path | None = None,
+    flags: Flags = _UNTOLD,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+) -> int:
+    """Fine-tune a model on critiques, or on checklists.
+
+    Args:
+        data: An export for trl, filtered critiques, or the output of heedful critic checklists.
+        model: A model's folder, or its name on the Hugging Face Hub.
+        output: The folder for the trained model and the report.
+        evaluation: Held-out samples with known verdicts, to be judged while training.
+        config: A file with settings, TOML or JSON; flags win.
+        flags: The settings.
+        quiet: Print no progress and no numbers.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.training import SftSettings, load_settings, train_sft
+
+    settings = load_settings(SftSettings, config, flags.given())
+    return _run(
+        lambda tick: train_sft(
+            data, output, model=model, settings=settings, evaluation=evaluation, tick=tick
+        ),
+        quiet=quiet,
+    )
+
+
+def dpo(  # noqa: PLR0913 - as above
+    data: Path,
+    /,
+    *,
+    model: Annotated[str, Parameter(name=["--model", "-m"])],
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    evaluation: Path | None = None,
+    config: Path | None = None,
+    beta: float | None = None,
+    loss: Literal["dpo", "segments"] | None = None,
+    sft_weight: float | None = None,
+    flags: Flags = _UNTOLD,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+) -> int:
+    """Train a critic to prefer one critique of a pair to the other (DPO).
+
+    Args:
+        data: An export for trl, or the output of heedful critic pairs.
+        model: The fine-tuned critic's folder; it is the reference, too.
+        output: The folder for the trained model and the report.
+        evaluation: Held-out samples with known verdicts, to be judged while training.
+        config: A file with settings, TOML or JSON; flags win.
+        beta: How dearly the critic pays for leaving its reference. Default: 0.1.
+        loss: dpo compares the whole critiques (default); segments only the judgments on which
+            the two of a pair disagree.
+        sft_weight: Of the chosen critique's own loss, per token, beside it. Default: 0.
+        flags: The other settings.
+        quiet: Print no progress and no numbers.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.training import DpoSettings, load_settings, train_dpo
+
+    own = {"beta": beta, "loss": loss, "sft_weight": sft_weight}
+    settings = load_settings(DpoSettings, config, flags.given() | own)
+    return _run(
+        lambda tick: train_dpo(
+            data, output, model=model, settings=settings, evaluation=evaluation, tick=tick
+        ),
+        quiet=quiet,
+    )
+
+
+def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: bool) -> int:
+    """Train with a line of progress, and say at the end what came of it."""
+    import os
+
+    from heedful.runs.progress import Display
+    from heedful.training.steps import line
+
+    main = os.environ.get("RANK", "0") == "0"  # of several processes, one prints
+    display = Display(say=line)
+
+    def tick(step: Any) -> None:
+        if step.note:
+            display.clear()
+            sys.stderr.write(f"{step.note}\n")
+        elif not quiet:
+            display(step)
+
+    try:
+        result = train(tick)
+    finally:
+        display.clear()
+    if main and not quiet:
+        _show(result)
+    return INCOMPLETE if sum(result.report["rows"]["left_out"].values()) else 0
+
+
+def _show(result: TrainingResult) -> None:
+    from rich.console import Console
+
+    from heedful.training.report import sheets, summary
+
+    console = Console(highlight=False)
+    if result.finished_before:
+        console.print("This training is finished; nothing was left to do.")
+    console.print(summary(result.report))
+    for sheet in sheets(result.report)[:-1]:  # the settings are the user's own
+        console.print(sheet.terminal())
+    console.print(f"  → {result.folder}", style="dim", soft_wrap=True)
+    for problem in result.report["problems"][:PROBLEMS_SHOWN]:
+        sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
