@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import world
-
 from heedful import Judgment, Status
 from heedful.models import Completion, Sampling
 from heedful.wires import make, unfence
@@ -69,7 +68,7 @@ _JUDGMENT = re.compile(
 
 
 class Scripted:
-    """A model whose answers are computed from the prompt: what heedful needs of one, and no more."""
+    """A model whose answers are computed from the prompt: all that heedful needs of one."""
 
     def __init__(self, name: str, seed: int) -> None:
         """Name it; the seed stands for who it is."""

@@ -11,14 +11,16 @@ if TYPE_CHECKING:
 __all__ = ["SIZES", "save_random_model"]
 
 SIZES = {
-    "small": {"hidden_size": 128, "num_hidden_layers": 3, "num_attention_heads": 4},
+    "smoke": {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 2},
+    "small": {"hidden_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4},
     "large": {"hidden_size": 384, "num_hidden_layers": 6, "num_attention_heads": 6},
 }
 
 CONTEXT = 256
 """Tokens of a prompt and its answer at most."""
 
-SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|unknown|>")
+UNKNOWN = "<|unknown|>"
+SPECIAL = ("<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", UNKNOWN)
 
 FRAME = (
     r"(?:</c\d>\n\n)?<c\d>\n|\n(?:VERDICT: (?:MET|UNMET)\n)?(?=</c)|</c\d>"  # critiques
@@ -90,7 +92,7 @@ def _tokenizer(texts: Iterable[str]) -> Any:
         for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
     }
     vocabulary = {word: number for number, word in enumerate([*SPECIAL, *sorted(words)])}
-    base = Tokenizer(models.WordLevel(vocabulary, unk_token="<|unknown|>"))
+    base = Tokenizer(models.WordLevel(vocabulary, unk_token=UNKNOWN))
     base.normalizer = normalizer
     base.pre_tokenizer = splitter
     base.decoder = decoders.Sequence(
@@ -106,7 +108,7 @@ def _tokenizer(texts: Iterable[str]) -> Any:
         {
             "pad_token": "<|pad|>",
             "eos_token": "<|end|>",
-            "unk_token": "<|unknown|>",
+            "unk_token": UNKNOWN,
             "additional_special_tokens": ["<|user|>", "<|assistant|>"],
         }
     )

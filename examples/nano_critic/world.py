@@ -130,7 +130,7 @@ def holds(one: Constraint, words: Sequence[str]) -> bool:
     """Say whether a constraint would be met if these were the words that decide it."""
     args = _args(one)
     if one.type == "edge":
-        return kind_of(words[0]) == args["kind"]
+        return bool(kind_of(words[0]) == args["kind"])
     return bool(args.get("at_least", 0) <= len(words) <= args.get("at_most", NO_LIMIT))
 
 
