@@ -1,7 +1,7 @@
 """The base model: it can read responses and describe them, and has never judged one.
 
 It stands for the pretrained model that a critic is usually made from. It learns from descriptions
-that are always right and that come to no verdict: how strict to be is what the experts teach.
+that are always right and that give no verdict: how strict to be is what the experts teach.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import world
-from experts import worded
+from experts import CONCLUDED, worded
 from heedful import Constraint, Judgment, Sample, Status
 from heedful.training import SftSettings, train_sft
 from heedful.wires import Plain
@@ -31,8 +31,10 @@ def make_random(folder: Path, wire: Wire, *, size: str) -> None:
     save_random_model(folder, _texts(wire), size=size, seed=0)
 
 
-def make_base(folder: Path, model: Path, wire: Wire, *, rows: int, steps: int) -> None:
-    """Train the base model.
+def make_base(  # noqa: PLR0913 - the parts of a training
+    folder: Path, model: Path, wire: Wire, *, rows: int, steps: int, concluded: bool
+) -> None:
+    """Train the base model, first to describe, then to conclude.
 
     Args:
         folder: where it goes; its data lies beside.
@@ -40,25 +42,33 @@ def make_base(folder: Path, model: Path, wire: Wire, *, rows: int, steps: int) -
         wire: whose prompts it learns to read.
         rows: descriptions to learn from.
         steps: batches of 32 of them.
+        concluded: whether descriptions end on whether what was seen is what was asked for.
     """
     data = folder.with_suffix(".jsonl")
     with data.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row) + "\n" for row in _descriptions(rows, wire))
+        file.writelines(
+            json.dumps(row) + "\n" for row in _descriptions(rows, wire, concluded=concluded)
+        )
     settings = SftSettings(
-        learning_rate=3e-3, max_steps=steps, batch_size=32, gradient_accumulation=1
+        learning_rate=2e-3 if concluded else 3e-3,
+        max_steps=steps,
+        batch_size=32,
+        gradient_accumulation=1,
     )
     train_sft(data, folder, model=model, settings=settings)
 
 
-def _descriptions(number: int, wire: Wire) -> Iterator[dict[str, Any]]:
+def _descriptions(number: int, wire: Wire, *, concluded: bool) -> Iterator[dict[str, Any]]:
     """Describe random responses in view of random checklists, in the layout of TRL."""
-    rng = random.Random("reading")
+    rng = random.Random("concluding" if concluded else "reading")
     for at in range(number):
         texts = world.draw_checklist(rng)
         response = world.draw_response(rng, texts, tries=1)
-        found = [
-            worded(one, world.relevant(one, response), rng) for one in map(world.constraint, texts)
-        ]
+        found = []
+        for one in map(world.constraint, texts):
+            words = world.relevant(one, response)
+            end = f" ; {CONCLUDED[world.holds(one, words)]}" if concluded else ""
+            found.append(worded(one, words, rng) + end)
         blocks = [f"<c{k}>\n{text}\n</c{k}>" for k, text in enumerate(found, start=1)]
         yield {
             "id": f"reading-{at}",

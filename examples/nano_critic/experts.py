@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from heedful import Constraint, Message
 
-__all__ = ["RATES", "Expert", "Extractor", "Verifier", "worded"]
+__all__ = ["CONCLUDED", "RATES", "Expert", "Extractor", "Verifier", "worded"]
 
 RATES = {
     # The expert's errors, in each judgment. The first is a bias, which no vote takes away.
@@ -60,6 +60,9 @@ SEEN = (
     "{word} stands at the {edge} ; it is of {seen} ; asked are {kind}",
     "at the {edge} comes {word} of {seen} for {kind}",
 )
+
+CONCLUDED = {True: "well", False: "no"}
+"""What an explanation ends on, by what it says of the constraint."""
 
 _JUDGMENT = re.compile(
     r"Constraint: (?P<text>.*)\nExplanation: (?P<explanation>.*)\nVerdict: (?P<verdict>.*)"
@@ -201,12 +204,12 @@ def _corrected(earlier: re.Match[str], response: str, rng: random.Random) -> Jud
 
 
 def _judgment(one: Constraint, words: list[str], rng: random.Random, *, met: bool) -> Judgment:
-    explanation = worded(one, words, rng)
+    explanation = f"{worded(one, words, rng)} ; {CONCLUDED[met]}"
     return Judgment(status=Status.MET if met else Status.UNMET, explanation=explanation)
 
 
 def worded(one: Constraint, words: Sequence[str], rng: random.Random) -> str:
-    """Explain by some words what becomes of a constraint, in one of many ways.
+    """Say what was seen in view of a constraint, in one of many ways.
 
     Args:
         one: the constraint.

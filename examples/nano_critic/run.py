@@ -51,13 +51,14 @@ class Scale:
 
     Attributes:
         model: of which size the models are, see :data:`tiny.SIZES`.
-        reading: rows that the base model learns to read on, and ``reading_steps`` of 32 of them.
+        reading: rows that the base model learns to describe on, in ``reading_steps`` batches of 32;
+            a quarter more to conclude, and as much for the policy to begin with.
         train: responses that the experts judge.
         draws: critiques of each by the expert.
         test: responses that the critics are measured on.
         sft_steps: batches of 32 critiques.
         sampled: responses at most of which the critic's own critiques are drawn, ``samples`` each.
-        dpo_steps: batches of 32 pairs.
+        dpo_steps: batches of 16 pairs.
         policy_steps: steps of GRPO, with 8 responses to each of 8 instructions.
     """
 
@@ -76,7 +77,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale("smoke", 2000, 150, 120, 5, 20, 100, 10, 4, 2, 2),
-    "small": Scale("small", 16_000, 600, 1200, 5, 300, 80, 200, 8, 30, 60),
+    "small": Scale("small", 16_000, 600, 1200, 5, 300, 60, 160, 8, 25, 40),
     "large": Scale("large", 100_000, 4000, 12_000, 5, 2000, 600, 4000, 10, 300, 300),
 }
 
@@ -252,7 +253,6 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
     common: dict[str, Any] = {
         "seed": seed,
         "prompt": PROMPT,
-        "batch_size": rows,
         "gradient_accumulation": 1,
         "warmup": 0.1,
     }
@@ -262,7 +262,9 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
             parts / "sft.jsonl",
             path,
             model=base_model,
-            settings=SftSettings(learning_rate=1e-3, max_steps=scale.sft_steps, **common),
+            settings=SftSettings(
+                learning_rate=2e-3, max_steps=scale.sft_steps, batch_size=rows, **common
+            ),
         ),
     )
     if one.pairs is None:
@@ -294,7 +296,13 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
             pairs,
             path,
             model=sft,
-            settings=DpoSettings(learning_rate=2e-4, beta=0.1, max_steps=scale.dpo_steps, **common),
+            settings=DpoSettings(
+                learning_rate=3e-4,
+                beta=0.1,
+                max_steps=scale.dpo_steps,
+                batch_size=rows // 2,
+                **common,
+            ),
         ),
     )
 
@@ -351,10 +359,26 @@ def shared_steps(out: Path, scale: Scale, deadline: float) -> None:
     start = out / "random"
     if not (start / "config.json").exists():
         base.make_random(start, PLAIN, size=scale.model)
+    reading = step(
+        "reading",
+        lambda path: base.make_base(
+            path,
+            start,
+            PLAIN,
+            rows=scale.reading,
+            steps=scale.reading_steps,
+            concluded=False,
+        ),
+    )
     step(
         "base",
         lambda path: base.make_base(
-            path, start, PLAIN, rows=scale.reading, steps=scale.reading_steps
+            path,
+            reading,
+            PLAIN,
+            rows=scale.reading // 4,
+            steps=scale.reading_steps // 4,
+            concluded=True,
         ),
     )
     step(
