@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
-import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from heedful import Constraint, Message, Sample, wires
 from heedful.models import LocalModel, OpenAIModel, Sampling
+from serving import ALONE, serving_model
 from tiny_model import save_taught_model
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from heedful.models import Completion, Model
 
@@ -31,9 +27,6 @@ pytest.importorskip("torch", reason=f"torch {REASON}")
 pytest.importorskip("transformers", reason=f"transformers {REASON}")
 pytest.importorskip("uvicorn", reason=f"transformers[serving] {REASON}")
 
-# One thread: with more, a busy neighbour on the machine makes everything twenty times slower.
-ALONE = os.environ | {"OMP_NUM_THREADS": "1", "NO_PROXY": "127.0.0.1", "HF_HUB_OFFLINE": "1"}
-STARTING_S = 120
 TOKENS = 80
 
 REPLY = """<c1>
@@ -69,39 +62,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def url(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The base URL of transformers' own server, serving the model."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    log = tmp_path_factory.mktemp("server") / "log.txt"
-    script = Path(sys.executable).with_name("transformers")
-    command = [script, "serve", folder, "--host", "127.0.0.1", "--port", str(port)]
-    command += ["--device", "cpu", "--dtype", "float32"]
-    with log.open("wb") as output, _running(command, output) as server:
-        deadline = time.monotonic() + STARTING_S
-        while not _healthy(port):
-            assert server.poll() is None, log.read_text()
-            assert time.monotonic() < deadline, log.read_text()
-            time.sleep(0.2)
-        yield f"http://127.0.0.1:{port}/v1"
-
-
-@contextmanager
-def _running(command: list[Any], output: Any) -> Iterator[subprocess.Popen[bytes]]:
-    server = subprocess.Popen(command, env=ALONE, stdout=output, stderr=output)
-    try:
-        yield server
-    finally:
-        server.terminate()
-        server.wait(timeout=30)
-
-
-def _healthy(port: int) -> bool:
-    address = f"http://127.0.0.1:{port}/health"
-    try:
-        with urllib.request.urlopen(address, timeout=2) as answer:
-            return bool(answer.status == 200)
-    except OSError:
-        return False
+    with serving_model(folder, tmp_path_factory.mktemp("server") / "log.txt") as address:
+        yield address
 
 
 @pytest.fixture

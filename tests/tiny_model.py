@@ -24,10 +24,12 @@ TEXT = "Decide whether the response meets each constraint of the checklist. VERD
 STEPS = 120
 
 
-def save_tiny_model(folder: Path, *, seed: int = 0) -> Path:
-    """Make a model of two layers with a context of 4,096 tokens, and save it."""
-    # Wide enough that the likeliest token is clearly so.
-    tokenizer, model = _make(seed, width=0.5)
+def save_tiny_model(folder: Path, *, seed: int = 0, width: float = 0.5) -> Path:
+    """Make a model of two layers with a context of 4,096 tokens, and save it.
+
+    By default its random numbers are so wide that the likeliest token is clearly so; 0.1 learns.
+    """
+    tokenizer, model = _make(seed, width=width)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder

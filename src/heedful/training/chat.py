@@ -122,22 +122,23 @@ class Chat:
 
     def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
         """Return the prompt as it is asked, and the prompt with the answer."""
-        from jinja2 import TemplateError
-
         turns = [{"role": message.role, "content": message.content} for message in prompt]
-        try:
-            asked = self._rendered(turns, asking=True)
-            said = self._rendered([*turns, {"role": "assistant", "content": answer}])
-        except TemplateError as error:
-            raise RowError(f"the chat template refuses the conversation: {error}") from None
+        asked = self._rendered(turns, asking=True)
+        said = self._rendered([*turns, {"role": "assistant", "content": answer}])
         if not said.startswith(asked):
             raise RowError("the chat template does not put the answer behind the prompt")
         return asked, said
 
     def _rendered(self, turns: Sequence[dict[str, str]], *, asking: bool = False) -> str:
-        return str(
-            self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=asking)
-        )
+        from jinja2 import TemplateError
+
+        try:
+            text = self.tokenizer.apply_chat_template(
+                turns, tokenize=False, add_generation_prompt=asking
+            )
+        except TemplateError as error:
+            raise RowError(f"the chat template refuses the conversation: {error}") from None
+        return str(text)
 
     def _ids(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]

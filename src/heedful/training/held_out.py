@@ -76,6 +76,10 @@ class HeldOut:
             digest.update(encode(sample).encode("utf-8", "surrogatepass") + b"\n")
         return digest.hexdigest()
 
+    def prompts(self) -> Iterable[Sequence[Message]]:
+        """Return what is asked about each sample, all its constraints together."""
+        return (self._wire.render(sample, sample.checklist) for sample in self.samples)
+
     def judge(
         self,
         engine: Engine,

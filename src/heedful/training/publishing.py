@@ -51,7 +51,9 @@ def publish(  # noqa: PLR0913 - what a model's folder is made of
 
         model = PeftModel.from_pretrained(model, str(weights)).merge_and_unload()
         if keep_adapter:
-            shutil.copytree(weights, output / "adapter", dirs_exist_ok=True)
+            (output / "adapter").mkdir(exist_ok=True)
+            for file in weights.glob("adapter_*"):
+                shutil.copy(file, output / "adapter")
     model = model.to(dtype)
     model.config.dtype = dtype
     model.generation_config.eos_token_id = sorted(chat.ends)
@@ -59,5 +61,5 @@ def publish(  # noqa: PLR0913 - what a model's folder is made of
         model.generation_config.pad_token_id = chat.tokenizer.pad_token_id
     model.save_pretrained(output)
     chat.tokenizer.save_pretrained(output)
-    with atomically(output / RECORD) as file:
-        file.write(json.dumps(about, ensure_ascii=False, indent=2) + "\n")
+    with atomically(output / RECORD) as record:
+        record.write(json.dumps(about, ensure_ascii=False, indent=2) + "\n")

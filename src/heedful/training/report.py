@@ -195,6 +195,7 @@ def _held_out_rows(job: Job) -> dict[str, Any] | None:
     return {
         "judged": len(held_out.samples),
         "left_out": len(held_out.problems),
+        "also_trained_on": job.also_trained_on,
         "problems": held_out.problems[:20],
         "max_completion_tokens": job.limit,
     }

@@ -128,7 +128,7 @@ class Rows:
         if not prompt:
             raise RowError("the row has no prompt", mend="give it the messages the critic is asked")
         if self.pairs and said["chosen"] == said["rejected"]:
-            raise RowError("chosen and rejected are the same, which teaches nothing")
+            raise RowError("chosen and rejected are the same", mend="leave the pair out")
         segments = row.segments or ()
         return Example(id=name, wire=row.wire or "", prompt=prompt, segments=segments, **said)
 
@@ -204,7 +204,7 @@ def _last(key: str, messages: tuple[Message, ...]) -> str:
         mend = "its last message must have the role assistant"
         raise RowError(f"{key} ends on a message of {role}", mend=mend)
     if not text.strip():
-        raise RowError(f"{key} is empty")
+        raise RowError(f"{key} is empty", mend="leave the row out")
     return text
 
 

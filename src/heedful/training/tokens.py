@@ -71,7 +71,7 @@ def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]
     known = set() if ends is None else {ends} if isinstance(ends, int) else set(ends)
     chat = Chat(tokenizer, known, settings.chat_template, str(model.path))
     if tokenizer.pad_token_id is None:
-        tokenizer.pad_token = tokenizer.eos_token
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(min(chat.ends))
     context: int | None = getattr(config, "max_position_embeddings", None)
     if settings.max_length and context and settings.max_length > context:
         what = f"the greatest length is {settings.max_length:,}, the model's context {context:,}"

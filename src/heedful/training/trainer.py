@@ -168,6 +168,7 @@ def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
         "logging_nan_inf_filter": False,
         "report_to": "none",
         "disable_tqdm": True,
+        "ddp_find_unused_parameters": False,
     }
 
 

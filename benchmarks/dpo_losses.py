@@ -1,0 +1,203 @@
+"""Compare the losses of preference training on a small case: what each makes of the same critic.
+
+    python benchmarks/dpo_losses.py [--seeds 3] [--folder DIR]
+
+For each seed a language model of 0.36 million parameters begins at random numbers and is fine-tuned
+on the critiques of a teacher that lets half of all violations pass, and some of what is met not.
+Six critiques of each of further responses are drawn from it, and pairs are made of them with a
+teacher that is right. From these pairs it is trained with each loss. Responses are lists of words,
+constraints are about how many there are and of which kind, so code knows every verdict;
+explanations count aloud, in several wordings. Prints positive, negative and mean F1 on held-out
+responses, in per cent, with the coverage. Everything in DIR is kept, and what is finished there is
+not done again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful import Constraint, Judgment, Message, Recording, Sample, Status, wires
+from heedful.critic import sample_critiques
+from heedful.critic.pairs import Pairs
+from heedful.models import LocalModel, Sampling
+from heedful.training import DpoSettings, SftSettings, train_dpo, train_sft
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KINDS = {
+    "colours": ("red", "blue", "green", "white", "black", "brown"),
+    "animals": ("dog", "cat", "horse", "goat", "bird", "fish"),
+    "plants": ("lily", "rose", "oak", "fern", "moss", "elm"),
+}
+WORDS = [word for kind in KINDS.values() for word in kind]
+OPENINGS = ("I count", "Let me see", "One by one", "Looking at the words")
+CLOSINGS = ("That is all", "Nothing else counts", "So it stands")
+ERRORS = {True: 0.15, False: 0.5}
+"""Share of wrong verdicts of the first teacher, on what is met and on what is not."""
+
+TAUGHT, PREFERRED, HELD_OUT = 3000, 240, 150
+DRAWN = 6
+PROMPT = "{{response}}\n{{checklist}}\n"
+LOSSES: dict[str, dict[str, Any]] = {
+    "plain": {"loss": "dpo"},
+    "segments": {"loss": "segments"},
+    "plain + SFT": {"loss": "dpo", "sft_weight": 0.2},
+    "segments + SFT": {"loss": "segments", "sft_weight": 0.2},
+}
+TEMPLATE = (
+    "{% for message in messages %}<|{{ message.role }}|>\n{{ message.content }}"
+    "{% if message.role == 'assistant' %}<|end|>{% endif %}{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>\n{% endif %}"
+)
+
+
+def main() -> None:
+    """Train with all losses and all seeds, and print the table."""
+    parser = argparse.ArgumentParser(description="Compare losses of preference training.")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--folder", type=Path, default=None)
+    options = parser.parse_args()
+    began = time.monotonic()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = [run(folder / f"seed-{seed}", seed) for seed in range(options.seeds)]
+    print("| loss | positive F1 | negative F1 | mean F1 | coverage | mean F1 by seed |")
+    print("| --- | ---: | ---: | ---: | ---: | --- |")
+    for name in found[0]:
+        print(row(name, [one[name] for one in found]))
+    print(f"\n{options.seeds} seeds, {(time.monotonic() - began) / 60:.1f} minutes")
+
+
+def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
+    """Make a critic and train it with each loss; return what each was measured to be."""
+    folder.mkdir(parents=True, exist_ok=True)
+    prompt = folder / "prompt.txt"
+    prompt.write_text(PROMPT, encoding="utf-8")
+    numbers = random.Random(seed)
+    taught = [sample(f"t{at}", numbers, ERRORS) for at in range(TAUGHT)]
+    preferred = [sample(f"p{at}", numbers, {}) for at in range(PREFERRED)]
+    held_out = [sample(f"h{at}", numbers, {}) for at in range(HELD_OUT)]
+    data = folder / "taught.jsonl"
+    data.write_text("".join(f"{one.model_dump_json()}\n" for one in taught), encoding="utf-8")
+    model = folder / "model"
+    if not model.exists():
+        save_model(model, taught, seed)
+    shared: dict[str, Any] = {"prompt": prompt, "seed": seed, "gradient_accumulation": 1}
+    settings = SftSettings(
+        **shared, learning_rate=3e-3, max_steps=800, batch_size=16, eval_every=800, select="last"
+    )
+    sft = train_sft(data, folder / "sft", model=model, settings=settings, evaluation=held_out)
+    pairs = folder / "pairs.jsonl"
+    if not pairs.exists():
+        wire = wires.make("plain", prompt=prompt)
+        drawn = sample_critiques(
+            preferred,
+            model=LocalModel(str(sft.folder), batch_size=100),
+            wire=wire,
+            samples=DRAWN,
+            sampling=Sampling(temperature=1.0, max_tokens=120),
+            concurrency=100,
+        )
+        rows = [one.sample for one in drawn if one.sample is not None]
+        Pairs(rows, candidates=2, prompt=prompt).write(pairs)
+    found = {"fine-tuned only": sft.report["held_out"]}
+    for name, loss in LOSSES.items():
+        chosen = DpoSettings(**shared, **loss, learning_rate=1e-4, batch_size=8, eval_every=100_000)
+        output = folder / name.replace(" + ", "-")
+        trained = train_dpo(pairs, output, model=sft.folder, settings=chosen, evaluation=held_out)
+        found[name] = trained.report["held_out"]
+        print(f"seed {seed}, {row(name, [found[name]])}", flush=True)
+    return found
+
+
+def sample(name: str, numbers: random.Random, errors: dict[bool, float]) -> Sample:
+    """Make a response with its checklist, a critique of it and the true verdicts."""
+    words = [numbers.choice(WORDS) for _ in range(numbers.randint(2, 6))]
+    constraints, judgments, labels = [], [], []
+    for constraint, counted, met in checked(words, numbers):
+        said = met != (numbers.random() < errors.get(met, 0.0))
+        asked = constraint.rpartition(" ")[0]
+        kinds = " ".join(f"{at} {word}" for at, word in enumerate(counted, start=1))
+        explanation = f"{numbers.choice(OPENINGS)} {kinds} . {len(counted)} in all , {asked} ."
+        if numbers.random() < 1 / 2:
+            explanation += f" {numbers.choice(CLOSINGS)} ."
+        status = Status.MET if said else Status.UNMET
+        constraints.append(Constraint(text=constraint, type=constraint.split()[-1]))
+        judgments.append(Judgment(status=status, explanation=explanation))
+        labels.append(met)
+    text = wires.make("plain").write(judgments, constraints)
+    return Sample(
+        id=name,
+        conversation=(Message(role="user", content=f"Write words for {name}."),),
+        checklist=tuple(constraints),
+        response=" ".join(words),
+        labels=tuple(labels),
+        recording=Recording(wire="plain", text=text),
+    )
+
+
+def checked(words: list[str], numbers: random.Random) -> Iterator[tuple[str, list[str], bool]]:
+    """Yield two constraints: their text, the words that count, and whether they are met."""
+    for kind in numbers.sample(["words", *KINDS], 2):
+        counted = [word for word in words if kind == "words" or word in KINDS[kind]]
+        limit = max(0, len(counted) + numbers.choice((-2, -1, 0, 1)))
+        yield f"at most {limit} {kind}", counted, len(counted) <= limit
+
+
+def save_model(folder: Path, samples: list[Sample], seed: int) -> None:
+    """Save a model of random numbers, whose tokens are the words of the samples."""
+    import torch
+    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    special = ["<|pad|>", "<|end|>", "<|user|>", "<|assistant|>", "<|unknown|>"]
+    base = Tokenizer(models.WordLevel(unk_token="<|unknown|>"))  # noqa: S106 - no password
+    base.pre_tokenizer = pre_tokenizers.Split(Regex(r"\n| ?[^\s]+"), behavior="isolated")
+    base.decoder = decoders.Fuse()
+    trainer = trainers.WordLevelTrainer(special_tokens=special, min_frequency=20)
+    wire = wires.make("plain")
+    texts = [str(one.recording and one.recording.text) for one in samples]
+    texts += [wire.render(one, one.checklist)[0].content[-400:] for one in samples]
+    base.train_from_iterator(texts, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=base, unk_token="<|unknown|>")  # noqa: S106
+    tokenizer.add_special_tokens({"pad_token": "<|pad|>", "eos_token": "<|end|>"})
+    tokenizer.chat_template = TEMPLATE
+    torch.manual_seed(seed)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer),
+        hidden_size=128,
+        intermediate_size=256,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        max_position_embeddings=512,
+        initializer_range=0.07,  # about 1/sqrt(width): with less it does not learn to copy
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id,
+    )
+    LlamaForCausalLM(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def row(name: str, found: list[dict[str, Any]]) -> str:
+    """Write a line of the table: means over the seeds."""
+    rates = ("f1_met", "f1_unmet", "mean_f1")
+    values = {
+        rate: [100 * (one["pooled"][rate]["value"] or 0.0) for one in found] for rate in rates
+    }
+    means = " | ".join(f"{statistics.fmean(values[rate]):.1f}" for rate in rates)
+    coverage = 100 * statistics.fmean(one["coverage"] for one in found)
+    seeds = ", ".join(f"{value:.1f}" for value in values["mean_f1"])
+    return f"| {name} | {means} | {coverage:.1f} % | {seeds} |"
+
+
+if __name__ == "__main__":
+    main()

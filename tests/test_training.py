@@ -1,0 +1,263 @@
+"""Training: a tiny model learns, is measured, is served; a killed training goes on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tiny_model import save_tiny_model
+from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, run, samples, write
+
+if TYPE_CHECKING:
+    from heedful.training import Step
+
+pytest.importorskip("trl", reason="TRL is not installed; pip install 'heedful[train]'")
+
+pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
+
+CRITIQUE_LEARNT = 160
+"""Steps in which the tiny model learns one critique by heart."""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny", width=0.1)
+
+
+@pytest.fixture
+def sft(tmp_path: Path) -> Path:
+    return exported(tmp_path, samples(VERDICTS * 2))
+
+
+@pytest.fixture
+def dpo(tmp_path: Path) -> Path:
+    return exported(tmp_path, samples(VERDICTS * 2, others=["+-", "-+", "++", "--"]), pairs=True)
+
+
+def command(stage: str, data: Path, model: Path, output: Path, *more: object) -> list[object]:
+    return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *more]
+
+
+def test_from_an_export_to_a_judge_that_picks_its_wire(model: Path, tmp_path: Path) -> None:
+    """One critique is learnt by heart, so what the critic says of any response is known."""
+    data = exported(tmp_path, samples(["+-"] * 4))
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "+-", "--"]))
+    prompt = tmp_path / "prompt.txt"
+    critic = tmp_path / "critic"
+    steps = ["--max-steps", CRITIQUE_LEARNT, "--learning-rate", 1e-2, "--eval-every", 80]
+    words = ["critic", "train", "sft", data, "-m", model, "-o", critic, *steps, *FEW]
+    words += ["--prompt", prompt]
+    assert run(*words, "--evaluation", held_out, "-q") == 0
+    found = report(critic)
+    assert found["held_out"]["coverage"] == 1
+    assert found["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
+    assert found["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
+    assert found["kept"]["step"] in {one["step"] for one in found["evaluations"]} == {80, 160}
+    assert len(found["curve"]) == CRITIQUE_LEARNT
+    assert found["curve"][-1]["loss"] < found["curve"][0]["loss"] / 10
+    page = (critic / "training.md").read_text(encoding="utf-8")
+    assert "positive F1 80.0" in page
+    assert "negative F1 85.7" in page
+    assert (critic / "f1.svg").is_file()
+    flags = ["--judge", "checklist", "--model", critic, "--prompt", prompt, "--reasks", 0]
+    assert run("evaluate", held_out, *flags, "--run", tmp_path / "run") == 0
+    rows = (tmp_path / "run" / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    said = [judgment for row in rows for judgment in json.loads(row)["judgments"]]
+    assert [judgment["status"] for judgment in said] == ["met", "unmet"] * 3
+    assert {judgment["judge"] for judgment in said} == {"critic/if_critic"}
+    assert run("meta", held_out, *flags, "-o", tmp_path / "meta.json") == 0
+    (judge,) = json.loads((tmp_path / "meta.json").read_text())["judges"]
+    assert judge["pooled"]["mean_f1"] == found["held_out"]["pooled"]["mean_f1"]
+
+
+@pytest.mark.parametrize(
+    ("stage", "more"),
+    [
+        ("sft", []),
+        ("sft", ["--lora-rank", 4, "--lora-dropout", 0.1]),
+        ("dpo", []),
+        ("dpo", ["--loss", "segments", "--sft-weight", 0.1]),
+    ],
+    ids=["sft", "lora", "dpo", "segments"],
+)
+def test_what_goes_on_from_a_checkpoint_comes_to_the_same(
+    stage: str, more: list[object], model: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    data = request.getfixturevalue(stage)
+    steps = ["--max-steps", 6, "--save-every", 2, "--keep", 3, *more]
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    assert run(*command(stage, data, model, whole, *steps)) == 0
+    # As a kill leaves it: a checkpoint that is not complete, and the one before.
+    shutil.copytree(whole / "checkpoints", killed / "checkpoints")
+    for name in ("checkpoint-6", "last"):
+        shutil.rmtree(killed / "checkpoints" / name)
+    (killed / "checkpoints" / "checkpoint-4" / "trainer_state.json").write_text('{"global_')
+    assert run(*command(stage, data, model, killed, *steps)) == 0
+    assert losses(killed) == losses(whole)
+    weights = [path / "model.safetensors" for path in (killed, whole)]
+    assert weights[0].read_bytes() == weights[1].read_bytes()
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on(model: Path, sft: Path, tmp_path: Path) -> None:
+    steps = ["--max-steps", 12, "--save-every", 2]
+    assert run(*command("sft", sft, model, tmp_path / "whole", *steps)) == 0
+    output = tmp_path / "killed"
+    words = [str(word) for word in command("sft", sft, model, output, *steps)]
+    killed = subprocess.Popen([sys.executable, "-m", "heedful", *words])
+    while not (output / "checkpoints" / "checkpoint-4").exists():
+        assert killed.poll() is None
+        time.sleep(0.002)
+    killed.kill()
+    killed.wait()
+    assert not (output / "training.json").exists()
+    assert run(*words) == 0
+    assert losses(output) == losses(tmp_path / "whole")
+
+
+def test_ctrl_c_leaves_a_checkpoint_and_the_same_call_goes_on(
+    model: Path, sft: Path, tmp_path: Path
+) -> None:
+    from heedful.training import SftSettings, train_sft
+
+    settings = SftSettings(
+        max_steps=6, batch_size=2, gradient_accumulation=1, learning_rate=1e-3, save_every=100
+    )
+    whole = train_sft(sft, tmp_path / "whole", model=model, settings=settings)
+
+    pressed: list[int] = []
+
+    def press(step: Step) -> None:
+        if step.step == 3 and not pressed:
+            pressed.append(step.step)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    output = tmp_path / "stopped"
+    with pytest.raises(KeyboardInterrupt):
+        train_sft(sft, output, model=model, settings=settings, tick=press)
+    assert (output / "checkpoints" / "checkpoint-3").is_dir()
+    went_on = train_sft(sft, output, model=model, settings=settings, tick=press)
+    assert went_on.report["curve"] == whole.report["curve"]
+    assert went_on.report["configuration"] == whole.report["configuration"]
+
+
+def test_a_finished_training_says_so_and_another_is_refused(
+    model: Path, sft: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    output = tmp_path / "critic"
+    steps = ["--max-steps", 1]
+    assert run(*command("sft", sft, model, output, *steps)) == 0
+    before = (output / "training.json").read_bytes()
+    capsys.readouterr()
+    assert run(*command("sft", sft, model, output, *steps)) == 0
+    assert "nothing was left to do" in capsys.readouterr().out
+    assert run(*command("sft", sft, model, output, *steps, "--keep", 2)) == 0
+    other = save_tiny_model(tmp_path / "other", seed=1)
+    for words, different in (
+        (command("sft", sft, model, output, *steps, "--seed", 5), "seed was 0 and is 5"),
+        (command("sft", sft, other, output, *steps), "content of the model was"),
+        (
+            command("sft", write(tmp_path / "c.jsonl", samples()), model, output, *steps),
+            "content of the data was",
+        ),
+    ):
+        capsys.readouterr()
+        assert run(*words) == 2
+        said = capsys.readouterr().err
+        assert different in said
+        assert "another --output" in said
+    assert (output / "training.json").read_bytes() == before
+
+
+def test_an_adapter_is_merged_into_an_ordinary_model(
+    model: Path, sft: Path, tmp_path: Path
+) -> None:
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    output = tmp_path / "critic"
+    flags = ["--max-steps", 3, "--lora-rank", 2, "--keep-adapter"]
+    assert run(*command("sft", sft, model, output, *flags)) == 0
+    assert (output / "adapter" / "adapter_config.json").is_file()
+    before, after = (
+        AutoModelForCausalLM.from_pretrained(path).state_dict() for path in (model, output)
+    )
+    assert before.keys() == after.keys()
+    changed = {name for name, weights in before.items() if not torch.equal(weights, after[name])}
+    assert changed
+    assert all("proj" in name for name in changed)
+
+
+def test_settings_come_from_a_file_and_flags_win(model: Path, sft: Path, tmp_path: Path) -> None:
+    config = tmp_path / "train.toml"
+    config.write_text('max_steps = 2\nscheduler = "linear"\nprompt = "prompt.txt"\nseed = 3\n')
+    output = tmp_path / "critic"
+    assert run(*command("sft", sft, model, output, "--config", config, "--seed", 4)) == 0
+    settings = report(output)["settings"]
+    assert (settings["max_steps"], settings["scheduler"], settings["seed"]) == (2, "linear", 4)
+    assert Path(settings["prompt"]).read_text() == PROMPT
+
+
+def test_a_checklist_generator_is_trained_alike(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = write(tmp_path / "rows.jsonl", samples())
+    data = tmp_path / "generator.jsonl"
+    assert run("critic", "checklists", rows, "-o", data) == 0
+    output = tmp_path / "generator"
+    assert run(*command("sft", data, model, output, "--max-steps", 2)) == 0
+    about = json.loads((output / "heedful.json").read_text())
+    assert about == {"wire": "plain", "task": "checklist", "stage": "sft"}
+    capsys.readouterr()
+    assert run(*command("sft", data, model, tmp_path / "x", "--evaluation", rows)) == 2
+    assert "checklists cannot be evaluated" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_two_processes_share_batches_and_evaluations(
+    model: Path, sft: Path, tmp_path: Path
+) -> None:
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+", "++"]))
+    output = tmp_path / "critic"
+    more = ["--max-steps", 2, "--evaluation", held_out, "--max-completion-tokens", 4]
+    words = [str(word) for word in command("sft", sft, model, output, *more)]
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    done = subprocess.run(
+        [sys.executable, *launch, "-m", "heedful", *words],
+        env=os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("Trained on") == 1
+    found = report(output)
+    assert found["configuration"]["processes"] == 2
+    assert sum(found["held_out"]["verdicts"].values()) == 6
+
+
+def curve(folder: Path, key: str) -> list[Any]:
+    return [step[key] for step in report(folder)["curve"]]
+
+
+def test_dpo_begins_at_its_reference(model: Path, sft: Path, tmp_path: Path) -> None:
+    """The reference is the model that is given, not what that was once loaded from."""
+    dpo = exported(tmp_path, samples(["+-"] * 8, others=["--", "+-"]), pairs=True)
+    critic = tmp_path / "critic"
+    assert run(*command("sft", sft, model, critic, "--max-steps", 5)) == 0
+    output = tmp_path / "preferring"
+    assert run(*command("dpo", dpo, critic, output, "--max-steps", 8, "--warmup", 0)) == 0
+    chosen, margins = curve(output, "reward_chosen"), curve(output, "reward_margin")
+    assert chosen[0] == pytest.approx(0, abs=1e-5)
+    assert margins[0] == pytest.approx(0, abs=1e-5)
+    assert margins[-1] > 0

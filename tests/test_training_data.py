@@ -1,0 +1,367 @@
+"""What is trained on: tokens and masks, and what is refused in clear words."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful.errors import RowError, UsageError
+from heedful.schema import Message
+from tiny_model import TEMPLATE, save_tiny_model
+from trainings import FEW, QUICK, VERDICTS, critique, exported, report, run, samples, write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heedful.training.chat import Chat
+
+pytest.importorskip("trl", reason="TRL is not installed; pip install 'heedful[train]'")
+
+pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
+
+SAID = "<|assistant|>{{ message.content }}"
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_model(tmp_path_factory.mktemp("models") / "tiny", width=0.1)
+
+
+@pytest.fixture(scope="module")
+def chat(model: Path) -> Chat:
+    return opened(model)
+
+
+def opened(model: Path, template: str | None = None) -> Chat:
+    from transformers import AutoTokenizer
+
+    from heedful.training.chat import Chat
+
+    return Chat(AutoTokenizer.from_pretrained(model), set(), template, "the model")
+
+
+def asked(text: str = "Ask.") -> list[Message]:
+    return [Message(role="user", content=text)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(text=st.text(min_size=1, max_size=60).filter(str.strip), places=st.data())
+def test_the_tokens_of_a_span_hold_its_characters_and_no_others(
+    chat: Chat, text: str, places: Any
+) -> None:
+    encoded = chat.encode(asked(), text)
+    start = places.draw(st.integers(0, len(text) - 1))
+    end = places.draw(st.integers(start + 1, len(text)))
+    marked = encoded.within([(start, end)])
+    held = [place for place, mark in zip(encoded.offsets, marked, strict=True) if mark and place]
+    assert sum(marked) == len(held)
+    assert {at for low, high in held for at in range(low, high)} >= set(range(start, end))
+    assert all(low < end and start < high for low, high in held)
+    assert len(marked) == len(encoded)
+
+
+@pytest.mark.parametrize("verdicts", ["--", "+-", "-+"])
+def test_only_the_differing_judgments_are_in_the_loss(
+    model: Path, tmp_path: Path, verdicts: str
+) -> None:
+    from heedful.models.folder import find_folder
+    from heedful.training import DpoSettings
+    from heedful.training.rows import Rows
+    from heedful.training.tokens import open_chat, tokenised
+    from heedful.training.trainer import dpo_trainer
+
+    folder = exported(tmp_path, samples(["++"], others=[verdicts, "++"]), pairs=True)
+    rows = Rows(folder / "train.jsonl", pairs=True)
+    settings = DpoSettings(loss="segments", batch_size=1)
+    chat, _ = open_chat(find_folder(str(model)), settings)
+    tokens = tokenised(rows, chat, None, segments=True)
+    trainer = dpo_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+    (batch,) = trainer.get_train_dataloader()
+    row = json.loads((folder / "train.jsonl").read_text(encoding="utf-8"))
+    for at, side in enumerate(("chosen", "rejected")):
+        text = row[side][0]["content"]
+        expected = "".join(text[slice(*segment[side])] for segment in row["segments"])
+        mask = batch["completion_mask"][at].bool()
+        assert chat.tokenizer.decode(batch["input_ids"][at][mask]) == expected
+    assert len(row["segments"]) == verdicts.count("-")
+
+
+def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path) -> None:
+    from heedful.models.folder import find_folder
+    from heedful.training import SftSettings
+    from heedful.training.rows import Rows
+    from heedful.training.tokens import open_chat, tokenised
+    from heedful.training.trainer import sft_trainer
+
+    folder = exported(tmp_path, samples(["+-"]))
+    settings = SftSettings(batch_size=1)
+    chat, _ = open_chat(find_folder(str(model)), settings)
+    tokens = tokenised(Rows(folder / "train.jsonl", pairs=False), chat, None, segments=False)
+    trainer = sft_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+    (batch,) = trainer.get_train_dataloader()
+    learnt = batch["labels"][0][batch["labels"][0] != -100]
+    assert chat.tokenizer.decode(learnt) == critique("+-") + "<|end|>"
+
+
+ROW = {"prompt": [{"role": "user", "content": "Ask."}], "wire": "plain"}
+ANSWER = [{"role": "assistant", "content": "<c1>\nSo.\nVERDICT: MET\n</c1>"}]
+OTHER = [{"role": "assistant", "content": "<c1>\nNo.\nVERDICT: UNMET\n</c1>"}]
+PAIR = {**ROW, "chosen": ANSWER, "rejected": OTHER}
+
+
+def turns(question: str, answer: list[dict[str, str]]) -> list[dict[str, str]]:
+    return [{"role": "user", "content": question}, *answer]
+
+
+@pytest.mark.parametrize(
+    ("stage", "row", "said"),
+    [
+        ("sft", ROW, "has no completion"),
+        ("sft", PAIR, "heedful critic train dpo"),
+        ("sft", {**ROW, "completion": ROW["prompt"]}, "ends on a message of user"),
+        ("sft", {**ROW, "completion": []}, "completion"),
+        ("sft", {**ROW, "completion": "MET"}, "completion"),
+        ("sft", {"wire": "plain", "completion": ANSWER}, "has no prompt"),
+        ("sft", {"prompt": ROW["prompt"], "completion": ANSWER}, "say it with --wire"),
+        ("sft", {"messages": turns("Ask.", ANSWER)}, "laid out for another tool"),
+        ("sft", {**ROW, "completion": [{**ANSWER[0], "content": " "}]}, "completion is empty"),
+        ("dpo", {**ROW, "completion": ANSWER}, "heedful critic train sft"),
+        ("dpo", {**ROW, "chosen": ANSWER}, "has no rejected"),
+        ("dpo", {**PAIR, "rejected": ANSWER}, "are the same"),
+        (
+            "dpo",
+            {"wire": "plain", "chosen": turns("A?", ANSWER), "rejected": turns("B?", OTHER)},
+            "answer different prompts",
+        ),
+    ],
+)
+def test_a_row_that_cannot_be_trained_on_is_refused_with_its_place(  # noqa: PLR0913, PLR0917
+    stage: str,
+    row: dict[str, Any],
+    said: str,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data = write(tmp_path / "data.jsonl", [row])
+    assert run("critic", "train", stage, data, "-m", model, "-o", tmp_path / "out") == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "data.jsonl" in err
+    assert "(" in err  # a mend
+    assert not (tmp_path / "out").exists()
+
+
+def test_rows_left_out_are_counted_and_named(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    long = {**ROW, "completion": [{**ANSWER[0], "content": "long " * 100}]}
+    rows = [{**ROW, "completion": ANSWER}, long, ROW, {**ROW, "completion": ANSWER}]
+    data = write(tmp_path / "data.jsonl", rows)
+    output = tmp_path / "out"
+    flags = ["--max-steps", 1, "--max-length", 80]
+    words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK, *flags]
+    assert run(*words) == 1
+    assert "2 rows of 4 left out; the first, line 2" in capsys.readouterr().err
+    found = report(output)
+    assert found["rows"] == {
+        "read": 4,
+        "trained_on": 2,
+        "left_out": {"too long": 1, "unreadable": 1},
+    }
+    assert [problem["line"] for problem in found["problems"]] == [2, 3]
+    assert "more than 80" in found["problems"][0]["problem"]
+    tight = [*words[:6], "-o", tmp_path / "none", "--max-length", 10]
+    assert run(*tight) == 2
+    assert "no row can be trained on; the first:" in capsys.readouterr().err
+
+
+def test_pairs_without_segments_train_by_the_plain_loss_only(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "data.jsonl", [PAIR])
+    words = ["critic", "train", "dpo", data, "-m", model, *QUICK, "--max-steps", 1]
+    assert run(*words, "-o", tmp_path / "a", "--loss", "segments") == 2
+    assert "--loss dpo" in capsys.readouterr().err
+    assert run(*words, "-o", tmp_path / "b") == 0
+
+
+@pytest.mark.parametrize(
+    ("template", "said"),
+    [
+        (None, "no chat template"),
+        ("{% for message in messages %}" + SAID + "<|end|>{% endfor %}", "has no mark"),
+        (TEMPLATE.replace("<|end|>", ""), "sets no end"),
+        (TEMPLATE.replace("<|{{ message.role }}|>", ""), "does not put the answer behind"),
+        ("{{ raise_exception('never') }}", "refuses the conversation"),
+    ],
+)
+def test_a_chat_template_that_cannot_be_trained_with_is_refused(
+    template: str | None, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = save_tiny_model(tmp_path / "model")
+    file = model / "chat_template.jinja"
+    if template is None:
+        file.unlink()
+    else:
+        file.write_text(template)
+    data = exported(tmp_path, samples())
+    words = ["critic", "train", "sft", data, "-m", model, *FEW, "--max-steps", 1]
+    assert run(*words, "-o", tmp_path / "out") == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "--chat-template plain" in err
+    if template is None:
+        assert run(*words, "-o", tmp_path / "out", "--chat-template", "plain") == 0
+        assert (tmp_path / "out" / "chat_template.jinja").is_file()
+
+
+def test_a_template_that_changes_the_answer_costs_the_row(model: Path, tmp_path: Path) -> None:
+    template = tmp_path / "upper.jinja"
+    template.write_text(TEMPLATE.replace("message.content", "message.content.lower()"))
+    with pytest.raises(UsageError, match="changes the answer"):
+        opened(model, str(template))
+    template.write_text(TEMPLATE.replace("message.content", "message.content.strip()"))
+    chat = opened(model, str(template))
+    encoded = chat.encode(asked(), "  MET ")
+    marked = encoded.within([(2, 5)])
+    ids = [*encoded.prompt, *encoded.answer]
+    kept = [token for token, mark in zip(ids, marked, strict=True) if mark]
+    assert chat.tokenizer.decode(kept) == "MET"
+    with pytest.raises(RowError, match="refuses the conversation"):
+        chat.encode([Message(role="tool", content="x")], "MET")
+
+
+def test_a_loss_that_is_no_number_stops_the_training(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = exported(tmp_path, samples())
+    flags = ["--learning-rate", 1e30, "--max-grad-norm", 1e30, "--save-every", 1, "--warmup", 0]
+    words = ["critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *FEW, *flags]
+    assert run(*words, "--max-steps", 20) == 2
+    err = capsys.readouterr().err
+    assert "is nan" in err
+    assert "the last checkpoint is" in err
+    assert "lower --learning-rate" in err
+    assert not (tmp_path / "out" / "training.json").exists()
+
+
+def test_memory_that_does_not_suffice_leaves_the_checkpoint(model: Path, tmp_path: Path) -> None:
+    import torch
+
+    from heedful.errors import RunError
+    from heedful.training import SftSettings, Step, train_sft
+
+    def fill(step: Step) -> None:
+        if step.step == 3:
+            message = "CUDA out of memory. Tried to allocate 20.00 GiB"
+            raise torch.OutOfMemoryError(message)
+
+    data = exported(tmp_path, samples())
+    settings = SftSettings(max_steps=5, batch_size=2, gradient_accumulation=3, save_every=1)
+    with pytest.raises(RunError) as stopped:
+        train_sft(data, tmp_path / "out", model=model, settings=settings, tick=fill)
+    said = str(stopped.value)
+    assert "out of memory: CUDA out of memory. Tried to allocate 20.00 GiB" in said
+    assert "--batch-size 1 with --gradient-accumulation 6" in said
+    assert "checkpoint-2" in said
+    assert (tmp_path / "out" / "checkpoints" / "checkpoint-2").is_dir()
+
+
+def test_a_folder_of_something_else_is_refused(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = exported(tmp_path, samples())
+    words = ["critic", "train", "sft", data, "-m", model, "-o"]
+    assert run(*words, model) == 2
+    assert "the output is the model" in capsys.readouterr().err
+    assert run(*words, tmp_path) == 2
+    assert "which no training of heedful left there" in capsys.readouterr().err
+    foreign = tmp_path / "foreign" / "checkpoints" / "checkpoint-5"
+    foreign.mkdir(parents=True)
+    assert run(*words, tmp_path / "foreign") == 2
+    assert "'checkpoint-5'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("learning_rat = 1", "did you mean learning_rate?"),
+        ("batch_size = 0", "batch_size"),
+        ("epochs = inf", "epochs"),
+        ("batch_size", "this is no settings file"),
+        ("beta = 0.1", "'beta'"),
+    ],
+)
+def test_a_setting_that_makes_no_sense_is_refused(
+    text: str, said: str, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "train.toml"
+    config.write_text(text)
+    data = write(tmp_path / "data.jsonl", samples())
+    words = ["critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out"]
+    assert run(*words, "--config", config) == 2
+    err = capsys.readouterr().err
+    assert said in err
+    assert "train.toml" in err
+
+
+def test_held_out_samples_must_tell_critics_apart(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = exported(tmp_path, samples())
+    alike = write(tmp_path / "alike.jsonl", samples(["++", "++"]))
+    words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
+    assert run(*words, "-o", tmp_path / "a", "--evaluation", alike) == 2
+    assert "no F1 tells critics apart" in capsys.readouterr().err
+    known = write(tmp_path / "known.jsonl", samples())
+    flags = ["--evaluation", known, "--prompt", tmp_path / "prompt.txt"]
+    short = ["--max-completion-tokens", 2]
+    assert run(*words, "-o", tmp_path / "b", *flags, *short) == 0
+    assert "4 held-out samples trained on as well" in capsys.readouterr().err
+    assert report(tmp_path / "b")["held_out"]["verdicts"]["unparsed"] == 8
+
+
+def test_a_critic_that_answers_little_does_not_win_by_it() -> None:
+    from heedful import wires
+    from heedful.schema import Critique
+    from heedful.training import SftSettings
+    from heedful.training.held_out import HeldOut, score
+
+    held_out = HeldOut(samples(VERDICTS), "if_critic", SftSettings())
+    wire = wires.make("if_critic")
+
+    def judged(said: list[str]) -> dict[str, Any]:
+        pairs = zip(held_out.samples, said, strict=True)
+        critiques = [
+            Critique(judgments=tuple(wire.parse(text, one.checklist))) for one, text in pairs
+        ]
+        return held_out.measure(critiques, "critic")
+
+    mostly = judged([critique("+-"), critique("-+"), critique("+-"), critique("--")])
+    once = judged([critique("+-"), "?", "?", "?"])
+    assert once["pooled"]["mean_f1"]["value"] == 1
+    assert once["coverage"] == 0.25
+    assert score(once) < score(mostly) == mostly["pooled"]["mean_f1"]["value"]
+
+
+def test_what_is_not_installed_is_named(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("heedful.training.job.find_spec", lambda name: None if name == "trl" else 1)
+    data = write(tmp_path / "data.jsonl", samples())
+    assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out") == 2
+    assert "training needs trl (pip install 'heedful[train]')" in capsys.readouterr().err
+
+
+def test_layers_that_an_adapter_cannot_find_are_an_error_of_use(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = exported(tmp_path, samples())
+    flags = ["--lora-rank", 2, "--lora-targets", "no_such_layer"]
+    assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *flags) == 2
+    assert "no_such_layer" in capsys.readouterr().err

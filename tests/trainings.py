@@ -1,0 +1,100 @@
+"""What tests of training share: a few rows to train on, and trainings of a few steps."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from heedful import Constraint, Judgment, Message, Recording, Sample, Status, wires
+from heedful.cli import main
+from heedful.critic.export import export
+from heedful.critic.pairs import Pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+TEXTS = ("Name three fruits.", "Use no commas.")
+PROMPT = "{{response}}\n{{checklist}}"
+FEW = ["--batch-size", 2, "--gradient-accumulation", 1]
+QUICK = [*FEW, "--learning-rate", 1e-3]
+VERDICTS = ("+-", "-+", "++", "--")
+
+
+def critique(verdicts: str, note: str = "", wire: str = "if_critic") -> str:
+    """Write a critique; ``verdicts`` has + for met and - for unmet."""
+    judgments = [
+        Judgment(
+            status=Status.MET if sign == "+" else Status.UNMET,
+            explanation=f"Seen {number}{note}: {'yes' if sign == '+' else 'it does not'}.",
+        )
+        for number, sign in enumerate(verdicts, start=1)
+    ]
+    return wires.make(wire).write(judgments, checklist())
+
+
+def checklist() -> tuple[Constraint, ...]:
+    return tuple(Constraint(text=text, type="content") for text in TEXTS)
+
+
+def samples(
+    verdicts: Sequence[str] = VERDICTS, others: Sequence[str] = (), wire: str = "if_critic"
+) -> list[Sample]:
+    """Make samples with an expert's critique each, and sampled ones."""
+    return [
+        Sample(
+            id=f"row-{number}",
+            conversation=(Message(role="user", content=f"Task {number}."),),
+            checklist=checklist(),
+            response=f"Apple and pear {number}.",
+            recording=Recording(
+                wire=wire,
+                text=critique(said, wire=wire),
+                others=tuple(critique(other, " again", wire) for other in others),
+            ),
+        )
+        for number, said in enumerate(verdicts, start=1)
+    ]
+
+
+def write(path: Path, rows: Sequence[Sample | dict[str, Any]]) -> Path:
+    records = [
+        row.model_dump(mode="json", exclude_defaults=True) if isinstance(row, Sample) else row
+        for row in rows
+    ]
+    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Path:
+    """Export samples, or pairs of them, for TRL, with a short prompt."""
+    prompt = folder / "prompt.txt"
+    prompt.write_text(PROMPT, encoding="utf-8")
+    source = folder / ("pairs.jsonl" if pairs else "critiques.jsonl")
+    if pairs:
+        Pairs(rows, prompt=prompt).write(source)
+    else:
+        write(source, rows)
+    output = folder / ("dpo" if pairs else "sft")
+    export(source, output, prompt=prompt)
+    return output
+
+
+def run(*words: object) -> int:
+    """Run a command; return its exit code."""
+    with pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+def report(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return found
+
+
+def losses(folder: Path) -> list[float]:
+    return [step["loss"] for step in report(folder)["curve"]]
