@@ -288,7 +288,10 @@ def _seconds(out: Path) -> Sheet:
 def _stage(result: str) -> str:
     """Name the stage that made a result."""
     if "/" not in result:
-        names = {"base": "base model (all seeds)", "writer": "policy to begin with (all seeds)"}
+        names = dict.fromkeys(
+            ("reading", "comparing", "concluding", "base"), "base model (all seeds)"
+        )
+        names["writer"] = "policy to begin with (all seeds)"
         return names.get(result, "policy" if result.startswith("policy") else "experts")
     folder, _, name = result.partition("/")
     if folder == "models":

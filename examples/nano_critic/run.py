@@ -52,7 +52,8 @@ class Scale:
     Attributes:
         model: of which size the models are, see :data:`tiny.SIZES`.
         reading: rows that the base model learns to describe on, in ``reading_steps`` batches of 32;
-            a quarter more to conclude, and as much for the policy to begin with.
+            half as many to compare, a
+            third to conclude in context, and half to do all of it.
         train: responses that the experts judge.
         draws: critiques of each by the expert.
         test: responses that the critics are measured on.
@@ -359,26 +360,46 @@ def shared_steps(out: Path, scale: Scale, deadline: float) -> None:
     start = out / "random"
     if not (start / "config.json").exists():
         base.make_random(start, PLAIN, size=scale.model)
+    rows, steps = scale.reading, scale.reading_steps
     reading = step(
         "reading",
-        lambda path: base.make_base(
+        lambda path: base.teach(
             path,
             start,
-            PLAIN,
-            rows=scale.reading,
-            steps=scale.reading_steps,
-            concluded=False,
+            base.descriptions(rows, PLAIN, concluded=False),
+            learning_rate=3e-3,
+            steps=steps,
+        ),
+    )
+    comparing = step(
+        "comparing",
+        lambda path: base.teach(
+            path,
+            reading,
+            base.comparisons(rows, PLAIN, in_context=False),
+            learning_rate=2e-3,
+            steps=steps // 2,
+            batch_size=64,
+        ),
+    )
+    concluding = step(
+        "concluding",
+        lambda path: base.teach(
+            path,
+            comparing,
+            base.comparisons(rows // 2, PLAIN, in_context=True),
+            learning_rate=2e-3,
+            steps=steps // 3,
         ),
     )
     step(
         "base",
-        lambda path: base.make_base(
+        lambda path: base.teach(
             path,
-            reading,
-            PLAIN,
-            rows=scale.reading // 4,
-            steps=scale.reading_steps // 4,
-            concluded=True,
+            concluding,
+            base.descriptions(rows // 2, PLAIN, concluded=True),
+            learning_rate=2e-3,
+            steps=steps // 2,
         ),
     )
     step(
