@@ -53,7 +53,7 @@ class Scale:
         model: of which size the models are, see :data:`tiny.SIZES`.
         reading: rows that the base model learns to describe on, in ``reading_steps`` batches of 32;
             half as many to compare, a
-            third to conclude in context, and half to do all of it.
+            third to conclude in context, and half as many again to do all of it.
         train: responses that the experts judge.
         draws: critiques of each by the expert.
         test: responses that the critics are measured on.
@@ -78,7 +78,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale("smoke", 2000, 150, 120, 5, 20, 100, 10, 4, 2, 2),
-    "small": Scale("small", 16_000, 600, 1200, 5, 300, 60, 160, 8, 25, 40),
+    "small": Scale("small", 16_000, 600, 1200, 5, 300, 120, 160, 8, 40, 60),
     "large": Scale("large", 100_000, 4000, 12_000, 5, 2000, 600, 4000, 10, 300, 300),
 }
 
@@ -277,7 +277,7 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
             model=LocalModel(str(sft), batch_size=256),
             wire=PLAIN,
             samples=scale.samples,
-            sampling=Sampling(temperature=1.0, max_tokens=ANSWER),
+            sampling=Sampling(temperature=0.8, max_tokens=ANSWER),
             concurrency=256,
             output=path,
         ),
@@ -298,7 +298,7 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
             path,
             model=sft,
             settings=DpoSettings(
-                learning_rate=3e-4,
+                learning_rate=1.5e-4,
                 beta=0.1,
                 max_steps=scale.dpo_steps,
                 batch_size=rows // 2,
@@ -397,9 +397,9 @@ def shared_steps(out: Path, scale: Scale, deadline: float) -> None:
         lambda path: base.teach(
             path,
             concluding,
-            base.descriptions(rows // 2, PLAIN, concluded=True),
+            base.descriptions(rows, PLAIN, concluded=True),
             learning_rate=2e-3,
-            steps=steps // 2,
+            steps=3 * steps // 2,
         ),
     )
     step(
