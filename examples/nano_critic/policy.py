@@ -56,6 +56,7 @@ def grpo(output: Path, writer: Path, critic: Judge, *, steps: int, seed: int) ->
     constraints that the critic says are met, ``truth`` the share that are met.
     """
     from datasets import Dataset
+    from transformers import PrinterCallback
     from trl import GRPOConfig, GRPOTrainer
 
     prompts = _prompts(PROMPTS * steps, f"policy {seed}")
@@ -68,7 +69,7 @@ def grpo(output: Path, writer: Path, critic: Judge, *, steps: int, seed: int) ->
             args=GRPOConfig(
                 output_dir=str(output.with_suffix("")),
                 seed=seed,
-                learning_rate=3e-4,
+                learning_rate=5e-4,
                 lr_scheduler_type="constant",
                 max_steps=steps,
                 per_device_train_batch_size=PROMPTS * RESPONSES,
@@ -82,6 +83,7 @@ def grpo(output: Path, writer: Path, critic: Judge, *, steps: int, seed: int) ->
                 **_device(),
             ),
         )
+        trainer.remove_callback(PrinterCallback)
         trainer.train()
         about = reward.summary()
     trainer.save_model(str(output.with_suffix("")))

@@ -10,7 +10,7 @@ from heedful.reports.sheets import Sheet, interval, markdown_page, signed
 from heedful.reports.svg import Axis, Point, Series, heat_map, line_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 __all__ = ["write"]
@@ -78,15 +78,15 @@ def _measured(out: Path, file: str) -> Measured:
     return dict(sorted(found.items()))
 
 
-def _over_seeds(values: Sequence[float], show: Any = None) -> str:
-    """Show a mean with Student's 95 % interval over seeds; of shares, in per cent."""
+def _over_seeds(values: Collection[float], *, sign: bool = False) -> str:
+    """Show the mean of shares in per cent, with Student's 95 % interval over seeds."""
     if not values:
         return "–"
-    number = show or (lambda value: f"{100 * value:.1f}")
-    if len(values) == 1 or len(values) > len(T95) + 1:
-        return str(number(mean(values)))
+    shown = signed(mean(values), 1) if sign else f"{100 * mean(values):.1f}"
+    if not 1 < len(values) <= len(T95) + 1:
+        return shown
     half = T95[len(values) - 2] * stdev(values) / len(values) ** 0.5
-    return f"{number(mean(values))} ± {100 * half:.1f}"
+    return f"{shown} ± {100 * half:.1f}"
 
 
 def _critics(lines: Sequence[_Line], main: str) -> Sheet:
@@ -100,10 +100,10 @@ def _critics(lines: Sequence[_Line], main: str) -> Sheet:
             [
                 f"{number}. {line.name}",
                 *(
-                    _over_seeds(list(line.values(rate).values()))
+                    _over_seeds(line.values(rate).values())
                     for rate in ("f1_met", "f1_unmet", "mean_f1")
                 ),
-                "" if line.name == main else _over_seeds(apart, lambda value: signed(value, 1)),
+                "" if line.name == main else _over_seeds(apart, sign=True),
                 f"{100 * mean(one['coverage'] for one in line.seeds.values()):.1f}",
                 str(len(line.seeds)),
             ]
@@ -145,16 +145,14 @@ def _quality(lines: Sequence[_Line]) -> Sheet:
     rows = [
         [
             line.name,
-            _over_seeds([sum(one["verdicts"].values()) for one in line.seeds.values()], round),
+            f"{mean(sum(one['verdicts'].values()) for one in line.seeds.values()):.0f}",
             *(
-                _over_seeds(list(line.values(rate).values()))
+                _over_seeds(line.values(rate).values())
                 for rate in ("f1_met", "f1_unmet", "mean_f1")
             ),
         ]
         for line in lines
     ]
-    for row in rows:
-        row[1] = row[1].split(" ")[0]
     return Sheet(
         "The experts' critiques against the truth",
         ["critiques", "judgments", "positive F1", "negative F1", "mean F1"],

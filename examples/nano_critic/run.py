@@ -78,7 +78,7 @@ class Scale:
 
 SCALES = {
     "smoke": Scale("smoke", 2000, 150, 120, 5, 20, 100, 10, 4, 2, 2),
-    "small": Scale("small", 16_000, 600, 1200, 5, 300, 120, 160, 8, 40, 60),
+    "small": Scale("small", 16_000, 600, 1200, 5, 300, 120, 160, 8, 40, 80),
     "large": Scale("large", 100_000, 4000, 12_000, 5, 2000, 600, 4000, 10, 300, 300),
 }
 
@@ -298,7 +298,7 @@ def train(step: Steps, scale: Scale, seed: int, one: Critic, base_model: Path) -
             path,
             model=sft,
             settings=DpoSettings(
-                learning_rate=1.5e-4,
+                learning_rate=3e-5,
                 beta=0.1,
                 max_steps=scale.dpo_steps,
                 batch_size=rows // 2,
