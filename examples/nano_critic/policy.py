@@ -49,11 +49,22 @@ def make_writer(folder: Path, model: Path, *, rows: int, steps: int) -> None:
     train_sft(data, folder, model=model, settings=settings)
 
 
-def grpo(output: Path, writer: Path, critic: Judge, *, steps: int, seed: int) -> None:
+def grpo(  # noqa: PLR0913 - the parts of a training
+    output: Path, writer: Path, critic: Judge, *, steps: int, seed: int, shortest: int
+) -> None:
     """Train the policy with the critic's reward, and record the true one beside it.
 
     The file has, for each step, the mean of both over its responses: ``reward`` is the share of
     constraints that the critic says are met, ``truth`` the share that are met.
+
+    Args:
+        output: the file; the policy goes into the folder of the same name.
+        writer: the policy to begin with.
+        critic: judges the responses.
+        steps: of GRPO.
+        seed: of the instructions and the responses.
+        shortest: words that a response must have before it may end. Critics have never seen an
+            empty response, and to the truth it meets nothing.
     """
     from datasets import Dataset
     from transformers import PrinterCallback
@@ -75,6 +86,7 @@ def grpo(output: Path, writer: Path, critic: Judge, *, steps: int, seed: int) ->
                 per_device_train_batch_size=PROMPTS * RESPONSES,
                 num_generations=RESPONSES,
                 max_completion_length=LONGEST + 1,
+                generation_kwargs={"min_new_tokens": shortest} if shortest else None,
                 reward_weights=[1.0, 0.0],  # the truth is only looked at
                 logging_steps=1,
                 save_strategy="no",

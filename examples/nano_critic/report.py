@@ -23,6 +23,12 @@ TYPES = ("length", "count", "absence", "edge")
 WINDOW = 10
 """Steps of GRPO that a point of the plot is the mean of."""
 
+POLICIES = {
+    "policy": "Reward and truth of a policy that writes three words or more",
+    "policy-free": "Reward and truth of a policy that may write nothing",
+}
+"""Titles by the name of the file."""
+
 Measured = dict[int, dict[str, Any]]
 """What the meta-evaluation says of a judge, by seed."""
 
@@ -56,15 +62,16 @@ def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: 
         _by_seed(lines),
         _quality([line for line in filters if line.seeds]),
     ]
-    rewarded = _policies(out)
-    if rewarded:
-        sheets.append(_policy(rewarded))
-        (out / "policy.svg").write_text(_policy_plot(rewarded), encoding="utf-8")
+    plots = ["![F1](critics.svg)", "![F1 by type](types.svg)"]
+    for name, title in POLICIES.items():
+        rewarded = _policies(out, name)
+        if rewarded:
+            sheets.append(_policy(title, rewarded))
+            (out / f"{name}.svg").write_text(_policy_plot(title, rewarded), encoding="utf-8")
+            plots.append(f"![{title}]({name}.svg)")
     sheets.append(_seconds(out))
     (out / "critics.svg").write_text(_critics_plot(lines), encoding="utf-8")
     (out / "types.svg").write_text(_types_plot(lines), encoding="utf-8")
-    plots = ["![F1](critics.svg)", "![F1 by type](types.svg)"]
-    plots += ["![Reward and truth](policy.svg)"] if rewarded else []
     page = markdown_page(f"nano critic, {out.name}", plots, sheets, [])
     (out / "report.md").write_text(page, encoding="utf-8")
     print(out / "report.md")
@@ -207,16 +214,16 @@ def _critics_plot(lines: Sequence[_Line]) -> str:
 # --- the policy ---------------------------------------------------------------------------------
 
 
-def _policies(out: Path) -> dict[int, list[dict[str, float]]]:
+def _policies(out: Path, name: str) -> dict[int, list[dict[str, float]]]:
     """Read the steps of GRPO by seed."""
     found = {}
-    for path in sorted(out.glob("seed-*/policy.json")):
+    for path in sorted(out.glob(f"seed-*/{name}.json")):
         seed = int(path.parts[-2].removeprefix("seed-"))
         found[seed] = json.loads(path.read_text(encoding="utf-8"))["steps"]
     return found
 
 
-def _policy(policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Sheet:
+def _policy(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Sheet:
     """Lay out reward and truth at the beginning and at the end."""
     rows = []
     for seed, steps in policies.items():
@@ -228,18 +235,19 @@ def _policy(policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Sheet:
         words = [f"{mean(one['words'] - 1 for one in end):.1f}" for end in ends]
         rows.append([f"seed {seed}", str(len(steps)), *cells, *apart, *words])
     return Sheet(
-        "The policy, rewarded by critic 2",
+        title,
         [
             *("policy", "steps", "reward, first", "last", "truth, first", "last"),
             *("reward − truth, first", "last", "words, first", "last"),
         ],
         rows,
-        f"Means over the first and the last {WINDOW} steps. Reward: the share of constraints that "
-        "the critic says are met; truth: the share that code finds met in the same responses.",
+        f"GRPO with critic 2. Means over the first and the last {WINDOW} steps. Reward: the share "
+        "of constraints that the critic says are met; truth: the share that code finds met in the "
+        "same responses.",
     )
 
 
-def _policy_plot(policies: Mapping[int, Sequence[Mapping[str, float]]]) -> str:
+def _policy_plot(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> str:
     steps = min(map(len, policies.values()))
     series = []
     for name, key in (("reward, by the critic", "reward"), ("truth, by code", "truth")):
@@ -252,9 +260,9 @@ def _policy_plot(policies: Mapping[int, Sequence[Mapping[str, float]]]) -> str:
         series.append(Series(name, points))
     low = min(point.low or 0.0 for one in series for point in one.points)
     return line_chart(
-        "GRPO: means of ten steps over seeds, from the lowest to the highest",
+        title,
         series,
-        Axis("step", 0, steps),
+        Axis("step (points: means of ten, over seeds, lowest to highest)", 0, steps),
         Axis("share of constraints met", max(0.0, low - 0.05), 1.0, percent=True),
     )
 
@@ -290,7 +298,7 @@ def _stage(result: str) -> str:
             ("reading", "comparing", "concluding", "base"), "base model (all seeds)"
         )
         names["writer"] = "policy to begin with (all seeds)"
-        return names.get(result, "policy" if result.startswith("policy") else "experts")
+        return names.get(result, "policies" if result.startswith("policy") else "experts")
     folder, _, name = result.partition("/")
     if folder == "models":
         folder = "SFT" if name.endswith("-sft") else "DPO"

@@ -125,6 +125,9 @@ CRITICS = (
 )
 MAIN = CRITICS[1]
 
+POLICIES = {"policy": min(world.LENGTHS), "policy-free": 0}
+"""The policies, and how many words each of their responses must have at least."""
+
 STAGES_OF_RUN = ("base", "policy", "critics", "report")
 
 
@@ -334,18 +337,32 @@ def measure(step: Steps, one: Critic, critic: Path) -> None:
     step(f"measured/{one.folder}.json", make)
 
 
+def reward(  # noqa: PLR0913, PLR0917 - the parts of a training
+    step: Steps, scale: Scale, seed: int, about: tuple[str, int], writer: Path, critic: Path
+) -> None:
+    """Train a policy with a critic's reward."""
+    name, shortest = about
+    step(
+        f"{name}.json",
+        lambda path: policy.grpo(
+            path,
+            writer,
+            judge(critic),
+            steps=scale.policy_steps,
+            seed=seed,
+            shortest=shortest,
+        ),
+    )
+
+
 def seed_steps(out: Path, scale: Scale, seed: int, stages: set[str], deadline: float) -> None:
     """Go through a seed: its data, the main critic, the policy, and all other critics."""
     step = Steps(out / f"seed-{seed}", deadline)
     experts_data(step, scale, seed)
     main_critic = train(step, scale, seed, MAIN, out / "base")
     if "policy" in stages and main_critic is not None:
-        step(
-            "policy.json",
-            lambda path: policy.grpo(
-                path, out / "writer", judge(main_critic), steps=scale.policy_steps, seed=seed
-            ),
-        )
+        for name, shortest in POLICIES.items():
+            reward(step, scale, seed, (name, shortest), out / "writer", main_critic)
     if "critics" in stages:
         # In a smoke test the first ones do: the rest is the same with other data.
         for one in CRITICS[:8] if scale.model == "smoke" else CRITICS:
