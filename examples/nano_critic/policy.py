@@ -1,0 +1,148 @@
+"""A tiny policy that learns from the critic: GRPO, and how far the reward is from the truth."""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import world
+from heedful import Sample
+from heedful.rewards import Reward, for_trl
+from heedful.training import SftSettings, train_sft
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heedful import Judge
+
+__all__ = ["grpo", "make_writer"]
+
+PROMPTS, RESPONSES = 8, 8
+"""Instructions in a step, and responses to each."""
+
+LONGEST = 12
+"""Words of a response at most."""
+
+
+def make_writer(folder: Path, model: Path, *, rows: int, steps: int) -> None:
+    """Train the policy to begin with: it writes words, some of them as asked.
+
+    Args:
+        folder: where it goes; its data lies beside.
+        model: what it is trained from.
+        rows: responses to learn from, each the best of a few random ones.
+        steps: batches of 32 of them.
+    """
+    data = folder.with_suffix(".jsonl")
+    with data.open("w", encoding="utf-8") as file:
+        for at, prompt in enumerate(_prompts(rows, "writing")):
+            rng = random.Random(f"writing {at}")
+            said = world.draw_response(rng, prompt["checklist"], rng.choice((1, 2, 4)))
+            completion = [{"role": "assistant", "content": said}]
+            row = {"id": f"writing-{at}", "wire": "plain", "completion": completion}
+            file.write(json.dumps(row | {"prompt": prompt["prompt"]}) + "\n")
+    settings = SftSettings(
+        learning_rate=2e-3, max_steps=steps, batch_size=32, gradient_accumulation=1
+    )
+    train_sft(data, folder, model=model, settings=settings)
+
+
+def grpo(  # noqa: PLR0913 - the parts of a training
+    output: Path, writer: Path, critic: Judge, *, steps: int, seed: int, shortest: int
+) -> None:
+    """Train the policy with the critic's reward, and record the true one beside it.
+
+    The file has, for each step, the mean of both over its responses: ``reward`` is the share of
+    constraints that the critic says are met, ``truth`` the share that are met.
+
+    Args:
+        output: the file; the policy goes into the folder of the same name.
+        writer: the policy to begin with.
+        critic: judges the responses.
+        steps: of GRPO.
+        seed: of the instructions and the responses.
+        shortest: words that a response must have before it may end. Critics have never seen an
+            empty response, and to the truth it meets nothing.
+    """
+    from datasets import Dataset
+    from transformers import PrinterCallback
+    from trl import GRPOConfig, GRPOTrainer
+
+    prompts = _prompts(PROMPTS * steps, f"policy {seed}")
+    with Reward(critic, concurrency=PROMPTS * RESPONSES) as reward, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        trainer = GRPOTrainer(
+            model=str(writer),
+            reward_funcs=[for_trl(reward, name="critic"), truth],
+            train_dataset=Dataset.from_list(prompts),
+            args=GRPOConfig(
+                output_dir=str(output.with_suffix("")),
+                seed=seed,
+                learning_rate=5e-4,
+                lr_scheduler_type="constant",
+                max_steps=steps,
+                per_device_train_batch_size=PROMPTS * RESPONSES,
+                num_generations=RESPONSES,
+                max_completion_length=LONGEST + 1,
+                generation_kwargs={"min_new_tokens": shortest} if shortest else None,
+                reward_weights=[1.0, 0.0],  # the truth is only looked at
+                logging_steps=1,
+                save_strategy="no",
+                report_to="none",
+                disable_tqdm=True,
+                **_device(),
+            ),
+        )
+        trainer.remove_callback(PrinterCallback)
+        trainer.train()
+        about = reward.summary()
+    trainer.save_model(str(output.with_suffix("")))
+    log = [
+        {
+            "step": entry["step"],
+            "reward": entry["rewards/critic/mean"],
+            "truth": entry["rewards/truth/mean"],
+            "words": entry["completions/mean_length"],
+        }
+        for entry in trainer.state.log_history
+        if "rewards/critic/mean" in entry
+    ]
+    output.write_text(json.dumps({"steps": log, "rewards": about}, indent=1))
+
+
+def truth(completions: list[Any], checklist: list[list[str]], **_: Any) -> list[float | None]:
+    """Reward with the share of constraints that are met, as heedful's verifiers know."""
+    samples = [
+        Sample(
+            id=str(at),
+            checklist=tuple(map(world.constraint, texts)),
+            response=said[0]["content"],
+        )
+        for at, (said, texts) in enumerate(zip(completions, checklist, strict=True))
+    ]
+    with Reward() as code:
+        return [one.value for one in code.score_sync(samples)]
+
+
+def _prompts(number: int, name: str) -> list[dict[str, Any]]:
+    """Draw instructions, in the layout of TRL, with their checklists' texts."""
+    rng = random.Random(name)
+    drawn = [world.draw_checklist(rng) for _ in range(number)]
+    return [
+        {
+            "prompt": [one.model_dump() for one in world.instruction(texts)],
+            "checklist": texts,
+        }
+        for texts in drawn
+    ]
+
+
+def _device() -> dict[str, Any]:
+    """Say what TRL's defaults for GPUs must be on a machine without one."""
+    import torch
+
+    if torch.cuda.is_available():
+        return {}
+    return {"use_cpu": True, "bf16": False, "gradient_checkpointing": False}

@@ -1,0 +1,311 @@
+"""The tables and plots of a run, from what is measured so far."""
+
+from __future__ import annotations
+
+import json
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heedful.reports.sheets import Sheet, interval, markdown_page, signed
+from heedful.reports.svg import Axis, Point, Series, heat_map, line_chart
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+__all__ = ["write"]
+
+T95 = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262)
+"""Student's t for 95 %, two-sided, with 1, 2, … degrees of freedom."""
+
+TYPES = ("length", "count", "absence", "edge")
+
+WINDOW = 10
+"""Steps of GRPO that a point of the plot is the mean of."""
+
+POLICIES = {
+    "policy": "Reward and truth of a policy that writes three words or more",
+    "policy-free": "Reward and truth of a policy that may write nothing",
+}
+"""Titles by the name of the file."""
+
+Measured = dict[int, dict[str, Any]]
+"""What the meta-evaluation says of a judge, by seed."""
+
+
+class _Line(NamedTuple):
+    """A critic's or a data set's line: its name and what was measured of it."""
+
+    name: str
+    seeds: Measured
+
+    def values(self, rate: str) -> dict[int, float]:
+        """Return a rate by seed, where there is one."""
+        found = {seed: one["pooled"][rate]["value"] for seed, one in self.seeds.items()}
+        return {seed: value for seed, value in found.items() if value is not None}
+
+
+def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: str) -> None:
+    """Write ``report.md`` and its plots.
+
+    Args:
+        out: the folder of a run.
+        critics: the critics' names by the name of their file.
+        data: the same of the experts' critiques.
+        main: the name of the critic that others are compared with.
+    """
+    lines = [_Line(name, _measured(out, f"measured/{file}")) for file, name in critics.items()]
+    lines = [line for line in lines if line.seeds]
+    filters = [_Line(name, _measured(out, f"quality/{file}")) for file, name in data.items()]
+    sheets = [
+        _critics(lines, main),
+        _by_seed(lines),
+        _quality([line for line in filters if line.seeds]),
+    ]
+    plots = ["![F1](critics.svg)", "![F1 by type](types.svg)"]
+    for name, title in POLICIES.items():
+        rewarded = _policies(out, name)
+        if rewarded:
+            sheets.append(_policy(title, rewarded))
+            (out / f"{name}.svg").write_text(_policy_plot(title, rewarded), encoding="utf-8")
+            plots.append(f"![{title}]({name}.svg)")
+    sheets.append(_seconds(out))
+    (out / "critics.svg").write_text(_critics_plot(lines), encoding="utf-8")
+    (out / "types.svg").write_text(_types_plot(lines), encoding="utf-8")
+    page = markdown_page(f"nano critic, {out.name}", plots, sheets, [])
+    (out / "report.md").write_text(page, encoding="utf-8")
+    print(out / "report.md")
+
+
+def _measured(out: Path, file: str) -> Measured:
+    found = {}
+    for path in sorted(out.glob(f"seed-*/{file}.json")):
+        seed = int(path.parts[-3].removeprefix("seed-"))
+        found[seed] = json.loads(path.read_text(encoding="utf-8"))["judges"][0]
+    return dict(sorted(found.items()))
+
+
+def _over_seeds(values: Collection[float], *, sign: bool = False) -> str:
+    """Show the mean of shares in per cent, with Student's 95 % interval over seeds."""
+    if not values:
+        return "–"
+    shown = signed(mean(values), 1) if sign else f"{100 * mean(values):.1f}"
+    if not 1 < len(values) <= len(T95) + 1:
+        return shown
+    half = T95[len(values) - 2] * stdev(values) / len(values) ** 0.5
+    return f"{shown} ± {100 * half:.1f}"
+
+
+def _critics(lines: Sequence[_Line], main: str) -> Sheet:
+    """Lay out the critics, all seeds together."""
+    against = next((line.values("mean_f1") for line in lines if line.name == main), {})
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        means = line.values("mean_f1")
+        apart = [value - against[seed] for seed, value in means.items() if seed in against]
+        rows.append(
+            [
+                f"{number}. {line.name}",
+                *(
+                    _over_seeds(line.values(rate).values())
+                    for rate in ("f1_met", "f1_unmet", "mean_f1")
+                ),
+                "" if line.name == main else _over_seeds(apart, sign=True),
+                f"{100 * mean(one['coverage'] for one in line.seeds.values()):.1f}",
+                str(len(line.seeds)),
+            ]
+        )
+    return Sheet(
+        "Critics",
+        ["critic", "positive F1", "negative F1", "mean F1", "against 2", "coverage", "seeds"],
+        rows,
+        "Per cent, means over seeds; ± is Student's 95 % interval over seeds, for the differences "
+        "of the same seeds. F1 is of the verdicts that were decided; coverage is their share. All "
+        "but those with one constraint a call judge a whole checklist in one.",
+    )
+
+
+def _by_seed(lines: Sequence[_Line]) -> Sheet:
+    """Lay out each seed's mean F1, with its interval over samples."""
+    seeds = sorted({seed for line in lines for seed in line.seeds})
+    rows = []
+    for number, line in enumerate(lines, start=1):
+        cells = []
+        for seed in seeds:
+            found = line.seeds.get(seed, {}).get("pooled", {}).get("mean_f1", {})
+            value = found.get("value")
+            cells.append(
+                "–" if value is None else f"{100 * value:.1f} ({interval(found['interval'])})"
+            )
+        rows.append([f"{number}. {line.name}", *cells])
+    return Sheet(
+        "Mean F1, seed by seed",
+        ["critic", *(f"seed {seed}" for seed in seeds)],
+        rows,
+        "Per cent; in brackets heedful's 95 % interval, a bootstrap of the test's instructions. It "
+        "knows nothing of how another seed would have trained.",
+    )
+
+
+def _quality(lines: Sequence[_Line]) -> Sheet:
+    """Lay out how right the experts' critiques are that critics learn from."""
+    rows = [
+        [
+            line.name,
+            f"{mean(sum(one['verdicts'].values()) for one in line.seeds.values()):.0f}",
+            *(
+                _over_seeds(line.values(rate).values())
+                for rate in ("f1_met", "f1_unmet", "mean_f1")
+            ),
+        ]
+        for line in lines
+    ]
+    return Sheet(
+        "The experts' critiques against the truth",
+        ["critiques", "judgments", "positive F1", "negative F1", "mean F1"],
+        rows,
+        "What is learned from, both parts (SFT and preferences); as above. Rows that lost a "
+        "constraint in the filters are out.",
+    )
+
+
+def _types_plot(lines: Sequence[_Line]) -> str:
+    values = [
+        [
+            _mean_or_none(
+                [
+                    one["by_constraint_type"].get(kind, {}).get("mean_f1", {}).get("value")
+                    for one in line.seeds.values()
+                ]
+            )
+            for kind in TYPES
+        ]
+        for line in lines
+    ]
+    names = [f"{number}. {line.name}" for number, line in enumerate(lines, start=1)]
+    title = "Mean F1 by type of constraint, mean over seeds, per cent"
+    return heat_map(title, ("critic", names), ("type", TYPES), values, bounds=(0.5, 1.0))
+
+
+def _mean_or_none(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return mean(known) if known else None
+
+
+def _critics_plot(lines: Sequence[_Line]) -> str:
+    series = []
+    for name, rate in (("positive F1", "f1_met"), ("negative F1", "f1_unmet")):
+        points = []
+        for place, line in enumerate(lines):
+            values = list(line.values(rate).values())
+            if values:
+                points.append(Point(place, mean(values), min(values), max(values)))
+        series.append(Series(name, points, joined=False))
+    names = [str(number) for number in range(1, len(lines) + 1)]
+    low = min((point.low or 0.0 for one in series for point in one.points), default=0.0)
+    return line_chart(
+        "F1 of the critics: means over seeds, from the lowest to the highest",
+        series,
+        Axis("critic, as numbered in the table", 0, max(1, len(lines) - 1), names=names),
+        Axis("F1", max(0.0, low - 0.05), 1.0, percent=True),
+    )
+
+
+# --- the policy ---------------------------------------------------------------------------------
+
+
+def _policies(out: Path, name: str) -> dict[int, list[dict[str, float]]]:
+    """Read the steps of GRPO by seed."""
+    found = {}
+    for path in sorted(out.glob(f"seed-*/{name}.json")):
+        seed = int(path.parts[-2].removeprefix("seed-"))
+        found[seed] = json.loads(path.read_text(encoding="utf-8"))["steps"]
+    return found
+
+
+def _policy(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Sheet:
+    """Lay out reward and truth at the beginning and at the end."""
+    rows = []
+    for seed, steps in policies.items():
+        ends = steps[:WINDOW], steps[-WINDOW:]
+        cells = [
+            f"{mean(one[key] for one in end):.3f}" for key in ("reward", "truth") for end in ends
+        ]
+        apart = [f"{mean(one['reward'] - one['truth'] for one in end):+.3f}" for end in ends]
+        words = [f"{mean(one['words'] - 1 for one in end):.1f}" for end in ends]
+        rows.append([f"seed {seed}", str(len(steps)), *cells, *apart, *words])
+    return Sheet(
+        title,
+        [
+            *("policy", "steps", "reward, first", "last", "truth, first", "last"),
+            *("reward − truth, first", "last", "words, first", "last"),
+        ],
+        rows,
+        f"GRPO with critic 2. Means over the first and the last {WINDOW} steps. Reward: the share "
+        "of constraints that the critic says are met; truth: the share that code finds met in the "
+        "same responses.",
+    )
+
+
+def _policy_plot(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> str:
+    steps = min(map(len, policies.values()))
+    series = []
+    for name, key in (("reward, by the critic", "reward"), ("truth, by code", "truth")):
+        points = []
+        for start in range(0, max(1, steps - WINDOW + 1), WINDOW):
+            values = [
+                mean(one[key] for one in s[start : start + WINDOW]) for s in policies.values()
+            ]
+            points.append(Point(start + WINDOW / 2, mean(values), min(values), max(values)))
+        series.append(Series(name, points))
+    low = min(point.low or 0.0 for one in series for point in one.points)
+    return line_chart(
+        title,
+        series,
+        Axis("step (points: means of ten, over seeds, lowest to highest)", 0, steps),
+        Axis("share of constraints met", max(0.0, low - 0.05), 1.0, percent=True),
+    )
+
+
+def _seconds(out: Path) -> Sheet:
+    """Lay out how long the stages took."""
+    took: dict[str, list[tuple[float, float]]] = {}
+    for path in [out / "seconds.json", *sorted(out.glob("seed-*/seconds.json"))]:
+        if not path.exists():
+            continue
+        known: dict[str, tuple[float, float]] = {}
+        for result, one in json.loads(path.read_text(encoding="utf-8")).items():
+            stage = _stage(result)
+            wall, cpu = known.get(stage, (0.0, 0.0))
+            known[stage] = wall + one["wall"], cpu + one["cpu"]
+        for stage, seconds in known.items():
+            took.setdefault(stage, []).append(seconds)
+    rows = [
+        [stage, f"{mean(one[0] for one in all_):.0f}", f"{mean(one[1] for one in all_):.0f}"]
+        for stage, all_ in took.items()
+    ]
+    note = (
+        "Means over seeds, one process with one thread for each. The machine was shared: what the "
+        "work takes is the second column."
+    )
+    return Sheet("Seconds", ["stage", "by the clock", "of one processor core"], rows, note)
+
+
+def _stage(result: str) -> str:
+    """Name the stage that made a result."""
+    if "/" not in result:
+        names = dict.fromkeys(
+            ("reading", "comparing", "concluding", "base"), "base model (all seeds)"
+        )
+        names["writer"] = "policy to begin with (all seeds)"
+        return names.get(result, "policies" if result.startswith("policy") else "experts")
+    folder, _, name = result.partition("/")
+    if folder == "models":
+        folder = "SFT" if name.endswith("-sft") else "DPO"
+    return {
+        "filtered": "filters",
+        "parts": "split",
+        "measured": "measuring",
+        "sampled": "sampling",
+        "quality": "measuring",
+    }.get(folder, folder)
