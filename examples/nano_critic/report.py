@@ -63,6 +63,9 @@ def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: 
     """
     lines = [_Line(name, _measured(out, f"measured/{file}")) for file, name in critics.items()]
     lines = [line for line in lines if line.seeds]
+    if not lines:
+        print(f"{out}: no critic is measured yet, so there is nothing to report")
+        return
     filters = [_Line(name, _measured(out, f"quality/{file}")) for file, name in data.items()]
     sheets = [
         _critics(lines, main),

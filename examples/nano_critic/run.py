@@ -448,7 +448,8 @@ def main() -> None:
     seeds = range(options.seeds) if options.only is None else [options.only]
     deadline = time.time() + 60 * options.minutes
     try:
-        shared_steps(out, scale, deadline)
+        if stages != {"report"}:
+            shared_steps(out, scale, deadline)
         for seed in seeds:
             if stages & {"policy", "critics"}:
                 seed_steps(out, scale, seed, stages, deadline)
