@@ -29,6 +29,13 @@ POLICIES = {
 }
 """Titles by the name of the file."""
 
+MAIN_PATH = (
+    *("test.jsonl", "train.jsonl", "critiques.jsonl", "policy.json"),
+    *("filtered/filtered.", "parts/filtered/", "sampled/filtered.", "models/filtered-sft"),
+    "filtered-constraint-level",
+)
+"""What of a seed's results critic 2 and the policy that it rewards need."""
+
 Measured = dict[int, dict[str, Any]]
 """What the meta-evaluation says of a judge, by seed."""
 
@@ -56,6 +63,9 @@ def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: 
     """
     lines = [_Line(name, _measured(out, f"measured/{file}")) for file, name in critics.items()]
     lines = [line for line in lines if line.seeds]
+    if not lines:
+        print(f"{out}: no critic is measured yet, so there is nothing to report")
+        return
     filters = [_Line(name, _measured(out, f"quality/{file}")) for file, name in data.items()]
     sheets = [
         _critics(lines, main),
@@ -270,12 +280,17 @@ def _policy_plot(title: str, policies: Mapping[int, Sequence[Mapping[str, float]
 def _seconds(out: Path) -> Sheet:
     """Lay out how long the stages took."""
     took: dict[str, list[tuple[float, float]]] = {}
+    main: list[dict[str, float]] = []
+    seeds = len(list(out.glob("seed-*/seconds.json")))
     for path in [out / "seconds.json", *sorted(out.glob("seed-*/seconds.json"))]:
         if not path.exists():
             continue
         known: dict[str, tuple[float, float]] = {}
         for result, one in json.loads(path.read_text(encoding="utf-8")).items():
             stage = _stage(result)
+            if path.parent == out or any(part in result for part in MAIN_PATH):
+                share = 1 if path.parent == out else seeds
+                main.append({name: value / share for name, value in one.items()})
             wall, cpu = known.get(stage, (0.0, 0.0))
             known[stage] = wall + one["wall"], cpu + one["cpu"]
         for stage, seconds in known.items():
@@ -284,11 +299,17 @@ def _seconds(out: Path) -> Sheet:
         [stage, f"{mean(one[0] for one in all_):.0f}", f"{mean(one[1] for one in all_):.0f}"]
         for stage, all_ in took.items()
     ]
+    if main:
+        rows.append(["of these: all that critic 2 and the first policy need", *_total(main)])
     note = (
         "Means over seeds, one process with one thread for each. The machine was shared: what the "
         "work takes is the second column."
     )
     return Sheet("Seconds", ["stage", "by the clock", "of one processor core"], rows, note)
+
+
+def _total(took: Sequence[Mapping[str, float]]) -> list[str]:
+    return [f"{sum(one[clock] for one in took):.0f}" for clock in ("wall", "cpu")]
 
 
 def _stage(result: str) -> str:

@@ -10,7 +10,6 @@ others can be run by several processes, one for each ``--only SEED``.
 from __future__ import annotations
 
 import argparse
-import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,18 +21,19 @@ import policy
 import report
 import world
 from experts import Expert, Extractor, Verifier
-from heedful import Sample, wires
+from heedful import wires
 from heedful.critic import STAGES, filter_critiques, sample_critiques
 from heedful.critic.pairs import Pairs
 from heedful.critic.split import Split
-from heedful.formats import native
 from heedful.judges.model import Checklist
 from heedful.models import LocalModel, Sampling
 from heedful.training import DpoSettings, SftSettings, train_dpo, train_sft
+from steps import Steps, put, read, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
+    from heedful import Sample
     from heedful.critic.pairs import Method
 
 PROMPT = Path(__file__).with_name("prompt.txt")
@@ -131,54 +131,6 @@ POLICIES = {"policy": min(world.LENGTHS), "policy-free": 0}
 STAGES_OF_RUN = ("base", "policy", "critics", "report")
 
 
-class Steps:
-    """Does what is not there yet, and says how long it took.
-
-    Attributes:
-        folder: of one seed.
-        deadline: no step is begun after it.
-    """
-
-    def __init__(self, folder: Path, deadline: float) -> None:
-        """Begin."""
-        self.folder = folder
-        self.deadline = deadline
-        self.times = folder / "seconds.json"
-
-    def __call__(self, result: str, make: Callable[[Path], object]) -> Path:
-        """Return a result's path; make it where it is not there."""
-        path = self.folder / result
-        finished = path / "heedful.json" if path.suffix == "" else path
-        if finished.exists():
-            return path
-        if time.time() > self.deadline:
-            raise TimeoutError
-        path.parent.mkdir(parents=True, exist_ok=True)
-        wall, cpu = time.perf_counter(), time.process_time()
-        make(path)
-        took = {
-            "wall": round(time.perf_counter() - wall, 1),
-            "cpu": round(time.process_time() - cpu, 1),
-        }
-        print(f"{path}: {took['wall']} s", flush=True)
-        known = json.loads(self.times.read_text()) if self.times.exists() else {}
-        put(self.times, known | {result: took})
-        return path
-
-
-def put(path: Path, found: object) -> None:
-    """Write a result as JSON."""
-    path.write_text(json.dumps(found, indent=1), encoding="utf-8")
-
-
-def write(path: Path, samples: Iterable[Sample]) -> None:
-    """Write samples as JSON lines; the file appears when it is complete."""
-    part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(native.write(sample)) + "\n" for sample in samples)
-    part.replace(path)
-
-
 # --- data ---------------------------------------------------------------------------------------
 
 
@@ -237,13 +189,6 @@ def singles(path: Path) -> Iterable[Sample]:
             labels = sample.labels and sample.labels[at : at + 1]
             changed = {"id": f"{sample.id}.{at}", "checklist": (one,), "labels": labels}
             yield sample.model_copy(update={**changed, "recording": recording})
-
-
-def read(path: Path) -> Iterable[Sample]:
-    """Read samples that were written above."""
-    with path.open(encoding="utf-8") as file:
-        for line in file:
-            yield Sample.model_validate(json.loads(line))
 
 
 # --- critics ------------------------------------------------------------------------------------
@@ -448,7 +393,8 @@ def main() -> None:
     seeds = range(options.seeds) if options.only is None else [options.only]
     deadline = time.time() + 60 * options.minutes
     try:
-        shared_steps(out, scale, deadline)
+        if stages != {"report"}:
+            shared_steps(out, scale, deadline)
         for seed in seeds:
             if stages & {"policy", "critics"}:
                 seed_steps(out, scale, seed, stages, deadline)
