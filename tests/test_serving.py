@@ -20,7 +20,7 @@ from heedful.loopback import is_loopback
 from heedful.serving import Limits, shapes
 from heedful.serving.limits import Admission
 from heedful.serving.refusals import RefusedError
-from serving_process import ASKED, CODED, Server, command, server
+from heedful_server import ASKED, CODED, Server, command, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

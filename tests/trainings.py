@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from critiques import write
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status, wires
 from heedful.cli import main
 from heedful.critic.export import export
@@ -57,16 +58,6 @@ def samples(
         )
         for number, said in enumerate(verdicts, start=1)
     ]
-
-
-def write(path: Path, rows: Sequence[Sample | dict[str, Any]]) -> Path:
-    records = [
-        row.model_dump(mode="json", exclude_defaults=True) if isinstance(row, Sample) else row
-        for row in rows
-    ]
-    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    path.write_text(text, encoding="utf-8")
-    return path
 
 
 def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Path:
