@@ -54,6 +54,7 @@ _BUILT_IN = (
     "heedful.verify.ifbench_places",
     "heedful.verify.ifbench_format",
     "heedful.verify.ifbench_marks",
+    "heedful.verify.ifbench_copying",
     "heedful.verify.ifbench_tasks",
     "heedful.verify.ifevalg",
     "heedful.verify.ifevalg_places",
