@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from heedful import Constraint, Message, Recording, Sample, compare, evaluate
 
 if TYPE_CHECKING:
@@ -45,6 +47,21 @@ def run(folder: Path, rows: dict[str, str] | list[Sample], response: str = "") -
 def only_pair(*runs: Path | str, **options: Any) -> dict[str, Any]:
     (pair,) = compare(*runs, **options)["pairs"]
     return dict(pair)
+
+
+def assert_mirrored(there: Mapping[str, Any], back: Mapping[str, Any]) -> None:
+    """The same two runs, compared both ways: the signs change, and nothing else."""
+    assert there["metrics"].keys() == back["metrics"].keys()
+    for family, rates in there["metrics"].items():
+        for name, measured in rates.items():
+            mirrored = back["metrics"][family][name]
+            assert measured["first"] == mirrored["second"]
+            assert measured["p"] == mirrored["p"]
+            one, two = measured["difference"], mirrored["difference"]
+            if one["value"] is not None:
+                assert one["value"] == -two["value"]
+            if one["interval"] is not None:
+                assert one["interval"] == pytest.approx([-x for x in reversed(two["interval"])])
 
 
 def value(pair: Mapping[str, Any], name: str, side: str = "difference") -> float:

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from heedful.cli import main
+from commands import run
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -31,13 +31,6 @@ GOOD = json.dumps(
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def rows(path: str | Path) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+from commands import run
 from fault_server import Answer, completion, refusal, serving
-from heedful.cli import main
 from planted import Population
 
 ROWS = 30
@@ -25,13 +25,6 @@ ROWS = 30
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def rows(path: str) -> list[dict[str, Any]]:

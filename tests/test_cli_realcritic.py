@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
+import commands
 from fault_server import Answer, completion, refusal, serving
-from heedful.cli import main
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
@@ -29,10 +29,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(command: str, *words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["bench", "realcritic", command, *words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run("bench", "realcritic", command, *words)
 
 
 def write(count: int) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compared import only_pair, run, sample, value
+from compared import assert_mirrored, only_pair, run, sample, value
 from heedful import (
     Constraint,
     InputError,
@@ -96,16 +96,7 @@ def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     other = dict(zip(named, pairs_of(rows, seed), strict=True))
     first, second = run(folder / "a", named, "1"), run(folder / "b", other, "2")
     there, back = only_pair(first, second), only_pair(second, first)
-    assert there["metrics"].keys() == back["metrics"].keys()
-    for family, rates in there["metrics"].items():
-        for name, measured in rates.items():
-            mirrored = back["metrics"][family][name]
-            assert measured["first"] == mirrored["second"]
-            one, two = measured["difference"], mirrored["difference"]
-            if one["value"] is not None:
-                assert one["value"] == -two["value"]
-            if one["interval"] is not None:
-                assert one["interval"] == pytest.approx([-x for x in reversed(two["interval"])])
+    assert_mirrored(there, back)
     assert there["outcomes"]["wins"] == back["outcomes"]["losses"]
     assert there["flips"]["count"] == back["flips"]["count"]
     assert there["agreement"] == back["agreement"]

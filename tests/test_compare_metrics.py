@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compared import only_pair, run, sample, value
+from compared import assert_mirrored, only_pair, run, sample, value
 from heedful import Check, Constraint, Message, Sample, UsageError, compare, evaluate
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
@@ -242,18 +242,7 @@ def test_conversations_swapped_change_their_signs_only(
         for side, name in enumerate("cd")
     ]
     for first, second in (runs, spoken):
-        there, back = only_pair(first, second), only_pair(second, first)
-        assert there["metrics"].keys() == back["metrics"].keys()
-        for family, rates in there["metrics"].items():
-            for name, measured in rates.items():
-                mirrored = back["metrics"][family][name]
-                assert measured["first"] == mirrored["second"]
-                assert measured["p"] == mirrored["p"]
-                one, two = measured["difference"], mirrored["difference"]
-                if one["value"] is not None:
-                    assert one["value"] == -two["value"]
-                if one["interval"] is not None:
-                    assert one["interval"] == pytest.approx([-x for x in reversed(two["interval"])])
+        assert_mirrored(only_pair(first, second), only_pair(second, first))
 
 
 def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Path) -> None:

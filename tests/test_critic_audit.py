@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest  # type: ignore[import-untyped]
 
+from commands import run
 from critiques import critique, item, read, write
-from heedful.cli import main
 from heedful.critic.audit import draw
 from heedful.critic.audited import read_back
 from heedful.errors import InputError, UsageError
@@ -23,13 +23,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Row = dict[str, str]
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 @pytest.fixture

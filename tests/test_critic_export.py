@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from commands import run
 from critiques import critique, item, read, write
-from heedful.cli import main
 from heedful.critic.export import export
 from heedful.critic.pairs import Pairs
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 @pytest.fixture

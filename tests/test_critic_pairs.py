@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import run
 from critiques import critique, cut, item, read, write
-from heedful.cli import main
 from heedful.critic import published
 from heedful.critic.pairs import METHODS, Pairs
 from heedful.errors import InputError, UsageError
@@ -21,13 +21,6 @@ if TYPE_CHECKING:
 
     from heedful.critic.pairs import Method
     from heedful.schema import Sample
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def texts(pairs: Pairs) -> list[dict[str, str]]:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import run
 from critiques import critique, item, read, write
-from heedful.cli import main
 from heedful.critic.split import Split
 from heedful.errors import InputError, UsageError
 
@@ -19,13 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.schema import Sample
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def samples(instructions: int, responses: int = 2) -> list[Sample]:

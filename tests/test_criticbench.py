@@ -16,9 +16,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import commands
 from critic_population import Named, answers, generator, judgments, question, questions, the_sum
 from fault_server import Answer, completion, refusal, serving
-from heedful.cli import main
 from heedful.errors import UsageError
 from heedful.reasoning.criticbench import read_samples, read_triplets
 from heedful.reasoning.criticbench_build import build
@@ -48,10 +48,7 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["bench", "criticbench", *map(str, words)])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run("bench", "criticbench", *words)
 
 
 def write(rows: list[dict[str, Any]], name: str = "sums.jsonl") -> Path:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from commands import run
 from fault_server import FaultServer, serving, verdicts
-from heedful.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,13 +46,6 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultSer
     )
     with serving(script=verdicts) as served:
         yield served
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(words))
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def test_the_command_line_of_the_page(server: FaultServer) -> None:

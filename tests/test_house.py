@@ -14,6 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "heedful"
 FLOORS = {
     "errors": 1,
     "log": 1,
+    "loopback": 1,
     "words": 1,
     "schema": 2,
     "taxonomy": 2,

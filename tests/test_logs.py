@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import commands
 from fault_server import Answer, FaultServer, refusal, serving, verdicts
 from heedful import Sample, evaluate
-from heedful.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,10 +47,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultSer
 def run(server: FaultServer, *words: str) -> int:
     asked = ["evaluate", "rows.jsonl", "--judge", "checklist", "--model", "m", "-q"]
     asked += ["--base-url", server.url, "--api-key", KEY, "--max-concurrency", "1"]
-    with pytest.raises(SystemExit) as stopped:
-        main([*asked, *words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run(*asked, *words)
 
 
 def test_the_log_tells_what_happened_and_never_the_key(server: FaultServer) -> None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from commands import run
 from heedful import Constraint, InputError, Message, Sample, UsageError, evaluate, meta, wires
-from heedful.cli import main
 from heedful.errors import StopRunError
 from heedful.inputs import default_run
 from heedful.judges import Panel
@@ -567,13 +567,6 @@ def test_no_text_can_pass_for_a_part_of_the_comparison(first: str, second: str, 
 
 
 # --- the command line ---------------------------------------------------------------------------
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def test_the_command_prints_tables_and_writes_json_and_markdown(

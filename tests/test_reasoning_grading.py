@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful.cli import main
+import commands
 from heedful.errors import InputError, UsageError
 from heedful.reasoning.graders import Grade, Grader
 from heedful.reasoning.math_pool import MathPool
@@ -57,10 +57,7 @@ def grade(problem: Problem, text: str | None, **options: Any) -> Grade:
 
 
 def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(["bench", "realcritic", "grade", *map(str, words)])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run("bench", "realcritic", "grade", *words)
 
 
 def test_the_benchmarks_are_told_apart_and_read(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from commands import run
 from fault_server import FaultServer, serving, verdicts
 from heedful import Constraint, Sample, evaluate, wires
-from heedful.cli import main
 from heedful.errors import RunError
 from heedful.evaluation import prepare
 from heedful.judges.model import Checklist
@@ -43,13 +43,6 @@ def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def server() -> Iterator[FaultServer]:
     with serving(script=verdicts) as served:
         yield served
-
-
-def run(*words: str | Path) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, words)])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def summary(directory: str | Path) -> dict[str, Any]:

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import commands
 from heedful import Constraint, Message, Recording, RunError, Sample, UsageError, compare, evaluate
 from heedful import report as write_report
-from heedful.cli import main
 from heedful.judges import Panel
 from heedful.pages.environment import ASSETS, said
 from heedful.runs.sessions import without_secrets
@@ -417,12 +417,6 @@ def quickstart(folder: Path) -> Path:
     return file
 
 
-def command(*words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(words))
-    return int(stopped.value.code or 0)
-
-
 def test_the_command_line_records_the_command_and_says_what_it_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -430,9 +424,10 @@ def test_the_command_line_records_the_command_and_says_what_it_wrote(
     file, directory, output = quickstart(tmp_path), tmp_path / "run", tmp_path / "r.html"
     words = ["evaluate", str(file), "--judge=rules", "--run", str(directory), "--quiet"]
     hidden = ["--api-key", "sk-first", "--header", "Authorization=sk-second"]
-    assert command(*words, *hidden, "--base-url", "https://u:sk-third@host/v1?key=sk-fourth") == 1
+    hidden += ["--base-url", "https://u:sk-third@host/v1?key=sk-fourth"]
+    assert commands.run(*words, *hidden) == 1
     capsys.readouterr()
-    assert command("report", str(directory), "-o", str(output)) == 1
+    assert commands.run("report", str(directory), "-o", str(output)) == 1
     told = capsys.readouterr()
     assert told.out.startswith(f"1 run, 4 samples → {output} (")
     assert told.err == "1 row could not be read or judged; the report lists them\n"

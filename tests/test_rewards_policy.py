@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats  # type: ignore[import-untyped]
 
+from commands import run
 from heedful import evaluate
-from heedful.cli import main
 from heedful.rewards.groups import Candidate
 from heedful.rewards.policy_pairs import pair_up
 from heedful.rewards.stats import best_of, concordance
@@ -27,13 +27,6 @@ if TYPE_CHECKING:
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str) -> int:
-    with pytest.raises(SystemExit) as stopped:
-        main(list(words))
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def lines(path: str) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import pytest
 
 from heedful import Constraint, Message, Sample, wires
 from heedful.models import LocalModel, OpenAIModel, Sampling
-from serving import ALONE, serving_model
+from model_server import ALONE, serving_model
 from tiny_model import save_taught_model
 
 if TYPE_CHECKING:

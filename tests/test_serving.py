@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from fault_server import completion, refusal, serving, verdicts
 from heedful import UsageError
+from heedful.loopback import is_loopback
 from heedful.serving import Limits, shapes
-from heedful.serving.gate import is_loopback
 from heedful.serving.limits import Admission
 from heedful.serving.refusals import RefusedError
-from serving_process import ASKED, CODED, Server, command, server
+from heedful_server import ASKED, CODED, Server, command, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

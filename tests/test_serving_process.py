@@ -19,7 +19,7 @@ import aiohttp
 import pytest
 
 from fault_server import serving, verdicts
-from serving_process import ASKED, CODED, Server, server
+from heedful_server import ASKED, CODED, Server, server
 from test_serving import TOKEN, slow
 
 CHECKLIST = json.dumps({"prompt": "Greet.", "checklist": ASKED["checklist"]})

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import commands
 from fault_server import Answer, FaultServer, serving, verdicts
 from heedful import Check, Constraint, Message, Sample, evaluate, wires
-from heedful.cli import main
 from heedful.errors import ModelError, RunError, StopRunError, UsageError
 from heedful.estimation import estimate
 from heedful.formats import open_source
@@ -325,10 +325,7 @@ def test_a_call_that_failed_is_no_purchase() -> None:
 
 def command(server: FaultServer, *words: str | Path) -> int:
     address = ["--base-url", server.url, "--api-key", "sk-secret-0123456789"]
-    with pytest.raises(SystemExit) as stopped:
-        main([*map(str, words), *address])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run(*words, *address)
 
 
 @pytest.fixture

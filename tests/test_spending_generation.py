@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import commands
 from fault_server import Answer, FaultServer, completion, refusal, serving
 from heedful import (
     Check,
@@ -26,7 +27,6 @@ from heedful import (
     evaluate,
     respond,
 )
-from heedful.cli import main
 from heedful.errors import ModelError, UsageError
 from heedful.formats import open_source
 from heedful.models import Completion, Price, Sampling, ScriptedModel, Usage, estimate_tokens
@@ -242,10 +242,7 @@ def test_an_estimate_of_a_real_file_counts_its_prompts(data: Path) -> None:
 
 def command(server: FaultServer, *words: str) -> int:
     address = ["--base-url", server.url, "--api-key", "sk-secret-0123456789"]
-    with pytest.raises(SystemExit) as stopped:
-        main([*words, *address])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
+    return commands.run(*words, *address)
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from commands import run
+from critiques import write
 from tiny_model import save_tiny_model
-from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, run, samples, write
+from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
 
 if TYPE_CHECKING:
     from heedful.training import Step

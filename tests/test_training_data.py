@@ -9,10 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commands import run
+from critiques import write
 from heedful.errors import RowError, UsageError
 from heedful.schema import Message
 from tiny_model import TEMPLATE, save_tiny_model
-from trainings import FEW, QUICK, VERDICTS, critique, exported, report, run, samples, write
+from trainings import FEW, QUICK, VERDICTS, critique, exported, report, samples
 
 if TYPE_CHECKING:
     from pathlib import Path

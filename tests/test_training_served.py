@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from serving import ALONE, serving_model
+from commands import run
+from critiques import write
+from model_server import ALONE, serving_model
 from tiny_model import save_tiny_model
-from trainings import FEW, exported, run, samples, write
+from trainings import FEW, exported, samples
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -16,7 +16,9 @@ pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 
 from starlette.testclient import TestClient
 
+from heedful import UsageError
 from heedful.cli import main
+from heedful.loopback import listen
 from heedful.viewer.app import Viewer, make_app
 from heedful.viewer.security import Keys
 from viewing import HOST, client, keys_of, make_run
@@ -96,15 +98,20 @@ def test_only_our_own_pages_write(tmp_path: Path, origin: str | None) -> None:
     assert browser.get(address).status_code == 405
 
 
-def test_a_server_says_its_address_and_ends_when_told(tmp_path: Path) -> None:
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2", "::1"])
+def test_a_server_says_its_address_and_ends_when_told(tmp_path: Path, host: str) -> None:
+    try:
+        listen(host, 0).close()
+    except UsageError:
+        pytest.skip(f"this machine has no {host}")
     make_run(tmp_path / "runs" / "small", 6)
-    command = [sys.executable, "-m", "heedful", "view", str(tmp_path / "runs")]
+    command = [sys.executable, "-m", "heedful", "view", str(tmp_path / "runs"), "--host", host]
     environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as process:
         try:
             assert process.stdout is not None
             said = "".join(process.stdout.readline() for _ in range(3))
-            found = re.search(r"http://(127\.0\.0\.1:\d+)/\?token=(\S+)", said)
+            found = re.search(r"http://(\S+:\d+)/\?token=(\S+)", said)
             assert found is not None
             with closing(HTTPConnection(found[1], timeout=20)) as connection:
                 for path, status in (
@@ -132,4 +139,4 @@ def test_wrong_use_says_the_mend(tmp_path: Path, capsys: pytest.CaptureFixture[s
         with pytest.raises(SystemExit) as stopped:
             main(["view", str(tmp_path), *options])
         assert stopped.value.code == 2
-        assert "cannot listen there" in capsys.readouterr().err
+        assert "cannot listen at" in capsys.readouterr().err

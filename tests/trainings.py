@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
+from critiques import write
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status, wires
-from heedful.cli import main
 from heedful.critic.export import export
 from heedful.critic.pairs import Pairs
 
@@ -59,16 +57,6 @@ def samples(
     ]
 
 
-def write(path: Path, rows: Sequence[Sample | dict[str, Any]]) -> Path:
-    records = [
-        row.model_dump(mode="json", exclude_defaults=True) if isinstance(row, Sample) else row
-        for row in rows
-    ]
-    text = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
-    path.write_text(text, encoding="utf-8")
-    return path
-
-
 def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Path:
     """Export samples, or pairs of them, for TRL, with a short prompt."""
     prompt = folder / "prompt.txt"
@@ -81,14 +69,6 @@ def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Pa
     output = folder / ("dpo" if pairs else "sft")
     export(source, output, prompt=prompt)
     return output
-
-
-def run(*words: object) -> int:
-    """Run a command; return its exit code."""
-    with pytest.raises(SystemExit) as stopped:
-        main([str(word) for word in words])
-    assert isinstance(stopped.value.code, int)
-    return stopped.value.code
 
 
 def report(folder: Path) -> dict[str, Any]:

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.errors import UsageError
 from heedful.generated import Addition
-from heedful.generation import (
-    Job,
-    Task,
-    estimate,
-    generate,
-    keep,
-    refuse_unanswerable,
-)
+from heedful.generation import Job, Task, estimate, generate, keep, refuse_unanswerable
 from heedful.models.base import Sampling
 from heedful.models.cached import ask, expense
 from heedful.models.purpose import RESPONSE_TOKENS, Purpose
@@ -151,13 +144,8 @@ def estimate_responses(  # noqa: PLR0913 - as above
         RunError: the run's directory holds a run with another configuration.
         UsageError: an option makes no sense.
     """
-    return finish(
-        estimate(
-            data,
-            _job(models, _Pool(draw, seed), samples, sampling, overwrite=overwrite),
-            **how,
-        )
-    )
+    job = _job(models, _Pool(draw, seed), samples, sampling, overwrite=overwrite)
+    return finish(estimate(data, job, **how))
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,13 +126,8 @@ def estimate_checklists(
         RunError: the run's directory holds a run with another configuration.
         UsageError: an option makes no sense.
     """
-    return finish(
-        estimate(
-            data,
-            _job(Decomposer(model, wire, sampling), overwrite=overwrite),
-            **how,
-        )
-    )
+    job = _job(Decomposer(model, wire, sampling), overwrite=overwrite)
+    return finish(estimate(data, job, **how))
 
 
 def _job(decomposer: Decomposer, *, overwrite: bool) -> Job:

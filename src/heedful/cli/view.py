@@ -36,7 +36,7 @@ def view(
     from heedful.inputs import RUNS
 
     try:
-        from heedful.viewer.serving import serve
+        from heedful.viewer.launch import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the viewer needs {error.name}", mend="pip install 'heedful[view]'"

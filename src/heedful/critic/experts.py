@@ -241,13 +241,8 @@ def estimate_critiques(  # noqa: PLR0913 - as above
         RunError: the run's directory holds a run with another configuration.
         UsageError: an option makes no sense.
     """
-    return finish(
-        estimate(
-            data,
-            _job(Expert(model, wire, sampling), samples, overwrite=overwrite),
-            **how,
-        )
-    )
+    job = _job(Expert(model, wire, sampling), samples, overwrite=overwrite)
+    return finish(estimate(data, job, **how))
 
 
 def _job(expert: Expert, samples: int, *, overwrite: bool) -> Job:

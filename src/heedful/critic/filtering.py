@@ -239,13 +239,7 @@ def estimate_filtering(  # noqa: PLR0913 - as above
     """
     makers = _makers(verifiers, expert, extractor, per_call, sampling or Sampling())
     asking = [makers[name]() for name in stages.in_order(order, skip) if name in makers]
-    return finish(
-        estimate(
-            data,
-            _job(asking, partial=False),
-            **how,
-        )
-    )
+    return finish(estimate(data, _job(asking, partial=False), **how))
 
 
 def _makers(

@@ -7,6 +7,7 @@ of their constraints. It publishes neither the kinds nor the scale: both are our
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from hashlib import blake2b
@@ -34,7 +35,6 @@ from heedful.runs.runner import Progress, finish
 from heedful.wires.base import answer
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from heedful.generated import Generated, Generation
@@ -175,7 +175,8 @@ def select(  # noqa: PLR0913 - the options of a command
     if count is not None and count < 1:
         raise UsageError(f"count is {count}", mend="give at least 1")
     if output is not None:
-        check_rows_output(Path(output), [Path(data)] if isinstance(data, str | Path) else [])
+        inputs = [Path(data)] if isinstance(data, str | os.PathLike) else []
+        check_rows_output(Path(output), inputs)
     generation = finish(
         generate(
             data,
@@ -221,13 +222,7 @@ def estimate_selection(
         RunError: the run's directory holds a run with another configuration.
         UsageError: an option makes no sense.
     """
-    return finish(
-        estimate(
-            data,
-            _job(model, sampling or Sampling()),
-            **how,
-        )
-    )
+    return finish(estimate(data, _job(model, sampling or Sampling()), **how))
 
 
 def _job(model: Model | None, sampling: Sampling) -> Job:

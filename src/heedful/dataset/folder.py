@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.dataset.card import card
 from heedful.dataset.layouts import LAYOUTS, dataset_info
 from heedful.errors import InputError, RowError, UsageError
-from heedful.formats.base import atomically, make_folder
+from heedful.formats.base import atomically, make_folder, replacing
 
 if TYPE_CHECKING:
     import os
@@ -154,11 +154,9 @@ def _write_parquet(path: Path, rows: Iterator[dict[str, Any]], columns: Sequence
         "segments": pa.list_(segment),
     }
     schema = pa.schema([(column, types.get(column, text)) for column in columns])
-    part = path.with_name(path.name + ".part")
     try:
-        with pq.ParquetWriter(part, schema) as writer:
+        with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
             while batch := list(islice(rows, _BATCH)):
                 writer.write_table(pa.Table.from_pylist(batch, schema))
-        part.replace(path)
-    except (OSError, pa.ArrowException) as error:
+    except pa.ArrowException as error:
         raise UsageError(f"cannot be written: {error}", where=str(path)) from error

@@ -13,11 +13,10 @@ import math
 import shutil
 import tempfile
 import zipfile
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from heedful.errors import UsageError
+from heedful.formats.base import replacing
 from heedful.metrics import scores as scores_of
 from heedful.results import scored
 
@@ -64,29 +63,21 @@ class InspectLog:
         Raises:
             UsageError: it cannot be written.
         """
-        part = path.with_name(path.name + ".part")
-        try:
-            with (
-                tempfile.TemporaryFile() as summaries,
-                zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as log,
-            ):
-                for row in scored(self._run.store):
-                    sample = self._sample(row)
-                    log.writestr(f"samples/{row.id}_epoch_1.json", _json(sample))
-                    summaries.write(b"," if summaries.tell() else b"[")
-                    summaries.write(_json(_in_a_list(sample)))
-                summaries.write(b"]" if summaries.tell() else b"[]")
-                summaries.seek(0)
-                with log.open("summaries.json", "w", force_zip64=True) as member:
-                    shutil.copyfileobj(summaries, member)
-                log.writestr("header.json", _json(self._header()))
-            part.replace(path)
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(path)) from error
-        finally:
-            with suppress(OSError):  # it is there only if something went wrong
-                part.unlink()
+        with (
+            replacing(path) as part,
+            tempfile.TemporaryFile() as summaries,
+            zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as log,
+        ):
+            for row in scored(self._run.store):
+                sample = self._sample(row)
+                log.writestr(f"samples/{row.id}_epoch_1.json", _json(sample))
+                summaries.write(b"," if summaries.tell() else b"[")
+                summaries.write(_json(_in_a_list(sample)))
+            summaries.write(b"]" if summaries.tell() else b"[]")
+            summaries.seek(0)
+            with log.open("summaries.json", "w", force_zip64=True) as member:
+                shutil.copyfileobj(summaries, member)
+            log.writestr("header.json", _json(self._header()))
 
     def _sample(self, row: Scored) -> dict[str, Any]:
         head: dict[str, Any] = {"id": row.id, "epoch": 1}

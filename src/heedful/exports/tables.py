@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from heedful.errors import UsageError
-from heedful.formats.base import atomically
+from heedful.formats.base import atomically, replacing
 from heedful.results import scored
 
 if TYPE_CHECKING:
@@ -134,13 +134,8 @@ def write_parquet(path: Path, table: Table) -> None:
             for name, kind in table.columns.items()
         ]
     )
-    part = path.with_name(path.name + ".part")
     rows = iter(table)
-    try:
-        with pq.ParquetWriter(part, schema) as writer:
-            while batch := list(islice(rows, BATCH)):
-                columns = [list(column) for column in zip(*batch, strict=True)]
-                writer.write_table(pa.table(columns, schema=schema))
-        part.replace(path)
-    except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+    with replacing(path) as part, pq.ParquetWriter(part, schema) as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = [list(column) for column in zip(*batch, strict=True)]
+            writer.write_table(pa.table(columns, schema=schema))

@@ -30,6 +30,7 @@ __all__ = [
     "messages",
     "optional_text",
     "prompt_of",
+    "replacing",
     "row_id",
     "text",
 ]
@@ -202,18 +203,32 @@ def explain(error: ValidationError) -> str:
 
 @contextmanager
 def atomically(path: Path) -> Iterator[TextIO]:
-    """Write a file so that it appears only when it is complete.
+    """Write a text file so that it appears only when it is complete.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    with replacing(path) as part, part.open("w", encoding="utf-8", newline="\n") as file:
+        yield file
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Put what is written beside a file in its place, once it is complete.
+
+    Yields:
+        Where to write.
 
     Raises:
         UsageError: the file cannot be written.
     """
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            yield file
+        yield part
         part.replace(path)
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        what = f"cannot be written: {error.strerror or error}"
+        raise UsageError(what, where=str(path)) from error
     finally:
         with suppress(OSError):  # it is there only if something went wrong
             part.unlink()

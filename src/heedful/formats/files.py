@@ -18,6 +18,7 @@ from pydantic_core import from_json
 
 from heedful.errors import InputError
 from heedful.formats import parquet
+from heedful.formats.window import CHUNK, Window
 from heedful.words import amount
 
 if TYPE_CHECKING:
@@ -28,13 +29,8 @@ __all__ = ["Kind", "Record", "kind", "records", "shown"]
 
 Kind = Literal["array", "lines", "csv", "parquet"]
 
-_CHUNK = 1 << 16
 _CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
-_TOKEN = 16
-"""Longer than any JSON literal: an error this close to the end may only mean "read on"."""
-_NO_SPACE = re.compile(r"[^ \t\r\n]")
-_DECODER = json.JSONDecoder()
 _HALF_PAIR = re.compile(
     r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
@@ -127,9 +123,9 @@ def _head(path: Path) -> bytes:
         )
     try:
         with path.open("rb") as file:
-            head = file.read(_CHUNK)
+            head = file.read(CHUNK)
             while head and not head.removeprefix(codecs.BOM_UTF8).strip():
-                head = file.read(_CHUNK)
+                head = file.read(CHUNK)
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError(f"the file cannot be read: {reason}", where=where) from error
@@ -200,73 +196,10 @@ def _checked(line: int, text: str, value: Any) -> Record:
     return Record(line, value)
 
 
-class _Window:
-    """A window that slides over a file's text: bounded by the longest element, not by the file."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        # A byte that is not UTF-8 must cost its own element only: it is smuggled through as a
-        # surrogate and found again when the element is complete.
-        self._decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="surrogateescape")
-        self._ended = False
-        self.text = ""
-        self.at = 0
-        self.line = 1
-
-    def more(self) -> bool:
-        """Read on, forgetting what lies behind; false at the end of the file."""
-        if self._ended:
-            return False
-        self.text = self.text[self.at :]
-        self.at = 0
-        # As much again as is held: an element of n characters is tried log(n) times, not n.
-        raw = self._file.read(max(_CHUNK, len(self.text)))
-        self._ended = not raw
-        self.text += self._decoder.decode(raw, final=self._ended)
-        return True
-
-    def advance(self, to: int) -> str:
-        """Go on to a place in the text; return what was passed."""
-        passed = self.text[self.at : to]
-        self.line += passed.count("\n")
-        self.at = to
-        return passed
-
-    def peek(self) -> str:
-        """Skip white space; return the next character, ``""`` at the end of the file."""
-        while True:
-            rest = _NO_SPACE.search(self.text, self.at)
-            self.advance(rest.start() if rest else len(self.text))
-            if self.at < len(self.text):
-                return self.text[self.at]
-            if not self.more():
-                return ""
-
-    def element(self) -> tuple[Any, str]:
-        """Read the value that starts here; return it and its text.
-
-        Raises:
-            ValueError: it is broken; the window stays at its start.
-            RecursionError: it is nested too deeply.
-        """
-        while True:
-            try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
-            except json.JSONDecodeError as error:
-                cut = error.msg.startswith("Unterminated")
-                cut = cut or error.pos > len(self.text) - _TOKEN
-                if not (cut and self.more()):
-                    raise
-                continue
-            if end == len(self.text) and self.more():  # a number may go on behind the window
-                continue
-            return value, self.advance(end)
-
-
 def _array(path: Path) -> Iterator[Record]:
     """Read a JSON array element by element."""
     with path.open("rb") as file:
-        window = _Window(file)
+        window = Window(file)
         window.peek()
         window.advance(window.at + 1)
         if window.peek() == "]":
@@ -299,7 +232,7 @@ def _lost(line: int) -> str:
     return f"; the rest of the file after line {line} cannot be read"
 
 
-def _broken_element(window: _Window, error: Exception) -> Record:
+def _broken_element(window: Window, error: Exception) -> Record:
     line = window.line
     if isinstance(error, json.JSONDecodeError):
         line += window.text.count("\n", window.at, error.pos)
@@ -317,7 +250,7 @@ def _element(line: int, value: Any, text: str) -> Record:
     return _checked(line, text, value)
 
 
-def _after_array(window: _Window) -> Iterator[Record]:
+def _after_array(window: Window) -> Iterator[Record]:
     if window.peek():
         yield Record(
             window.line,

@@ -5,8 +5,6 @@ from __future__ import annotations
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeVar
 
-from heedful.metrics.statistics import CELLS, LEVEL, REPLICATES
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,7 +13,22 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Numbers", "percentiles", "resampled_totals", "swapped_totals"]
+__all__ = [
+    "CELLS",
+    "LEVEL",
+    "REPLICATES",
+    "Numbers",
+    "generator",
+    "percentiles",
+    "resampled_totals",
+    "swapped_totals",
+]
+
+REPLICATES = 1000
+LEVEL = 0.95
+
+CELLS = 1_000_000
+"""Numbers that one block of bootstrap replicates may hold (8 MB)."""
 
 SWAPS = 9999
 """Random swaps of a test: the least p-value is one in ten thousand."""
@@ -112,14 +125,19 @@ def percentiles(draws: Floats, level: float = LEVEL) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def generator(stream: str) -> np.random.Generator:
+    """Return the random numbers of a stream, the same for the same name."""
+    import numpy as np
+
+    return np.random.default_rng(int.from_bytes(blake2b(stream.encode()).digest()[:16]))
+
+
 def _drawing(
     counts: Mapping[Numbers, int], stream: str
 ) -> tuple[np.random.Generator, NDArray[np.int64], Floats]:
     """Seed a generator by a stream's name; sort the tuples, so that their order is no matter."""
     import numpy as np
 
-    digest = blake2b(stream.encode()).digest()
     rows = sorted(counts)
     weights = np.array([counts[row] for row in rows], dtype=np.int64)
-    random = np.random.default_rng(int.from_bytes(digest[:16]))
-    return random, weights, np.array(rows, dtype=np.float64)
+    return generator(stream), weights, np.array(rows, dtype=np.float64)

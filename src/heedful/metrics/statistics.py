@@ -8,8 +8,9 @@ samples have a few hundred distinct contributions.
 from __future__ import annotations
 
 import math
-from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+
+from heedful.metrics.resampling import CELLS, LEVEL, REPLICATES, generator, percentiles
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,14 +32,8 @@ __all__ = [
     "spearman",
 ]
 
-REPLICATES = 1000
-LEVEL = 0.95
 NORMAL_QUANTILE = 1.959963984540054
 """The standard normal's 97.5 % quantile, for intervals of 95 %."""
-
-CELLS = 1_000_000
-"""Numbers that one block of bootstrap replicates may hold (8 MB)."""
-
 
 Pair = TypeVar("Pair", bound=tuple[float, float])
 
@@ -226,7 +221,7 @@ def bootstrap_interval(
     if len(counts) == 1:
         numerator, denominator = next(iter(counts))
         return (numerator / denominator,) * 2
-    return _percentiles(_replicates(counts, f"{seed}:{name}", replicates), level)
+    return percentiles(_replicates(counts, f"{seed}:{name}", replicates), level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
@@ -327,7 +322,7 @@ def _macro_interval(
         for key, counts in found.items()
         if counts
     ]
-    return list(_percentiles(np.mean(draws, axis=0), LEVEL))
+    return list(percentiles(np.mean(draws, axis=0)))
 
 
 def _column(clusters: Mapping[tuple[Share, ...], int], place: int) -> dict[Share, int]:
@@ -350,14 +345,14 @@ def _mean_interval(
     draws = np.mean(means, axis=0)
     # A resample may miss all clusters of which a rate is known.
     known = draws[~np.isnan(draws)]
-    return list(_percentiles(known, LEVEL)) if len(known) else None
+    return list(percentiles(known)) if len(known) else None
 
 
 def _mean_replicates(clusters: Mapping[tuple[Share, ...], int], stream: str) -> Floats:
     """Draw the mean of the rates; as :func:`_replicates`, with several rates to a cluster."""
     import numpy as np
 
-    random = np.random.default_rng(int.from_bytes(blake2b(stream.encode()).digest()[:16]))
+    random = generator(stream)
     shares = sorted(clusters)
     weights = np.array([clusters[each] for each in shares], dtype=np.int64)
     pairs = np.array([[one[:2] for one in each] for each in shares], dtype=np.float64)
@@ -370,18 +365,11 @@ def _mean_replicates(clusters: Mapping[tuple[Share, ...], int], stream: str) -> 
     return np.concatenate(blocks)
 
 
-def _percentiles(draws: Floats, level: float) -> tuple[float, float]:
-    import numpy as np
-
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
-    return float(low), float(high)
-
-
 def _replicates(counts: Mapping[Pair, int], stream: str, size: int) -> Floats:
     """Draw the rate ``size`` times; contributions are sorted so that their order is no matter."""
     import numpy as np
 
-    random = np.random.default_rng(int.from_bytes(blake2b(stream.encode()).digest()[:16]))
+    random = generator(stream)
     pairs = sorted(counts)
     weights = np.array([counts[pair] for pair in pairs], dtype=np.int64)
     n = int(weights.sum())

@@ -9,7 +9,7 @@ from heedful.errors import RunError, UsageError
 from heedful.formats.base import atomically
 from heedful.pages.sections import breakdowns, leading, metrics, sizes, verdicts
 from heedful.past import PastRun
-from heedful.reports.sheets import Sheet
+from heedful.reports.sheets import Sheet, interval
 from heedful.reports.tables import label, notes, percent
 from heedful.results import check_folder
 from heedful.runs.store import Store
@@ -163,11 +163,9 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         family, names = found
         for name in names:
             measure = summary["metrics"][family][name]
-            low_high = measure["interval"]
             behind = f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
-            if low_high:
-                low, high = (percent(bound, 1) for bound in low_high)
-                behind = f"{low} – {high} · {behind}"
+            if measure["interval"]:
+                behind = f"{interval(measure['interval'])} · {behind}"
             if measure["coverage"] < 1:
                 behind += f" · {percent(measure['coverage'], 1)} % decided"
             figures.append((label(family, name), percent(measure["value"], 1), behind))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful import taxonomy
 from heedful.pages.charts import Mix, Share, mixes, shares
-from heedful.reports.sheets import Sheet
+from heedful.reports.sheets import Sheet, interval
 from heedful.reports.tables import cells, label, percent, ranked
 
 if TYPE_CHECKING:
@@ -336,8 +336,7 @@ def beside(measure: Measure | None) -> str:
         return "–"
     lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
     if measure["interval"]:
-        low, high = (percent(bound, 1) for bound in measure["interval"])
-        lines[1] = f"{low} – {high} {lines[1]}"
+        lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:
         lines.append(f"{percent(measure['coverage'], 1)} % decided")
     return "\n".join(lines)

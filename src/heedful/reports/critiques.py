@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group
 from rich.text import Text
 
+from heedful.reports.sheets import interval
 from heedful.reports.tables import grid, percent
 from heedful.words import amount
 
@@ -93,10 +94,10 @@ def _audit(result: Mapping[str, Any]) -> RenderableType:
         measures[f"judgments that say {verdict}"] = one
     measures["samples right throughout"] = result["whole"]
     for name, one in measures.items():
-        low_high = one["interval"]
-        shown = f"{percent(low_high[0], 1)} – {percent(low_high[1], 1)}" if low_high else "–"
         counts = f"{one['right']:,} / {one['of']:,}"
-        table.add_row(name, percent(one["accuracy"]), shown, counts, f"{one['unsure']:,}")
+        table.add_row(
+            name, percent(one["accuracy"]), interval(one["interval"]), counts, f"{one['unsure']:,}"
+        )
     return table
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from heedful.reports.sheets import interval
 from heedful.reports.tables import grid, percent
 from heedful.words import amount
 
@@ -211,8 +212,8 @@ def _verdicts(critics: Mapping[str, Any]) -> Sheet:
                 _percent(table[key] / table["n"] if table["n"] else None)
                 for key in ("high_right", "high_wrong", "low_right", "low_wrong")
             ]
-            value, interval, _, coverage = _measure(found["verdict"]["accuracy"])
-            sheet.rows.append((f"  {name}", value, interval, coverage, *cells))
+            value, between, _, coverage = _measure(found["verdict"]["accuracy"])
+            sheet.rows.append((f"  {name}", value, between, coverage, *cells))
     sheet.notes.append(
         "%: verdicts on the solution that are right. Then, in % of the critiques with both "
         "decided: high or low as the correction is correct or not, by the verdict. Low and right "
@@ -300,10 +301,9 @@ def _interval(bounds: Sequence[float] | None) -> str:
 
 
 def _measure(measure: Mapping[str, Any]) -> tuple[str, str, str, str]:
-    bounds = measure["interval"]
     return (
         _percent(measure["value"]),
-        f"{_percent(bounds[0])} – {_percent(bounds[1])}" if bounds else "–",
+        interval(measure["interval"]),
         f"{measure['numerator']:,}/{measure['denominator']:,}",
         percent(measure["coverage"], 1),
     )

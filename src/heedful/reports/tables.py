@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from heedful import taxonomy
+from heedful.reports.sheets import interval
 from heedful.words import amount, dollars
 
 if TYPE_CHECKING:
@@ -263,8 +264,8 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
     for language, group in by["language"].items():
         found = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
         shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in found]
-        mean, interval, *_ = cells(group["multiif"]["mean"])
-        table.add_row(language, *shown, mean, interval)
+        mean, between, *_ = cells(group["multiif"]["mean"])
+        table.add_row(language, *shown, mean, between)
     return table
 
 
@@ -316,13 +317,11 @@ def grid(first: str, *others: str) -> Table:
 
 def cells(measure: Measure) -> Iterable[str]:
     """Show a measure: rate, interval, counts, coverage."""
-    low_high = measure.get("interval")
-    interval = f"{percent(low_high[0], 1)} – {percent(low_high[1], 1)}" if low_high else "–"
     numerator, denominator = measure["numerator"], measure["denominator"]
     shown = f"{numerator:,}" if isinstance(numerator, int) else f"{numerator:,.1f}"
     return (
         percent(measure["value"]),
-        interval,
+        interval(measure.get("interval")),
         f"{shown} / {denominator:,}",
         percent(measure["coverage"], 1),
     )

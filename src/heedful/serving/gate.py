@@ -14,6 +14,7 @@ from pydantic_core import to_json
 
 from heedful.errors import UsageError
 from heedful.log import logger
+from heedful.loopback import is_loopback
 from heedful.serving.refusals import RefusedError, told
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-__all__ = ["Gate", "Note", "is_loopback", "note"]
+__all__ = ["Gate", "Note", "note"]
 
 OPEN = ("/health", "/ready")
 """What needs no token: probes have none."""
@@ -136,18 +137,6 @@ async def answer(refused: RefusedError, send: Send) -> None:
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": refused.status, "headers": pairs})
     await send({"type": "http.response.body", "body": body})
-
-
-def is_loopback(host: str | None) -> bool:
-    """Say whether only this machine is reached under a host's name or address."""
-    import ipaddress
-
-    if not host:
-        return False
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return host.lower() == "localhost"
 
 
 def checked(host: str, token: str | None) -> str | None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import socket
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import UsageError
 from heedful.log import logger
+from heedful.loopback import listen
 from heedful.serving.limits import Limits
 from heedful.words import amount
 
 if TYPE_CHECKING:
+    import socket
     from collections.abc import Callable, Iterator, Mapping
     from types import FrameType
 
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from heedful.serving.desk import Desk
 
 __all__ = ["loop_runner", "serve"]
-
-BACKLOG = 2048
-"""Connections that wait to be accepted: a burst of a trainer's workers comes at once."""
 
 KEPT_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""
@@ -79,7 +77,7 @@ def serve(  # noqa: PLR0913 - the parts of a server, each named by the caller
 
     token = checked(host, token)
     _allow_connections()
-    with _signals_noted() as told, _listening(host, port) as listener, loop_runner() as runner:
+    with _signals_noted() as told, listen(host, port) as listener, loop_runner() as runner:
         return runner.run(_serve(reward, listener, told, token, limits, prices, announce))
 
 
@@ -162,25 +160,6 @@ def _server(app: Any, desk: Desk) -> Any:
         timeout_graceful_shutdown=int(desk.limits.grace) + LAST_WORDS_S,
     )
     return Server(config)
-
-
-@contextmanager
-def _listening(host: str, port: int) -> Iterator[socket.socket]:
-    """Listen at an address.
-
-    Raises:
-        UsageError: it is taken, or none of this machine's.
-    """
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listener = socket.create_server((host, port), family=family, backlog=BACKLOG)
-    except (OSError, OverflowError) as error:
-        raise UsageError(
-            f"cannot listen at {host}, port {port}: {error}",
-            mend="name another with --port, or 0 for a free one",
-        ) from error
-    with listener:
-        yield listener
 
 
 @contextmanager

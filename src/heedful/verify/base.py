@@ -10,20 +10,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import inspect
 import reprlib
-import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.errors import VerifierError
+from heedful.verify.arguments import origin, validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from pydantic import TypeAdapter
-    from pydantic_core import ErrorDetails
 
     from heedful.schema import Check
     from heedful.verify.text import Response
@@ -58,6 +54,7 @@ _BUILT_IN = (
     "heedful.verify.ifbench_places",
     "heedful.verify.ifbench_format",
     "heedful.verify.ifbench_marks",
+    "heedful.verify.ifbench_copying",
     "heedful.verify.ifbench_tasks",
     "heedful.verify.ifevalg",
     "heedful.verify.ifevalg_places",
@@ -69,7 +66,6 @@ _BUILT_IN = (
 )
 _PLUGINS = "heedful.verifiers"
 _BINDINGS_KEPT = 8192
-_CHOICES_SHOWN = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +125,10 @@ def verifier(
         if function.__module__ not in _BUILT_IN:
             _load_built_in()
         taken = _registry.get(id)
-        if taken is not None and _origin(taken.function) != _origin(function):
+        if taken is not None and origin(taken.function) != origin(function):
             raise VerifierError(
-                f"the verifier id {id!r} is taken by {_origin(taken.function)}",
-                where=_origin(function),
+                f"the verifier id {id!r} is taken by {origin(taken.function)}",
+                where=origin(function),
                 mend="give it an id of its own",
             )
         _registry[id] = _Verifier(id, function, describe)
@@ -184,7 +180,7 @@ def check(check: Check, response: Response) -> Finding:
         raise VerifierError(
             f"the verifier returned {reprlib.repr(finding)}, which is no Finding",
             where=check.id,
-            mend=f"mend {_origin(binding.verifier.function)}",
+            mend=f"mend {origin(binding.verifier.function)}",
         )
     return finding
 
@@ -241,7 +237,7 @@ def _bind(check: Check) -> _Binding:
         found = _find(check.id)
         if found is None:
             raise _unknown(check.id)
-        binding = _Binding(found, _validate(found, check.args))
+        binding = _Binding(found, validated(found.function, found.id, check.args))
         if len(_bindings) >= _BINDINGS_KEPT:
             _bindings.clear()
         _bindings[key] = binding
@@ -292,109 +288,6 @@ def _unknown(id: str) -> VerifierError:  # noqa: A002 - what the data calls it
     else:
         mend = f"register one with heedful.verify.verifier or the entry-point group {_PLUGINS}"
     return VerifierError(f"no verifier has the id {id!r}", mend=mend)
-
-
-def _validate(found: _Verifier, args: dict[str, Any]) -> dict[str, Any]:
-    """Check the arguments against the function's signature; a null counts as absent.
-
-    Data sets pad the arguments of every constraint to the same columns, with nulls.
-    """
-    from pydantic import ValidationError
-
-    adapter = _arguments(found.function)
-    given = {name: value for name, value in args.items() if value is not None}
-    try:
-        return dict(vars(adapter.validate_python(given)))
-    except ValidationError as error:
-        wrong = "; ".join(_complaint(detail) for detail in error.errors())
-        raise VerifierError(
-            f"its arguments do not fit: {wrong}",
-            where=found.id,
-            mend=_allowed(found.function),
-        ) from error
-
-
-def _complaint(detail: ErrorDetails) -> str:
-    name = ".".join(str(part) for part in detail["loc"])
-    if detail["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
-        return f"{name} is missing"
-    if detail["type"] == "unexpected_keyword_argument":
-        return f"{name} is not an argument of it"
-    return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
-
-
-@functools.cache
-def _arguments(function: Callable[..., Finding]) -> TypeAdapter[Any]:
-    """Make the validator of a verifier's keyword-only arguments."""
-    from dataclasses import field, make_dataclass
-
-    from pydantic import ConfigDict, TypeAdapter
-
-    fields = [
-        (name, hint, field() if default is inspect.Parameter.empty else field(default=default))
-        for name, (hint, default) in _signature(function).items()
-    ]
-    settings = {"__pydantic_config__": ConfigDict(extra="forbid")}
-    return TypeAdapter(make_dataclass("Arguments", fields, kw_only=True, namespace=settings))
-
-
-def _signature(function: Callable[..., Finding]) -> dict[str, tuple[Any, Any]]:
-    """Read the type and default of each keyword-only argument.
-
-    Only their annotations are evaluated, so that the module of a verifier may import what else
-    its signature names for type checkers alone.
-    """
-    parameters = list(inspect.signature(function).parameters.values())[1:]
-    for parameter in parameters:
-        if parameter.kind is not parameter.KEYWORD_ONLY or parameter.annotation is parameter.empty:
-            raise VerifierError(
-                f"its parameter {parameter.name!r} is not keyword-only or has no type",
-                where=_origin(function),
-                mend="write it as (response, *, name: type)",
-            )
-    annotated = typing.cast("Any", lambda: None)
-    annotated.__annotations__ = {each.name: each.annotation for each in parameters}
-    try:
-        names = getattr(function, "__globals__", {})
-        hints = typing.get_type_hints(annotated, globalns=names, include_extras=True)
-    except NameError as error:
-        raise VerifierError(
-            f"a type in its signature is not known at run time: {error}",
-            where=_origin(function),
-            mend="import it outside of TYPE_CHECKING",
-        ) from error
-    return {each.name: (hints[each.name], each.default) for each in parameters}
-
-
-def _allowed(function: Callable[..., Finding]) -> str:
-    arguments = _signature(function)
-    if not arguments:
-        return "it takes no arguments"
-    return "it takes " + ", ".join(f"{name}: {_spell(t)}" for name, (t, _) in arguments.items())
-
-
-_BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
-
-
-def _spell(hint: Any) -> str:
-    if typing.get_origin(hint) is Annotated:
-        plain, *limits = typing.get_args(hint)
-        bounds = [
-            f" {sign} {getattr(limit, name)}"
-            for limit in limits
-            for name, sign in _BOUNDS.items()
-            if getattr(limit, name, None) is not None
-        ]
-        return _spell(plain) + " and".join(bounds)
-    if typing.get_origin(hint) is Literal:
-        choices = [repr(choice) for choice in typing.get_args(hint)]
-        # A longer list stands in the complaint already.
-        return " or ".join(choices if len(choices) <= _CHOICES_SHOWN else [*choices[:3], "…"])
-    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
-
-
-def _origin(function: Callable[..., Any]) -> str:
-    return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
 
 
 def _broken(check: Check, what: str, error: Exception) -> VerifierError:

@@ -16,7 +16,7 @@ from pydantic import NonNegativeInt, PositiveInt  # noqa: TC002 - read at run ti
 
 from heedful.errors import VerifierError
 from heedful.verify.base import Finding, Relation, amount, compare, exactly, quoted, verifier
-from heedful.verify.ifbench_tasks import span
+from heedful.verify.ifbench_copying import span
 from heedful.verify.ifeval import letter_frequency
 from heedful.verify.tokens import bare_words, treebank_words, whole_word
 

@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse
 
 from heedful.critic.audit import draw as draw_audit
 from heedful.errors import UsageError
+from heedful.reports.sheets import interval
 from heedful.reports.tables import percent
 from heedful.viewer.auditing import Audit
 
@@ -60,6 +61,7 @@ def audit(request: Request) -> Response:
         open_row=found.open_row(at + 1),
         standing=found.standing(),
         percent=percent,
+        interval=interval,
     )
 
 

@@ -8,7 +8,7 @@ from heedful.errors import RunError, UsageError
 from heedful.reports.compare import head, notes, sheets
 from heedful.reports.tables import percent
 from heedful.viewer.filters import Filter
-from heedful.viewer.pages_samples import laid_out
+from heedful.viewer.pages_samples import PAGE, laid_out, page_number
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from heedful.viewer.finding import Thing
 
 __all__ = ["compare", "sample"]
-
-PAGE = 50
 
 
 def compare(request: Request) -> Response:
@@ -42,8 +40,7 @@ def compare(request: Request) -> Response:
     way = request.query_params.get("way", "")
     if way in ("met", "unmet"):
         flips = [one for one in flips if one["first"]["status"] == way]
-    asked = request.query_params.get("page", "1")
-    number = max(0, int(asked) - 1) if asked.isdecimal() and len(asked) < 10 else 0  # noqa: PLR2004
+    number = page_number(request, len(flips))
     return viewer.page(
         "compare.html",
         **values,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from heedful.results import Scored
     from heedful.schema import Judgment, Sample
     from heedful.viewer.app import Viewer
-    from heedful.viewer.runs import Run, Selection
+    from heedful.viewer.runs import Run
 
-__all__ = ["Judged", "Turn", "laid_out", "sample", "samples"]
+__all__ = ["PAGE", "Judged", "Turn", "laid_out", "page_number", "sample", "samples"]
 
 PAGE = 50
 
@@ -82,7 +82,7 @@ def samples(request: Request) -> Response:
                 selection = opened.select(wanted)
             except UsageError as error:
                 problem = str(error)
-        number = _page_number(request, selection)
+        number = page_number(request, 0 if selection is None else len(selection.positions))
         shown = (
             [] if selection is None else selection.positions[number * PAGE : number * PAGE + PAGE]
         )
@@ -107,11 +107,11 @@ def samples(request: Request) -> Response:
         )
 
 
-def _page_number(request: Request, selection: Selection | None) -> int:
+def page_number(request: Request, rows: int) -> int:
+    """Return which page of so many rows is asked for, from 0; the last where there are fewer."""
     asked = request.query_params.get("page", "1")
     number = int(asked) - 1 if asked.isdecimal() and len(asked) < 10 else 0  # noqa: PLR2004
-    last = 0 if selection is None else max(0, (len(selection.positions) - 1) // PAGE)
-    return min(max(0, number), last)
+    return min(max(0, number), max(0, (rows - 1) // PAGE))
 
 
 def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:

@@ -1,0 +1,130 @@
+"""The arguments of verifiers: read from their signatures, and told to whoever gives others."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import reprlib
+import typing
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from heedful.errors import VerifierError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pydantic import TypeAdapter
+    from pydantic_core import ErrorDetails
+
+__all__ = ["origin", "validated"]
+
+_BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+_CHOICES_SHOWN = 16
+
+
+def validated(
+    function: Callable[..., Any],
+    id: str,  # noqa: A002 - what the data calls it
+    args: dict[str, Any],
+) -> dict[str, Any]:
+    """Check a verifier's arguments against its signature; a null counts as absent.
+
+    Data sets pad the arguments of every constraint to the same columns, with nulls.
+
+    Raises:
+        VerifierError: they do not fit, or the signature has parameters of another kind.
+    """
+    from pydantic import ValidationError
+
+    adapter = _arguments(function)
+    given = {name: value for name, value in args.items() if value is not None}
+    try:
+        return dict(vars(adapter.validate_python(given)))
+    except ValidationError as error:
+        wrong = "; ".join(_complaint(detail) for detail in error.errors())
+        raise VerifierError(
+            f"its arguments do not fit: {wrong}",
+            where=id,
+            mend=_allowed(function),
+        ) from error
+
+
+def _complaint(detail: ErrorDetails) -> str:
+    name = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] in {"missing", "missing_argument", "missing_keyword_only_argument"}:
+        return f"{name} is missing"
+    if detail["type"] == "unexpected_keyword_argument":
+        return f"{name} is not an argument of it"
+    return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
+
+
+@functools.cache
+def _arguments(function: Callable[..., Any]) -> TypeAdapter[Any]:
+    """Make the validator of a verifier's keyword-only arguments."""
+    from dataclasses import field, make_dataclass
+
+    from pydantic import ConfigDict, TypeAdapter
+
+    fields = [
+        (name, hint, field() if default is inspect.Parameter.empty else field(default=default))
+        for name, (hint, default) in _signature(function).items()
+    ]
+    settings = {"__pydantic_config__": ConfigDict(extra="forbid")}
+    return TypeAdapter(make_dataclass("Arguments", fields, kw_only=True, namespace=settings))
+
+
+def _signature(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
+    """Read the type and default of each keyword-only argument.
+
+    Only their annotations are evaluated, so that the module of a verifier may import what else
+    its signature names for type checkers alone.
+    """
+    parameters = list(inspect.signature(function).parameters.values())[1:]
+    for parameter in parameters:
+        if parameter.kind is not parameter.KEYWORD_ONLY or parameter.annotation is parameter.empty:
+            raise VerifierError(
+                f"its parameter {parameter.name!r} is not keyword-only or has no type",
+                where=origin(function),
+                mend="write it as (response, *, name: type)",
+            )
+    annotated = typing.cast("Any", lambda: None)
+    annotated.__annotations__ = {each.name: each.annotation for each in parameters}
+    try:
+        names = getattr(function, "__globals__", {})
+        hints = typing.get_type_hints(annotated, globalns=names, include_extras=True)
+    except NameError as error:
+        raise VerifierError(
+            f"a type in its signature is not known at run time: {error}",
+            where=origin(function),
+            mend="import it outside of TYPE_CHECKING",
+        ) from error
+    return {each.name: (hints[each.name], each.default) for each in parameters}
+
+
+def _allowed(function: Callable[..., Any]) -> str:
+    arguments = _signature(function)
+    if not arguments:
+        return "it takes no arguments"
+    return "it takes " + ", ".join(f"{name}: {_spell(t)}" for name, (t, _) in arguments.items())
+
+
+def _spell(hint: Any) -> str:
+    if typing.get_origin(hint) is Annotated:
+        plain, *limits = typing.get_args(hint)
+        bounds = [
+            f" {sign} {getattr(limit, name)}"
+            for limit in limits
+            for name, sign in _BOUNDS.items()
+            if getattr(limit, name, None) is not None
+        ]
+        return _spell(plain) + " and".join(bounds)
+    if typing.get_origin(hint) is Literal:
+        choices = [repr(choice) for choice in typing.get_args(hint)]
+        # A longer list stands in the complaint already.
+        return " or ".join(choices if len(choices) <= _CHOICES_SHOWN else [*choices[:3], "…"])
+    return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)
+
+
+def origin(function: Callable[..., Any]) -> str:
+    """Say where a function is from, for messages."""
+    return f"{function.__module__}.{getattr(function, '__qualname__', function)}"
