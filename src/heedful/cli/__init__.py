@@ -32,9 +32,11 @@ def main(argv: list[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     from cyclopts import CycloptsError
 
+    from heedful.cli.terminal import spell_out
     from heedful.errors import HeedfulError
     from heedful.runs.sessions import COMMAND, without_secrets
 
+    spell_out(sys.stdout, sys.stderr)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
         code = application()(argv, exit_on_error=False, print_error=True)
