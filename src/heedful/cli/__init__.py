@@ -20,6 +20,8 @@ __all__ = ["application", "main"]
 USAGE = 2
 INTERRUPTED = 130
 
+STORE_MEND = "on a full disk make room, then give the same command; else name another --run"
+
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code.
@@ -45,6 +47,9 @@ def main(argv: list[str] | None = None) -> None:
     except HeedfulError as error:
         sys.stderr.write(f"heedful: {error}\n")
         code = USAGE
+    except _store_error() as error:
+        sys.stderr.write(f"heedful: the run's store cannot be used: {error} ({STORE_MEND})\n")
+        code = USAGE
     except KeyboardInterrupt:
         sys.stderr.write("\nheedful: interrupted; the same command goes on where it stopped\n")
         code = INTERRUPTED
@@ -54,6 +59,13 @@ def main(argv: list[str] | None = None) -> None:
     finally:
         COMMAND.reset(before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _store_error() -> type[Exception]:
+    """Return what SQLite raises; it is imported only when something was raised."""
+    import sqlite3
+
+    return sqlite3.Error
 
 
 def application() -> App:

@@ -12,7 +12,7 @@ from heedful.past import PastRun
 from heedful.reports.sheets import Sheet
 from heedful.reports.tables import label, notes, percent
 from heedful.results import check_folder
-from heedful.runs.store import Store
+from heedful.runs.reader import Reader
 
 if TYPE_CHECKING:
     import os
@@ -94,7 +94,7 @@ def _opened(folder: Path) -> PastRun:
     Raises:
         RunError: there is no run, or not one of evaluate, or it is not finished.
     """
-    with Store.existing(folder) as store:
+    with Reader(folder) as store:
         command = (store.meta("config") or {}).get("command")
     if command is None:
         return PastRun(folder)
