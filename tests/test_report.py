@@ -444,6 +444,7 @@ def test_the_command_line_records_the_command_and_says_what_it_wrote(
     assert f"heedful evaluate {file} --judge=rules" in shown
     assert "--base-url https://host/v1" in shown
     assert shown.table("Rows that came to nothing")["5"]
+    assert "verdicts decided · 1 row unread, as undecided" in shown
     assert shown.table("Configuration")["judge"] == ["rules"]
     assert shown.table("Input")["rows.jsonl"][0] == Reader(directory).meta("config")["input"][0]
 

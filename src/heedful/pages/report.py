@@ -13,6 +13,7 @@ from heedful.reports.sheets import Sheet
 from heedful.reports.tables import label, notes, percent
 from heedful.results import check_folder
 from heedful.runs.reader import Reader
+from heedful.words import amount
 
 if TYPE_CHECKING:
     import os
@@ -172,8 +173,11 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 behind += f" · {percent(measure['coverage'], 1)} % decided"
             figures.append((label(family, name), percent(measure["value"], 1), behind))
     counts = summary["verdicts"]
-    decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts"
-    figures.append(("Coverage", percent(summary["coverage"], 1), f"{decided} decided"))
+    decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts decided"
+    failed = summary["rows"]["failed"]
+    if failed:
+        decided += f" · {amount(failed, 'row')} unread, as undecided"
+    figures.append(("Coverage", percent(summary["coverage"], 1), decided))
     return figures
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import webbrowser
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from heedful.errors import UsageError
@@ -68,7 +69,8 @@ def serve(
         webbrowser.open(address)
     server = uvicorn.Server(config)
     try:
-        server.run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # which is how a person ends it
+            server.run(sockets=[listening])
     finally:
         listening.close()
 
