@@ -83,7 +83,7 @@ class InspectLog:
             part.replace(path)
         except OSError as error:
             what = f"cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(path)) from error
+            raise UsageError(what, where=str(path), mend="name another place") from error
         finally:
             with suppress(OSError):  # it is there only if something went wrong
                 part.unlink()

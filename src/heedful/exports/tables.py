@@ -143,4 +143,5 @@ def write_parquet(path: Path, table: Table) -> None:
                 writer.write_table(pa.table(columns, schema=schema))
         part.replace(path)
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        what = f"cannot be written: {error.strerror}"
+        raise UsageError(what, where=str(path), mend="name another place") from error

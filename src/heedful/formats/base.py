@@ -213,7 +213,8 @@ def atomically(path: Path) -> Iterator[TextIO]:
             yield file
         part.replace(path)
     except OSError as error:
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path)) from error
+        what = f"cannot be written: {error.strerror}"
+        raise UsageError(what, where=str(path), mend="name another place") from error
     finally:
         with suppress(OSError):  # it is there only if something went wrong
             part.unlink()

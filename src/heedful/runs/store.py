@@ -174,7 +174,7 @@ class Store:
             raise RunError(
                 f"the run's store cannot be opened: {error}",
                 where=str(directory),
-                mend="name another directory with --run",
+                mend="name another directory, as with --run",
             ) from error
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
