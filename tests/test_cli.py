@@ -136,7 +136,7 @@ def test_a_bad_row_is_named_with_its_line_and_costs_no_other(
     said = capsys.readouterr()
     assert "line 2: " in said.err
     assert message in said.err
-    assert "1 row could not be read" in said.out
+    assert "1 row could not be read or judged; every coverage counts them as undecided" in said.out
     found = rows("out.jsonl")
     assert [row["scores"].get("isr") for row in found] == [1.0, None, 1.0]
     assert message in found[1]["problem"]

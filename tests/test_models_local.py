@@ -339,8 +339,9 @@ def test_a_model_is_made_from_its_spelling(
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(UsageError, match=r"there is no such folder.*give a folder"):
         make("local:./no/such/folder")
-    with pytest.raises(UsageError, match="there is no such folder"):
-        make("./no/such/folder")
+    for path in ("./no/such/folder", "./critic", "../critic"):
+        with pytest.raises(UsageError, match=r"there is no such folder \("):
+            make(path)
     with pytest.raises(UsageError, match="the batch size is 0"):
         make(str(folder), batch_size=0)
 

@@ -127,7 +127,7 @@ def test_what_is_no_finished_run_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert "not finished" in capsys.readouterr().err
     Path("old/run.sqlite").write_text("no database " * 100)
     assert run("rejudge", "old", *asked) == 2
-    assert "cannot be opened" in capsys.readouterr().err
+    assert "old/run.sqlite: this run cannot be read" in capsys.readouterr().err
 
 
 def test_samples_of_a_run_take_no_options_of_files(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from heedful import Constraint, Message, Recording, RunError, Sample, UsageError
 from heedful import report as write_report
 from heedful.judges import Panel
 from heedful.pages.environment import ASSETS, said
+from heedful.runs.reader import Reader
 from heedful.runs.sessions import without_secrets
 from heedful.runs.store import Store
 from heedful.schema import Critique, Judgment, Status
@@ -433,16 +434,14 @@ def test_the_command_line_records_the_command_and_says_what_it_wrote(
     assert told.err == "1 row could not be read or judged; the report lists them\n"
     html = output.read_text(encoding="utf-8")
     assert "sk-" not in html
-    assert "sk-" not in json.dumps(Store.existing(directory).meta("sessions"))
+    assert "sk-" not in json.dumps(Reader(directory).meta("sessions"))
     shown = Page(html)
     assert f"heedful evaluate {file} --judge=rules" in shown
     assert "--base-url https://host/v1" in shown
     assert shown.table("Rows that came to nothing")["5"]
+    assert "verdicts decided · 1 row unread, as undecided" in shown
     assert shown.table("Configuration")["judge"] == ["rules"]
-    assert (
-        shown.table("Input")["rows.jsonl"][0]
-        == Store.existing(directory).meta("config")["input"][0]
-    )
+    assert shown.table("Input")["rows.jsonl"][0] == Reader(directory).meta("config")["input"][0]
 
 
 def test_each_session_of_a_run_is_timed(tmp_path: Path) -> None:

@@ -112,7 +112,7 @@ def test_guards_take_the_reward() -> None:
     [
         ("/v1/rewards", b"{", 400, "no JSON"),
         ("/v1/rewards", b"\xff", 400, "no JSON"),
-        ("/v1/rewards", [], 422, ""),
+        ("/v1/rewards", [], 422, "the request is an empty list, not an object"),
         ("/v1/rewards", {}, 422, "samples is missing"),
         ("/v1/rewards", {"samples": []}, 422, "samples"),
         ("/v1/rewards", {"samples": [CODED] * 4}, 413, "4 samples"),

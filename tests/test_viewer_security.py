@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from contextlib import closing
@@ -124,8 +125,8 @@ def test_a_server_says_its_address_and_ends_when_told(tmp_path: Path, host: str)
                     text = answer.read()
                     assert answer.status == status
                 assert b"url=/elsewhere.example/" in text
-            process.terminate()
-            process.wait(20)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0
         finally:
             process.kill()
 

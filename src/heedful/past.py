@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.errors import RunError
 from heedful.formats import FORMATS, Row
 from heedful.inputs import unnamed
-from heedful.runs.store import Store
+from heedful.runs.reader import Reader
 from heedful.schema import Sample
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class PastRun:
             RunError: there is no run, or not one that judged something and is finished.
         """
         self.directory = Path(directory)
-        self.store = Store.existing(self.directory)
+        self.store = Reader(self.directory)
         self.config: Mapping[str, Any] = self.store.meta("config") or {}
         if "judge" not in self.config:
             raise RunError(
@@ -55,6 +57,28 @@ class PastRun:
             )
         self.about: Mapping[str, Any] = self.store.meta("about") or {}
         self.format: Format | None = FORMATS.get(self.config.get("format") or "")
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """What it came to, as in its ``summary.json``.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        path = self.directory / "summary.json"
+        found: dict[str, Any] = {}
+        try:
+            found = json.loads(path.read_text(encoding="utf-8"))
+            problem = "" if isinstance(found, dict) and "rows" in found else "it is no summary"
+        except (OSError, ValueError) as error:
+            problem = str(error)
+        if problem:
+            raise RunError(
+                f"the summary cannot be read: {problem}",
+                where=str(path),
+                mend="run the command that made it again: it makes the file anew, without a call",
+            )
+        return found
 
     def default_run(self, *options: object) -> Path:
         """Name a run over these samples that the user has not named."""

@@ -20,6 +20,8 @@ __all__ = ["application", "main"]
 USAGE = 2
 INTERRUPTED = 130
 
+STORE_MEND = "on a full disk make room, then give the same command; else name another --run"
+
 
 def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code.
@@ -32,9 +34,11 @@ def main(argv: list[str] | None = None) -> None:
     gc.set_threshold(50_000, 20, 50)
     from cyclopts import CycloptsError
 
+    from heedful.cli.terminal import spell_out
     from heedful.errors import HeedfulError
     from heedful.runs.sessions import COMMAND, without_secrets
 
+    spell_out(sys.stdout, sys.stderr)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
         code = application()(argv, exit_on_error=False, print_error=True)
@@ -42,6 +46,9 @@ def main(argv: list[str] | None = None) -> None:
         code = USAGE
     except HeedfulError as error:
         sys.stderr.write(f"heedful: {error}\n")
+        code = USAGE
+    except _store_error() as error:
+        sys.stderr.write(f"heedful: the run's store cannot be used: {error} ({STORE_MEND})\n")
         code = USAGE
     except KeyboardInterrupt:
         sys.stderr.write("\nheedful: interrupted; the same command goes on where it stopped\n")
@@ -52,6 +59,13 @@ def main(argv: list[str] | None = None) -> None:
     finally:
         COMMAND.reset(before)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _store_error() -> type[Exception]:
+    """Return what SQLite raises; it is imported only when something was raised."""
+    import sqlite3
+
+    return sqlite3.Error
 
 
 def application() -> App:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
 from heedful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -98,11 +99,10 @@ class _Progress:
 
 
 def _show(tallies: dict[str, Tally], output: Path | None, seconds: float) -> None:
-    from rich.console import Console
 
     from heedful.reports.grading import grading_view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(grading_view(tallies))
     undecided = _merged(tallies)
     if undecided:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli import generation
+from heedful.cli import generation, terminal
 from heedful.cli.connection import Calls, Names, connect, sampling
 from heedful.cli.generation import INCOMPLETE, PROBLEMS_SHOWN
 from heedful.cli.logs import Logs
@@ -109,8 +109,6 @@ def _compile(
     path: Path, output: Path | None, format_name: str | None, task: str | None, *, quiet: bool
 ) -> int:
     """Show what each constraint becomes, and write the samples with their checks."""
-    from rich.console import Console
-
     from heedful import formats
     from heedful.reports import compiled
 
@@ -120,7 +118,7 @@ def _compile(
         coverage.add(row)
         if not quiet:
             sys.stdout.write("\n".join(compiled.lines(row)) + "\n")
-    Console(highlight=False).print(compiled.coverage_view(coverage))
+    terminal.console().print(compiled.coverage_view(coverage))
     unread = [each for each in source if each.sample is None]
     for each in unread[:PROBLEMS_SHOWN]:
         sys.stderr.write(f"line {each.line}: {each.id}: {each.problem}\n")

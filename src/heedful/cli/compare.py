@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
 from heedful.errors import UsageError
 
 __all__ = ["compare"]
@@ -67,9 +68,7 @@ def compare(  # noqa: PLR0913 - the options of the job
         with atomically(output) as file:
             file.write(writers[output.suffix.lower()](found))
     if not quiet:
-        from rich.console import Console
-
-        console = Console(highlight=False)
+        console = terminal.console()
         console.print(report.view(found))
         if output is not None:
             console.print(f"  → {output}", style="dim", soft_wrap=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli import terminal
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -33,11 +35,9 @@ def show(
         The exit code.
     """
     if not quiet:
-        from rich.console import Console
-
         from heedful.reports.critiques import VIEWS
 
-        console = Console(highlight=False)
+        console = terminal.console()
         console.print(VIEWS[view](summary))
         if output is not None:
             console.print(f"  → {output}", style="dim", soft_wrap=True)

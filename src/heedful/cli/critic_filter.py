@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from heedful.cli import generation
+from heedful.cli import generation, terminal
 from heedful.cli.connection import Calls, Names, connect, sampling
 from heedful.cli.logs import Logs
 from heedful.cli.spending import Spending
@@ -161,11 +161,10 @@ def _models(asking: Asking) -> dict[str, Any]:
 
 
 def _show(result: Filtering, output: Path, seconds: float, *, run: Path) -> None:
-    from rich.console import Console
 
     from heedful.reports.funnel import funnel_view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(funnel_view(result.summary))
     if result.progress.resumed:
         before = f"  {result.progress.resumed:,} of the rows were done before"

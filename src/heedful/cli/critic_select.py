@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli import generation
+from heedful.cli import generation, terminal
 from heedful.cli.connection import Calls, Names, connect, sampling
 from heedful.cli.logs import Logs
 from heedful.cli.spending import Spending
@@ -97,11 +97,10 @@ def select(  # noqa: PLR0913 - the options of a command
 
 
 def _show(result: Selection, output: Path, seconds: float, *, run: Path) -> None:
-    from rich.console import Console
 
     from heedful.reports.selection import selection_view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(selection_view(result.summary))
     console.print(f"  {seconds:.1f} s", style="dim")
     console.print(f"  → {output}", style="dim", soft_wrap=True)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -204,11 +206,10 @@ def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: boo
 
 
 def _show(result: TrainingResult) -> None:
-    from rich.console import Console
 
     from heedful.training.report import sheets, summary
 
-    console = Console(highlight=False)
+    console = terminal.console()
     if result.finished_before:
         console.print("This training is finished; nothing was left to do.")
     console.print(summary(result.report))

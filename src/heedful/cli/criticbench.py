@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
 from heedful.cli.connection import Calls, Names, connect, sampling
 from heedful.cli.logs import Logs
 from heedful.cli.spending import Spending
@@ -308,11 +309,10 @@ def _show(
     seconds: float | None,
     progress: Progress | None,
 ) -> None:
-    from rich.console import Console
 
     from heedful.reports.tables import cost_line
 
-    console = Console(highlight=False)
+    console = terminal.console()
     for sheet in found:
         console.print()
         console.print(sheet.terminal())
@@ -344,12 +344,11 @@ def _warn(summary: Mapping[str, Any], run: Path | None) -> None:
 
 
 def _estimated(found: Mapping[str, Any], spending: Spending) -> int:
-    from rich.console import Console
 
     from heedful.reports.criticbench import estimate_sheet
 
     if found["calls"]:
-        Console(highlight=False).print(estimate_sheet(found, spending.max_cost).terminal())
+        terminal.console().print(estimate_sheet(found, spending.max_cost).terminal())
     else:
         sys.stdout.write("no call to a model is needed\n")
     return 0

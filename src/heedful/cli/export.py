@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
@@ -62,10 +61,7 @@ def _summaries(runs: tuple[Path, ...], output: Path) -> int:
     check_folder(output)
     if not runs:
         raise UsageError("no run is named", mend="name the directory of a run, or several")
-    pages = []
-    for run in map(PastRun, runs):
-        summary = json.loads((run.directory / "summary.json").read_text(encoding="utf-8"))
-        pages.append(markdown(run.directory.resolve().name, summary))
+    pages = [markdown(run.directory.resolve().name, run.summary) for run in map(PastRun, runs)]
     with atomically(output) as file:
         file.write("\n".join(pages))
     sys.stdout.write(f"{amount(len(pages), 'summary', 'summaries')} → {output}\n")

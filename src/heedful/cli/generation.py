@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli import terminal
 from heedful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -86,11 +87,10 @@ def carry_out(  # noqa: PLR0913 - what the commands that make rows share
 
 
 def _show(result: Generation, output: Path, seconds: float) -> None:
-    from rich.console import Console
 
     from heedful.reports.tables import generation_view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(generation_view(result.summary))
     if result.progress.resumed:
         before = f"  {result.progress.resumed:,} of the rows were done before"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import judging
+from heedful.cli import judging, terminal
 from heedful.cli.connection import connect
 from heedful.cli.judging import Asking
 from heedful.cli.logs import Logs
@@ -122,15 +122,13 @@ def meta(  # noqa: PLR0913 - the options of the job
 
 def _plan(data: Path, display: Display, max_cost: float | None, **shared: Any) -> int:
     """Print what judging would take."""
-    from rich.console import Console
-
     from heedful.metaeval.job import planned
     from heedful.reports.estimates import estimate_view
 
     found = planned(data, **shared)
     display.clear()
     for estimate in found:
-        Console(highlight=False).print(estimate_view(estimate, max_cost))
+        terminal.console().print(estimate_view(estimate, max_cost))
     return 0
 
 
@@ -171,11 +169,10 @@ def _write(summary: dict[str, Any], path: Path | None) -> None:
 
 
 def _show(summary: dict[str, Any], output: Path | None) -> None:
-    from rich.console import Console
 
     from heedful.reports.meta import view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(view(summary))
     for path in (*(judge["run"] for judge in summary["judges"]), output):
         if path is not None:

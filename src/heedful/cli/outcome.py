@@ -6,6 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli import terminal
 from heedful.words import amount
 
 if TYPE_CHECKING:
@@ -85,11 +86,10 @@ def carry_out(  # noqa: PLR0913 - what the judging commands share
 
 
 def _show(result: Evaluation, run: Path, output: Path | None, seconds: float) -> None:
-    from rich.console import Console
 
     from heedful.reports.tables import summary_view
 
-    console = Console(highlight=False)
+    console = terminal.console()
     console.print(summary_view(result.summary))
     if result.progress.resumed:
         resumed = result.progress.resumed

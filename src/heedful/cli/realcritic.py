@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
 from heedful.cli.connection import Calls, Names, connect, sampling
 from heedful.cli.logs import Logs
 from heedful.cli.spending import Spending
@@ -245,11 +246,9 @@ def build(  # noqa: PLR0913 - the options of the command
             ),
         )
     if not quiet:
-        from rich.console import Console
-
         from heedful.reports.realcritic_build import build_view
 
-        Console(highlight=False).print(build_view(manifest))
+        terminal.console().print(build_view(manifest))
         _close(manifest, time.monotonic() - started, output)
     failed = sum(counts["failed"] for counts in manifest["sets"].values())
     _warn([{"problem": trouble} for trouble in manifest["troubles"]], len(manifest["troubles"]))
@@ -280,11 +279,9 @@ def _watched(*, quiet: bool, work: Callable[[Callable[[Progress], None]], Any]) 
 
 
 def _print(found: dict[str, Any]) -> None:
-    from rich.console import Console
+    from heedful.reports.realcritic import terminal as view
 
-    from heedful.reports.realcritic import terminal
-
-    Console(highlight=False).print(terminal(found))
+    terminal.console().print(view(found))
 
 
 def _close(summary: dict[str, Any], seconds: float, output: Path) -> None:
@@ -306,8 +303,7 @@ def _warn(problems: list[dict[str, Any]], total: int) -> None:
 
 
 def _show_estimate(estimate: dict[str, Any]) -> None:
-    from rich.console import Console
 
     from heedful.reports.realcritic_build import estimate_view
 
-    Console(highlight=False).print(estimate_view(estimate))
+    terminal.console().print(estimate_view(estimate))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
 from heedful.errors import UsageError
 
 if TYPE_CHECKING:
@@ -190,8 +191,6 @@ def _finish(
 ) -> int:
     """Print what came of it, name the rows that came to nothing, and give the exit code."""
     if not quiet:
-        from rich.console import Console
-
         from heedful.reports import rewards
 
         views: dict[str, Any] = {
@@ -200,7 +199,7 @@ def _finish(
             "stats": rewards.stats_view,
         }
         shown: RenderableType = views[view](found)
-        console = Console(highlight=False)
+        console = terminal.console()
         console.print(shown)
         if output is not None and (done or output.is_file()):
             console.print(f"  → {output}", style="dim", soft_wrap=True)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from heedful.cli import terminal
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -51,8 +53,6 @@ class Spending:
 
     def show(self, estimate: Mapping[str, Any]) -> None:
         """Print what a run would take."""
-        from rich.console import Console
-
         from heedful.reports.estimates import estimate_view
 
-        Console(highlight=False).print(estimate_view(estimate, self.max_cost))
+        terminal.console().print(estimate_view(estimate, self.max_cost))

@@ -51,7 +51,7 @@ class InspectLog:
         """Take a finished run."""
         self._run = run
         path = run.directory / "summary.json"
-        self._summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        self._summary = run.summary
         self._scoring: Scoring = self._summary["scoring"]
         self._time = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat()
         self._models: set[str] = set()

@@ -228,7 +228,7 @@ def replacing(path: Path) -> Iterator[Path]:
         part.replace(path)
     except OSError as error:
         what = f"cannot be written: {error.strerror or error}"
-        raise UsageError(what, where=str(path)) from error
+        raise UsageError(what, where=str(path), mend="name another place") from error
     finally:
         with suppress(OSError):  # it is there only if something went wrong
             part.unlink()

@@ -30,7 +30,7 @@ _CONTENT = re.compile(
 )
 """The files that answers depend on; what a training leaves besides does not count."""
 
-_HUB_NAME = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+_HUB_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 _DOWNLOADED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
 
 

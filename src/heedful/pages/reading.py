@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import json
 from array import array
 from collections import Counter
 from dataclasses import dataclass, field
@@ -232,7 +231,7 @@ def read(run: PastRun, name: str, *, examples: int) -> Reading:
         name: how the report calls it.
         examples: how many samples with an unmet constraint are drawn.
     """
-    summary = json.loads((run.directory / "summary.json").read_text(encoding="utf-8"))
+    summary = run.summary
     gathered = _Pass(run.config["scoring"], examples)
     with Texts() as texts:
         for entry in run.store.entries():

@@ -12,7 +12,8 @@ from heedful.past import PastRun
 from heedful.reports.sheets import Sheet, interval
 from heedful.reports.tables import label, notes, percent
 from heedful.results import check_folder
-from heedful.runs.store import Store
+from heedful.runs.reader import Reader
+from heedful.words import amount
 
 if TYPE_CHECKING:
     import os
@@ -94,7 +95,7 @@ def _opened(folder: Path) -> PastRun:
     Raises:
         RunError: there is no run, or not one of evaluate, or it is not finished.
     """
-    with Store.existing(folder) as store:
+    with Reader(folder) as store:
         command = (store.meta("config") or {}).get("command")
     if command is None:
         return PastRun(folder)
@@ -170,8 +171,11 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 behind += f" · {percent(measure['coverage'], 1)} % decided"
             figures.append((label(family, name), percent(measure["value"], 1), behind))
     counts = summary["verdicts"]
-    decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts"
-    figures.append(("Coverage", percent(summary["coverage"], 1), f"{decided} decided"))
+    decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts decided"
+    failed = summary["rows"]["failed"]
+    if failed:
+        decided += f" · {amount(failed, 'row')} unread, as undecided"
+    figures.append(("Coverage", percent(summary["coverage"], 1), decided))
     return figures
 
 

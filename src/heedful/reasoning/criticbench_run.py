@@ -26,6 +26,7 @@ from heedful.reasoning.criticbench import (
 )
 from heedful.reasoning.criticbench_critique import Verdict, critique, version_of_prompt
 from heedful.reasoning.stage import Allowance, Stage, refuse_models, together
+from heedful.runs.reader import Reader
 from heedful.runs.runner import Progress, finish
 from heedful.runs.store import Store
 
@@ -195,7 +196,7 @@ def critiqued(
         InputError: the directory holds a run of something else.
         RunError: it holds none.
     """
-    with Store.existing(run) as store:
+    with Reader(run) as store:
         if (store.meta("config") or {}).get("command") != "criticbench run":
             raise InputError(
                 "the run is no examination of critics",

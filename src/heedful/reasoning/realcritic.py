@@ -23,6 +23,7 @@ from heedful.reasoning.realcritic_critic import Item, Outcome
 from heedful.reasoning.realcritic_plan import COMMAND
 from heedful.results import PROBLEMS_LISTED
 from heedful.runs import runner
+from heedful.runs.reader import Reader
 from heedful.runs.runner import Progress, finish
 from heedful.runs.store import Store
 from heedful.schema import Critique
@@ -89,7 +90,7 @@ class Results:
         Raises:
             RunError: the directory holds none, or one of another command.
         """
-        store = Store.existing(directory)
+        store = Reader(directory)
         if (store.meta("config") or {}).get("command") != COMMAND:
             raise RunError(
                 "this run is none of RealCritic",

@@ -38,7 +38,8 @@ def _head(summary: Mapping[str, Any]) -> list[str]:
     )
     failed = summary["rows"]["failed"]
     if failed:
-        text += f" {amount(failed, 'row')} could not be read or judged."
+        text += f" {amount(failed, 'row')} could not be read or judged; every coverage counts them "
+        text += "as undecided."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
     how = (
         f"Judge {summary['judge']}, {summary['scoring']} scoring, seed {summary['seed']}, "

@@ -175,6 +175,7 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     if failed:
         text.append("\n  ")
         text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
+        text.append("; every coverage counts them as undecided")
     for reason in summary["undecided"][:REASONS_SHOWN]:
         text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
     if len(summary["decided_by"]) > 1:

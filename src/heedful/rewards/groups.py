@@ -17,7 +17,7 @@ from heedful import formats
 from heedful.errors import RunError
 from heedful.judges import Recorded
 from heedful.results import scored
-from heedful.runs.store import Store
+from heedful.runs.reader import Reader
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -134,7 +134,7 @@ def collect(data: Judged, terms: Terms) -> Groups:
 
 
 def _of_run(path: Path) -> Iterator[tuple[str, Sample | None, Critique | None]]:
-    with Store.existing(path) as store:
+    with Reader(path) as store:
         if "judge" not in (store.meta("config") or {}):
             raise RunError(
                 "this run judged nothing", where=str(path), mend="name a run of evaluate"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from typing import TYPE_CHECKING
 
 from heedful.errors import RunError
-from heedful.runs.store import Store
+from heedful.runs.store import SELECT_ENTRY, Entry, Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+    from typing import Any
 
 __all__ = ["Reader"]
 
@@ -28,7 +30,11 @@ class Reader(Store):
         """
         self.path = directory / "run.sqlite"
         if not self.path.is_file():
-            raise RunError("holds no run", where=str(directory), mend="was it moved or deleted?")
+            raise RunError(
+                "holds no run" if directory.is_dir() else "there is no such run",
+                where=str(directory),
+                mend="name the directory that --run named, the one with run.sqlite",
+            )
         try:
             super().__init__(directory)
         except RunError as error:
@@ -65,7 +71,27 @@ class Reader(Store):
         """Close the file."""
         self._db.close()
 
-    def query(self, sql: str, *values: object) -> Iterator[tuple[object, ...]]:
+    def meta(self, key: str) -> Any:
+        """Return what was stored under a key, or ``None``.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        for (found,) in self.query("SELECT value FROM meta WHERE key = ?", key):
+            return json.loads(found)
+        return None
+
+    def entries(self, since: int = 0) -> Iterator[Entry]:
+        """Yield all rows read so far from a place on, in input order, in constant memory.
+
+        Raises:
+            RunError: the file is damaged.
+        """
+        query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
+        for found in self.query(query, since):
+            yield Entry(*found)
+
+    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
         """Yield what a query finds.
 
         Raises:

@@ -102,7 +102,7 @@ class Store:
             raise RunError(
                 f"the run's store cannot be opened: {error}",
                 where=str(directory),
-                mend="name another directory with --run",
+                mend="name another directory, as with --run",
             ) from error
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
@@ -112,21 +112,6 @@ class Store:
         self._flushed = time.monotonic()
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)
-
-    @classmethod
-    def existing(cls, directory: Path) -> Self:
-        """Open the store of a run that is there already.
-
-        Raises:
-            RunError: the directory holds no run.
-        """
-        if not (directory / "run.sqlite").is_file():
-            raise RunError(
-                "holds no run" if directory.is_dir() else "there is no such run",
-                where=str(directory),
-                mend="name the directory that --run named, the one with run.sqlite",
-            )
-        return cls(directory)
 
     def _connect(self) -> sqlite3.Connection:
         path = "" if self.directory is None else str(self.directory / "run.sqlite")

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 
 from heedful.errors import HeedfulError, StopRunError
 from heedful.formats.base import explain
+from heedful.formats.files import shown
 from heedful.rewards import Rewarded
 from heedful.rewards.adapters import openrlhf_samples
 from heedful.serving import document, replies, shapes
@@ -165,12 +166,13 @@ class Endpoints:
             RefusedError: it is not of that shape, or cannot be read.
         """
         data = await self._json(request, until)
+        if not isinstance(data, dict):
+            what = f"the request is {shown(data)}, not an object"
+            raise RefusedError(MISSHAPEN, what, mend="see /openapi.json")
         try:
             return shape.model_validate(data)
         except ValidationError as error:
-            raise RefusedError(
-                MISSHAPEN, explain(error) or "no object", mend="see /openapi.json"
-            ) from None
+            raise RefusedError(MISSHAPEN, explain(error), mend="see /openapi.json") from None
 
     def _answer(self, request: Request, found: Found, body: dict[str, Any]) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""

@@ -1,0 +1,52 @@
+"""What commands print on: a terminal of any width and any encoding."""
+
+from __future__ import annotations
+
+import codecs
+import io
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TextIO
+
+    from rich.console import Console
+
+__all__ = ["WIDTH", "console", "spell_out"]
+
+WIDTH = 80
+"""Columns that every table fits into."""
+
+PLAIN = {"−": "-", "–": "-", "→": "->", "…": "...", "×": "x", "Δ": "diff", "κ": "kappa", "█": "#"}
+"""Signs of ours in ASCII, as a minus that became a question mark would be another number."""
+
+DEFAULTS = {"strict", "surrogateescape", "backslashreplace"}
+"""What Python does with signs that a stream cannot write, unless told by PYTHONIOENCODING."""
+
+
+def console() -> Console:
+    """Make the console that results are shown on.
+
+    It takes texts as they are: a name with brackets in it is no markup. In a narrower terminal its
+    lines go on in the next one, as a table would lose its last columns and digits to be narrower.
+    """
+    from rich.console import Console
+
+    made = Console(highlight=False, markup=False, emoji=False)
+    made.width = max(made.width, WIDTH)
+    return made
+
+
+def spell_out(*streams: TextIO) -> None:
+    """Have streams that cannot write a sign write it in ASCII, instead of failing."""
+    codecs.register_error("heedful", _in_ascii)
+    for stream in streams:
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in DEFAULTS:
+            stream.reconfigure(errors="heedful")
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str, int]:
+    """Replace what cannot be encoded by its plain form, else by a question mark."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    signs = error.object[error.start : error.end]
+    return "".join(PLAIN.get(sign, "?") for sign in signs), error.end

@@ -1,0 +1,60 @@
+"""What is printed, in a narrow terminal, in ASCII, and where texts look like markup."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from heedful.cli import main
+
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def evaluate(*words: str | Path) -> int:
+    with pytest.raises(SystemExit) as stopped:
+        main(["evaluate", *map(str, words)])
+    assert isinstance(stopped.value.code, int)
+    return stopped.value.code
+
+
+def test_a_narrow_terminal_loses_no_number(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    assert evaluate(EXAMPLE) == 0
+    (row,) = (line for line in capsys.readouterr().out.splitlines() if "CFBench PSR" in line)
+    assert row.split() == ["CFBench", "PSR", "71.43", "42.9", "–", "100.0", "5", "/", "7", "87.5"]
+
+
+def test_texts_that_look_like_markup_are_texts(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {
+        "id": "1",
+        "prompt": "p",
+        "checklist": [{"text": "No commas.", "type": "[/red] :smile:"}],
+        "response": "none",
+    }
+    Path("rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    assert evaluate("rows.jsonl", "--judge", "compiled", "--run", "run[/x]") == 0
+    shown = capsys.readouterr().out
+    assert "[/red] :smile:" in shown
+    assert "→ run[/x]/results.jsonl" in shown
+
+
+def test_what_cannot_write_our_signs_gets_them_in_ascii() -> None:
+    command = [sys.executable, "-m", "heedful", "evaluate", str(EXAMPLE), "--run", "run"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, env=environment, capture_output=True, check=False)
+    assert done.returncode == 0
+    shown = done.stdout.decode("ascii")
+    assert "58.3 - 90.6" in shown
+    assert "-> run/results.jsonl" in shown
