@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import webbrowser
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from heedful.errors import UsageError
@@ -59,7 +60,8 @@ def serve(
         )
         if browser:
             webbrowser.open(address)
-        uvicorn.Server(config).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # which is how a person ends it
+            uvicorn.Server(config).run(sockets=[listening])
 
 
 def _access(host: str, port: int) -> tuple[Keys, str]:
