@@ -61,8 +61,10 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _store_error() -> type[Exception]:
-    """Return what SQLite raises; it is imported only when something was raised."""
+def _store_error() -> type[Exception] | tuple[()]:
+    """Return what SQLite raises; nothing where it was never imported."""
+    if "sqlite3" not in sys.modules:
+        return ()
     import sqlite3
 
     return sqlite3.Error
