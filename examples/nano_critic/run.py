@@ -388,6 +388,8 @@ def main() -> None:
     )
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no step after them")
     options = parser.parse_args()
+    if options.seeds < 1:
+        parser.error("--seeds: give 1 or more")
     name = "smoke" if options.smoke else options.size
     out, scale, stages = options.out / name, SCALES[name], set(options.stage or STAGES_OF_RUN)
     seeds = range(options.seeds) if options.only is None else [options.only]

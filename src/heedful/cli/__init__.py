@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
     except HeedfulError as error:
         sys.stderr.write(f"heedful: {error}\n")
         code = USAGE
-    except _store_error() as error:
+    except _store_errors() as error:
         sys.stderr.write(f"heedful: the run's store cannot be used: {error} ({STORE_MEND})\n")
         code = USAGE
     except KeyboardInterrupt:
@@ -61,13 +61,10 @@ def main(argv: list[str] | None = None) -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _store_error() -> type[Exception] | tuple[()]:
-    """Return what SQLite raises; nothing where it was never imported."""
-    if "sqlite3" not in sys.modules:
-        return ()
-    import sqlite3
-
-    return sqlite3.Error
+def _store_errors() -> tuple[type[Exception], ...]:
+    """Return what SQLite raises, where it was needed at all: its import takes time."""
+    sqlite = sys.modules.get("sqlite3")
+    return () if sqlite is None else (sqlite.Error,)
 
 
 def application() -> App:

@@ -54,9 +54,9 @@ heedful critic sample responses.jsonl --model expert -o critiques.jsonl
         """Filter sampled critiques into one critique of each response, to be learned from.
 
 Four stages: cross (other models verify each judgment), rules (code counts, the
-expert revises), judgment (the majority, if it is large enough), explanation (the
-one most like the others). With other settings the same command asks only what is
-new. The run's directory gets dropped.jsonl, funnel.json and funnel.md.
+expert revises), judgment (the majority, if it is large enough), explanation
+(the one most like the others). With other settings the same command asks only
+what is new. The run's directory gets dropped.jsonl, funnel.json and funnel.md.
 
 heedful critic filter critiques.jsonl --model expert --verifier a --verifier b -o filtered.jsonl
 """,
@@ -325,8 +325,8 @@ heedful export runs/gpt -o logs/gpt.eval
         "heedful.cli.serve:serve",
         """Serve critiques and rewards over HTTP, for trainers.
 
-OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What has
-a check is decided by code, whatever the judge.
+OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
+has a check is decided by code, whatever the judge.
 
 heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
 """,
