@@ -51,7 +51,7 @@ def main(argv: list[str] | None = None) -> None:
         sys.stderr.write(f"heedful: the run's store cannot be used: {error} ({STORE_MEND})\n")
         code = USAGE
     except KeyboardInterrupt:
-        sys.stderr.write("\nheedful: interrupted; a run goes on with the same command\n")
+        sys.stderr.write("\nheedful: interrupted; where there is a run, the same command goes on\n")
         code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
