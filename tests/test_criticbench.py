@@ -26,7 +26,8 @@ from heedful.bench.criticbench.questions import BuildPlan
 from heedful.bench.grading.graders import Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
-from heedful.bench.grading.sandbox import ResourceLimits, Sandbox, open_sandbox
+from heedful.bench.grading.sandbox import Sandbox, open_sandbox
+from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Problem
 

@@ -56,6 +56,14 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert house.circles(MODULES) == []
 
 
+def test_modules_export_only_what_another_room_uses() -> None:
+    root = SOURCE.parents[1]
+    users = [
+        path for each in ("examples", "benchmarks", "tools") for path in (root / each).rglob("*.py")
+    ]
+    assert house.needless_exports(MODULES, users) == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("planted", ["core.errors imports cli", "jobs imports the package root"])
 def test_an_import_from_above_is_found(planted: str) -> None:

@@ -13,7 +13,7 @@ from heedful.bench.grading.math_pool import MathPool
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.bench.grading.equality import EqualityResult
+    from heedful.bench.grading.leaves import EqualityResult
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

@@ -10,12 +10,11 @@ import pytest
 
 from heedful.bench.grading import programs
 from heedful.bench.grading.sandbox import (
-    ProgramOutcome,
-    ResourceLimits,
     Sandbox,
     Unsafe,
     open_sandbox,
 )
+from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Problem
 

@@ -237,6 +237,35 @@ def exported(modules: Mapping[str, Module]) -> list[str]:
     return names
 
 
+def needless_exports(modules: Mapping[str, Module], users: Iterable[Path]) -> list[str]:
+    """Name what a module lists in ``__all__`` although nobody outside its room imports it.
+
+    Packages are left out: what they list is re-exported, and a type checker asks for that.
+
+    Args:
+        modules: the package.
+        users: other code that may import its names, such as examples and benchmarks.
+    """
+    used: set[tuple[str, str]] = set()
+    texts = [path.read_text(encoding="utf-8") for path in users]
+    trees = [(module.room, module.tree) for module in modules.values()]
+    trees += [("", ast.parse(text)) for text in texts]
+    for room, tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SOURCE.name):
+                name = (node.module or "").removeprefix(SOURCE.name).removeprefix(".")
+                if name.partition(".")[0] != room:
+                    used |= {(name, alias.name) for alias in node.names}
+    packages = {module.name for module in modules.values() if module.package}
+    needless = []
+    for name in exported(modules):
+        home, _, last = name.rpartition(".")
+        room, _, stem = home.rpartition(".")
+        if home not in packages and not {(home, last), (room, stem)} & used:
+            needless.append(name)
+    return needless
+
+
 def measure(modules: Mapping[str, Module]) -> dict[str, list[str] | int]:
     """Count everything; a list's length is its count, and its items say what was counted."""
     return {

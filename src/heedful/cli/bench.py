@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.bench.grading.grading import GradeCounts
 
-__all__ = ["grade"]
-
 TICK_SECONDS = 0.2
 
 

@@ -15,8 +15,6 @@ from heedful.cli.connection import CallFlags, Names, connect, sampling
 from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out, print_outcome
 from heedful.core.errors import UsageError
 
-__all__ = ["checklist"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

@@ -16,8 +16,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["compare"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

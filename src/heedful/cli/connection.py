@@ -14,8 +14,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
-__all__ = ["CallFlags", "ConnectionFlags", "Names", "connect", "sampling"]
-
 Names = Annotated[list[str], Parameter(negative="", name=["--model", "-m"])]
 
 

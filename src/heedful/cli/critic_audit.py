@@ -11,8 +11,6 @@ from cyclopts import Parameter
 from heedful.cli import critic_data
 from heedful.core.errors import UsageError
 
-__all__ = ["audit"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

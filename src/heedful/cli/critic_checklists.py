@@ -10,8 +10,6 @@ from cyclopts import Parameter
 
 from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
 
-__all__ = ["checklists"]
-
 
 def checklists(
     input: Path,  # noqa: A002 - shown to users as INPUT

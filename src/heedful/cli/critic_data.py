@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["show"]
-
 
 def show(
     view: str, summary: Mapping[str, Any], output: Path | None, *, broken: int, quiet: bool

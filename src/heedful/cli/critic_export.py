@@ -10,8 +10,6 @@ from cyclopts import Parameter
 
 from heedful.cli import critic_data
 
-__all__ = ["export"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heedful.critic.data import Filtering
     from heedful.models import Model
 
-__all__ = ["filter"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

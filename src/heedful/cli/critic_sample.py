@@ -15,8 +15,6 @@ from heedful.cli.judging import PROMPT
 from heedful.cli.running import DataFlags, RunFlags, carry_out
 from heedful.core.errors import UsageError
 
-__all__ = ["sample"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from heedful.critic.data import SelectedInstructions
 
-__all__ = ["select"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,6 @@ from cyclopts import Parameter
 
 from heedful.cli import critic_data
 
-__all__ = ["split"]
-
 
 def split(
     input: Path,  # noqa: A002 - shown to users as INPUT

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.steps import TrainingResult
 
-__all__ = ["dpo", "sft"]
-
 
 @Parameter(name="*", group="Settings (each may also stand in the file of --config)")
 @dataclass(frozen=True, kw_only=True)

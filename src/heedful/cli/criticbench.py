@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from heedful.engine.runner import Progress
     from heedful.reporting.chart import Format
 
-__all__ = ["build", "report", "run"]
-
 TEMPERATURE = 0.6
 
 

@@ -12,8 +12,6 @@ from heedful.cli import judging
 from heedful.cli.judging import JudgeFlags, ResultFlags
 from heedful.cli.running import DataFlags, RunFlags
 
-__all__ = ["evaluate"]
-
 
 def evaluate(
     input: Annotated[Path, Parameter(name=["--input", "-i"])],  # noqa: A002 - AdvancedIF's name

@@ -12,8 +12,6 @@ from heedful.cli.running import INCOMPLETE
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
-__all__ = ["export"]
-
 
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],

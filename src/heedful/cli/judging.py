@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.jobs.evaluate import Evaluation
     from heedful.judges import Judge
 
-__all__ = ["JudgeFlags", "ResultFlags", "carry_out", "make"]
-
 CHECKLIST = "checklist"
 """The name of the judge that asks a model."""
 

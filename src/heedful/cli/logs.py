@@ -15,8 +15,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LogFlags", "Logs"]
-
 LINE = "%(asctime)s %(levelname)s %(message)s"
 REDRAWN = "\r\x1b[2K"
 """Takes the line of the progress away, so that the log does not go on behind it."""

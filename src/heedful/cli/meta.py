@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.models.base import Model
 
-__all__ = ["meta"]
-
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.run import Results
     from heedful.models import Model
 
-__all__ = ["build", "report", "run"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,6 @@ from heedful.cli.judging import JudgeFlags, ResultFlags
 from heedful.cli.running import RunFlags
 from heedful.core.errors import UsageError
 
-__all__ = ["rejudge"]
-
 
 def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],

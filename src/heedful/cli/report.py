@@ -11,8 +11,6 @@ from cyclopts import Parameter
 from heedful.cli.running import INCOMPLETE
 from heedful.core.text import amount
 
-__all__ = ["report"]
-
 
 def report(
     *runs: Annotated[Path, Parameter(name="RUN")],

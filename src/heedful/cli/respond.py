@@ -13,8 +13,6 @@ from heedful.cli import rows
 from heedful.cli.connection import CallFlags, Names, connect, sampling
 from heedful.cli.running import DataFlags, RunFlags, carry_out
 
-__all__ = ["respond"]
-
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from heedful.rewards.terms import LengthPenalty, Terms
 
-__all__ = ["best", "pairs", "stats"]
-
 Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
 
 Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from heedful.jobs.rows import Generation
 
-__all__ = ["outcome", "rows_outcome"]
-
 
 def outcome(result: Generation, output: Path | None) -> Outcome:
     """Say what came of a job that made rows."""

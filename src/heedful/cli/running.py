@@ -26,17 +26,6 @@ if TYPE_CHECKING:
 
     from heedful.models import Price
 
-__all__ = [
-    "INCOMPLETE",
-    "PROBLEMS_SHOWN",
-    "CostFlags",
-    "DataFlags",
-    "Outcome",
-    "RunFlags",
-    "carry_out",
-    "print_outcome",
-]
-
 T = TypeVar("T")
 
 INCOMPLETE = 1

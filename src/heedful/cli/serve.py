@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.rewards import Reward
     from heedful.rewards.server import Limits
 
-__all__ = ["serve"]
-
 CUT_SHORT = 1
 """Stopped before all that was accepted had been judged."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-__all__ = ["WIDTH", "console", "spell_out", "warn_plainly"]
-
 WIDTH = 80
 """Columns that every table fits into."""
 

@@ -10,8 +10,6 @@ from cyclopts import Parameter
 
 from heedful.core.errors import UsageError
 
-__all__ = ["view"]
-
 
 def view(
     runs_dir: Path | None = None,

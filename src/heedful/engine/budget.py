@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Model, Sampling
     from heedful.models.pricing import Price
 
-__all__ = ["Budget", "check_limit", "refuse_unknown"]
+__all__ = ["check_limit", "refuse_unknown"]
 
 ROUNDING = 1 + 1e-9
 """Sums of dollars are not exact; what just fits shall fit."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Store
     from heedful.models.base import Model, Sampling
 
-__all__ = ["DryRunLedger"]
-
 
 class DryRunLedger:
     """Takes the place of the models: each new call is booked at its estimate, and not made.

@@ -22,12 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataOptions",
-    "Fingerprint",
     "ReadingOptions",
     "default_run",
     "encode",
     "fingerprint",
-    "fingerprints",
     "items",
     "open_data",
     "split_options",

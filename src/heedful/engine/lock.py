@@ -20,8 +20,6 @@ from heedful.core.errors import RunError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["LOCK", "is_held", "only_writer"]
-
 LOCK = "run.lock"
 
 _BYTE = 1 << 30

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from heedful.engine.runner import Progress
 
-__all__ = ["Display", "clock", "line"]
+__all__ = ["Display", "clock"]
 
 TERMINAL_SECONDS = 0.2
 PLAIN_SECONDS = 10.0

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["Reader"]
-
 NAME, LOG = "run.sqlite", "run.sqlite-wal"
 
 TABLES = {"meta", "inputs", "outputs", "calls", "purchases"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
-__all__ = ["Entry", "Input", "Purchase"]
+__all__ = ["Entry"]
 
 
 class Input(NamedTuple):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Store
 
-__all__ = ["COMMAND", "recorded", "without_secrets"]
+__all__ = ["COMMAND", "without_secrets"]
 
 COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None)
 """The words of the command that is carried out, without secrets; unset in Python."""

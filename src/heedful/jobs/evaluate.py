@@ -40,14 +40,7 @@ if TYPE_CHECKING:
     from heedful.judges import Judge
     from heedful.models import Price
 
-__all__ = [
-    "Data",
-    "Evaluation",
-    "EvaluationJob",
-    "evaluate",
-    "evaluate_async",
-    "make_judge",
-]
+__all__ = ["Evaluation", "evaluate", "evaluate_async", "make_judge"]
 
 Data: TypeAlias = "str | os.PathLike[str] | Iterable[Sample] | SavedRun"
 """What can be judged: a file, samples, or the samples of a finished run."""

@@ -41,7 +41,6 @@ __all__ = [
     "check_rows_output",
     "keep",
     "read_and_written",
-    "refuse_unanswerable",
     "refuse_uninstructed",
 ]
 

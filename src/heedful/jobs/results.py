@@ -26,18 +26,7 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
-__all__ = [
-    "Scored",
-    "check_folder",
-    "check_output",
-    "check_run",
-    "is_undecided",
-    "record",
-    "scored",
-    "scored_entry",
-    "summarise",
-    "write_output",
-]
+__all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry", "summarise"]
 
 WRITTEN = (
     "results.jsonl",

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
-__all__ = [
-    "KEPT",
-    "Addition",
-    "Generated",
-    "Generation",
-    "generated_entry",
-    "is_failed",
-    "summarise",
-]
+__all__ = ["Addition", "Generated", "Generation", "generated_entry"]
 
 KEPT = "kept"
 """Counts rows that already had what would have been asked for."""

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Critique, Sample
 
-__all__ = ["Judge", "Measure"]
-
 
 class Judge(Protocol):
     """What turns a sample into a critique."""

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Sample
 
-__all__ = ["Compiled", "Measurement"]
-
 
 class Compiled:
     """Compiles the texts of constraints that have no check of their own, and decides these.

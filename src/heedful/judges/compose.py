@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Expense, Sample
     from heedful.judges.base import Judge
 
-__all__ = ["Cascade", "Panel", "better"]
+__all__ = ["better"]
 
 
 class Cascade:

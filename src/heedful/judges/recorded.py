@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Recording, Sample
 
-__all__ = ["Recorded"]
-
 
 class Recorded:
     """Parses the judge output in the file, so that scoring saved judgments needs no call."""

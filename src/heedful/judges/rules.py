@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Sample, Scoring
 
-__all__ = ["Rules"]
-
 
 class Rules:
     """Decides each constraint that has a check; the others are ``unsupported``."""

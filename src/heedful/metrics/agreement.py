@@ -22,30 +22,19 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RATES",
-    "Bin",
-    "Calibration",
     "Confusion",
     "IntervalEstimate",
     "accuracy",
-    "balanced_accuracy",
     "calibration",
     "coincidences",
     "enough",
     "estimates",
-    "f1_met",
-    "f1_unmet",
     "holm",
-    "kappa",
     "krippendorff_alpha",
-    "mcc",
     "mcnemar",
     "mean_f1",
     "number",
-    "precision_met",
-    "precision_unmet",
     "ratio",
-    "recall_met",
-    "recall_unmet",
 ]
 
 BINS = 10

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Averages", "Parts", "mean_over", "mean_over_types"]
+__all__ = ["Parts", "mean_over", "mean_over_types"]
 
 Parts = dict[tuple[str | None, "Hashable", int], Confusion]
 """Counts of verdicts by label, for each type, instruction and sample."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["Corrected", "corrected_rate", "rogan_gladen"]
+__all__ = ["corrected_rate"]
 
 
 class Corrected(TypedDict):

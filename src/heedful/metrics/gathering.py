@@ -17,17 +17,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.statistics import Correlation, RateEstimate
 
-__all__ = [
-    "Factors",
-    "GroupCounts",
-    "Labels",
-    "SessionStability",
-    "agreement",
-    "leading",
-    "turn_number",
-    "turn_state",
-    "with_turn",
-]
+__all__ = ["agreement", "leading", "turn_number", "turn_state", "with_turn"]
 
 GROUPS = 500
 """A breakdown by more values than this helps nobody and would grow with the data."""

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     Shares = tuple[ClusterShare, ...]
     """A conversation's part of each of some rates."""
 
-__all__ = ["Conversations"]
-
 ACCURACIES = ("prompt_strict", "instruction_strict", "prompt_loose", "instruction_loose")
 NOTHING = (ClusterShare(0, 0, 0, 0, 0, 0),) * len(ACCURACIES)
 """Contribution of a conversation without a turn to that turn's accuracies."""

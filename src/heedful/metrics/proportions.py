@@ -12,15 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "NORMAL_QUANTILE",
-    "Interval",
-    "Spread",
-    "mean_interval",
-    "rate_interval",
-    "stratified_interval",
-    "wilson",
-]
+__all__ = ["Spread", "mean_interval", "rate_interval", "wilson"]
 
 NORMAL_QUANTILE = 1.959963984540054
 """The standard normal's 97.5 % quantile, for intervals of 95 %."""

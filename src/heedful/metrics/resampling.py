@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "CELLS",
-    "LEVEL",
-    "REPLICATES",
-    "Numbers",
-    "generator",
-    "percentiles",
-    "resampled_totals",
-    "swapped_totals",
-]
+__all__ = ["percentiles", "resampled_totals", "swapped_totals"]
 
 REPLICATES = 1000
 LEVEL = 0.95

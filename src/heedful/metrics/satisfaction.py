@@ -28,18 +28,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = [
-    "FAMILIES",
-    "advancedif",
-    "advancedif_unreadable",
-    "cfbench",
-    "cfbench_scores",
-    "ifeval",
-    "infobench",
-    "pooled",
-    "scores",
-    "sysbench",
-]
+__all__ = ["FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:

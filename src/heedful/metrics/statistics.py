@@ -30,14 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ClusterShare",
-    "Correlation",
     "RateEstimate",
     "bootstrap_interval",
     "macro_measure",
-    "mean_measure",
     "measure",
     "ranks",
-    "spearman",
 ]
 
 Pair = TypeVar("Pair", bound=tuple[float, float])

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     Shares = dict[Rate, dict[ClusterShare, int]]
     """For each rate: how many rows made each contribution."""
 
-__all__ = ["Summary"]
-
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
 ALL = ("row",)
 LABELS = ("share", "labels")

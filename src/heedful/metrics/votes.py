@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment
     from heedful.metrics.proportions import Spread
 
-__all__ = ["Votes"]
-
 _STATUSES = tuple(status.value for status in Status)
 
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Sampling
     from heedful.models.limiter import AdaptiveLimiter
 
-__all__ = ["AnyLLMModel"]
-
 _DROPPABLE = ("temperature", "top_p", "seed")
 
 

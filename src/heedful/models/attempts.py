@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Request = Callable[[], Awaitable[tuple[Completion, float]]]
     """Sends a request; returns the answer and the seconds that it took."""
 
-__all__ = ["Attempts", "failure", "redacted", "secrets"]
-
 QUOTED_CHARACTERS = 500
 """Characters of a server's message that are passed on."""
 

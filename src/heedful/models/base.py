@@ -13,16 +13,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
 
-__all__ = [
-    "AuthError",
-    "Completion",
-    "Model",
-    "ModelNotFound",
-    "QuotaError",
-    "Sampling",
-    "Usage",
-    "is_cut_off",
-]
+__all__ = ["Completion", "Model", "Sampling", "Usage", "is_cut_off"]
 
 _CUT_OFF = frozenset(
     {

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Sampling
     from heedful.models.folder import ModelFolder
 
-__all__ = ["Engine", "device_and_dtype"]
+__all__ = ["Engine"]
 
 MAX_TOKENS = 8192
 """Generated at most where nobody says: IF-Critic's published limit (arXiv 2511.01014)."""

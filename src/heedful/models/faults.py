@@ -17,8 +17,6 @@ from heedful.models.untrusted import label, parse, storable, usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Fault", "FaultError", "FaultKind", "fault_of", "refused_parameter", "retry_after"]
-
 _OVERLOADED = frozenset({408, 429, 503, 504, 529})
 _NO_ENDPOINT = frozenset({301, 302, 303, 307, 308, 404, 405})
 _REFUSED = frozenset({401, 403})

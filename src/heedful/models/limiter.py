@@ -12,7 +12,7 @@ from typing import Self
 
 from heedful.core.errors import UsageError
 
-__all__ = ["AdaptiveLimiter", "Permit"]
+__all__ = ["AdaptiveLimiter"]
 
 LARGEST_STEP = 1 / 32
 SMALL_STEP = 1 / 4

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.models.engine import Engine
     from heedful.models.token_sampling import Draft
 
-__all__ = ["LocalModel"]
-
 GATHERING_S = 0.01
 """Seconds that a batch waits to fill: negligible next to generating."""
 

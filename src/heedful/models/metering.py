@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from heedful.models.base import Usage
 
-__all__ = ["METER", "Meter", "affordable", "charge"]
+__all__ = ["METER"]
 
 
 class Meter(Protocol):

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Sampling
     from heedful.models.limiter import AdaptiveLimiter
 
-__all__ = ["OPENAI_URL", "OpenAIModel", "TokensField"]
-
 OPENAI_URL = "https://api.openai.com/v1"
 
 TokensField = Literal["auto", "max_tokens", "max_completion_tokens"]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from heedful.models.base import Usage
 
-__all__ = ["PRICES", "PRICES_DATE", "Price", "cost", "estimate_tokens", "read_prices"]
+__all__ = ["PRICES", "Price", "cost", "estimate_tokens", "read_prices"]
 
 
 class Price(BaseModel):

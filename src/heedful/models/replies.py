@@ -10,7 +10,7 @@ from heedful.models.base import Completion, Usage, is_cut_off
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.untrusted import label, parse, usage
 
-__all__ = ["read_completion", "split_thinking", "without_thinking"]
+__all__ = ["without_thinking"]
 
 _THOUGHTS = frozenset({"thinking", "reasoning"})
 _OPEN, _CLOSE = "<think>", "</think>"

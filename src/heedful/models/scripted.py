@@ -15,8 +15,6 @@ from heedful.models.pricing import estimate_tokens
 if TYPE_CHECKING:
     from heedful.core.nouns import Message
 
-__all__ = ["Call", "Reply", "ScriptedModel"]
-
 Reply = (
     str | Callable[[Sequence["Message"], int], str | Completion] | Sequence[str] | Mapping[str, str]
 )

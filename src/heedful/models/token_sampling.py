@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from torch import Tensor
-__all__ = ["Draft", "RowLimits", "TokenSampler"]
+__all__ = ["Draft"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

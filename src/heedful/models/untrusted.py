@@ -11,8 +11,6 @@ from typing import Any
 
 from heedful.models.base import Usage
 
-__all__ = ["label", "parse", "storable", "usage"]
-
 MOST_TOKENS = 1_000_000_000
 """A larger count isn't one of a single call; sums of smaller ones fit into 64 bits."""
 

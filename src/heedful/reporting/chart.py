@@ -22,22 +22,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = [
-    "COLOURS",
-    "CONFIG",
-    "INSTALL",
-    "NAMES_AXIS",
-    "STEP",
-    "TWO_LINE_STEP",
-    "Chart",
-    "Format",
-    "Spec",
-    "can_render",
-    "colour_channel",
-    "dash_channel",
-    "shape_channel",
-    "shorten",
-]
+__all__ = ["Chart", "Format", "Spec"]
 
 Format = Literal["svg", "png", "pdf"]
 """What a chart's file may be."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FAMILIES", "NAMES", "label", "ranked"]
+__all__ = ["FAMILIES", "label", "ranked"]
 
 FAMILIES = {
     "multiif": "Multi-IF",

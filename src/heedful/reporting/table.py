@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table as RichTable
 
-__all__ = ["INDENT", "Table", "markdown_text"]
+__all__ = ["INDENT", "Table"]
 
 INDENT = "\N{EN SPACE}\N{EN SPACE}"
 """Set before the name of a row that belongs to the group row above it."""

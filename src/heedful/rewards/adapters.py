@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.rewards.terms import Rewarded
     from heedful.rewards.verl_prompts import Data
 
-__all__ = ["for_openrlhf", "for_verifiers", "for_verl", "openrlhf_samples"]
-
 _SPECIAL = re.compile(CONTROLS)
 
 _LEAST = 16

@@ -14,17 +14,6 @@ from typing import Any, TypeAlias
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 
-__all__ = [
-    "AGGREGATES",
-    "Aggregate",
-    "all_or_nothing",
-    "fraction",
-    "gate",
-    "named",
-    "psr",
-    "weighted",
-]
-
 Aggregate: TypeAlias = Callable[[Sequence[Constraint], Sequence[bool]], float]
 """Constraints, at least one, and whether each is met, to a reward. It must not fall as more is
 met, and raises :class:`~heedful.core.errors.RowError` where the constraints lack what it needs.

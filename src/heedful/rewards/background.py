@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Purchase, Store
 
-__all__ = ["Background", "Foreground"]
-
 T = TypeVar("T")
 
 

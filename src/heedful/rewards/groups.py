@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample
     from heedful.rewards.terms import Terms
 
-__all__ = ["Judged", "ResponseGroups", "ScoredResponse", "collect", "judged"]
-
 Judged: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A run's directory or a file with judgments; or several, whose responses go together."""
 

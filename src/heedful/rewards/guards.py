@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["CODE", "Guards", "criteria", "violations"]
+__all__ = ["violations"]
 
 Guards = Literal["off", "code", "judge"]
 """``code``: what code finds violated. ``judge``: besides, the judge is asked about the rest."""

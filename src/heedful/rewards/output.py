@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heedful.data.training_sets import Example
     from heedful.rewards.groups import Judged
 
-__all__ = ["Outlet"]
-
 
 class Outlet:
     """An output that was found fit to be written before anything is read."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
     from heedful.rewards.terms import Terms
 
-__all__ = ["Chosen", "PolicyPair", "Ties", "best", "make_pairs", "pair_up", "pick"]
+__all__ = ["best", "make_pairs"]
 
 Ties = Literal["random", "length"]
 """Which of several responses with the same reward: any, or those whose lengths differ least."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.rewards.groups import Judged
     from heedful.rewards.terms import Terms
 
-__all__ = ["sections"]
-
 
 def sections(
     data: Judged, terms: Terms, options: Mapping[str, Any], found: Mapping[str, Any]

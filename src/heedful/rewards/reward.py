@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from heedful.rewards.guards import Guards
     from heedful.rewards.terms import LengthPenalty, Rewarded
 
-__all__ = ["Reward", "RewardSession"]
-
 REASONS_LOGGED = 20
 """Different reasons for undecided rewards that are logged; later ones are only counted."""
 

@@ -18,8 +18,6 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["CHECKLISTS", "labelled", "prompt_of", "read", "reply_text", "truth", "unread"]
-
 CHECKLISTS = ("checklist", "checklist_struct", "constraints")
 """The columns that a checklist may be in."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Floats: TypeAlias = NDArray[np.float64]
 
-__all__ = ["best_of", "concordance", "statistics"]
+__all__ = ["statistics"]
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 

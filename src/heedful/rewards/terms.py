@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.rewards.aggregates import Aggregate
 
-__all__ = ["LengthPenalty", "Rewarded", "Terms", "terms"]
+__all__ = ["LengthPenalty", "Terms", "terms"]
 
 
 @dataclass(frozen=True, slots=True)

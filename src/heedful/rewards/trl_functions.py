@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     Function: TypeAlias = Callable[..., Any]
     Values: TypeAlias = list[float | None]
 
-__all__ = ["for_trl", "trl_rewards"]
-
 _NOT_COLUMNS = {"completion_ids", "trainer_state", "environments"}
 """What TRL hands over besides the columns of the data set."""
 

@@ -18,8 +18,6 @@ from heedful.rewards import rows
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["Data", "Prompts", "found", "read"]
-
 Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A file of a data set, or several."""
 

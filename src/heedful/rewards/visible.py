@@ -10,8 +10,6 @@ import re
 
 from heedful.core.text import is_blank
 
-__all__ = ["CONTROLS", "shows_nothing"]
-
 CONTROLS = r"<\|[^<>|]*\|>|</?s>|<(?:eos|bos|pad|unk)>|<(?:start|end)_of_turn>|\[/?INST\]"
 """A special token of the common chat templates."""
 

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
     from pydantic_core import ErrorDetails
 
-__all__ = ["origin", "validated"]
-
 _BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
 _CHOICES_SHOWN = 16
 

@@ -25,18 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
 
-__all__ = [
-    "Finding",
-    "Relation",
-    "amount",
-    "check",
-    "compare",
-    "describe",
-    "exactly",
-    "known",
-    "quoted",
-    "verifier",
-]
+__all__ = ["describe"]
 
 Relation = Literal["less than", "at least"]
 """Relations by which IFEval and its family compare a count with a bound."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from heedful.core.errors import VerifierError
 
-__all__ = ["imported"]
-
 
 @functools.cache
 def imported(module: str) -> Any:

@@ -15,16 +15,6 @@ from heedful.core.delimited import Ahead
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = [
-    "bold_passages",
-    "code_block_alone",
-    "code_blocks",
-    "has_element",
-    "has_tag",
-    "links",
-    "markdown_marks",
-]
-
 
 def _count_closed(
     pattern: re.Pattern[str], text: str, end: Callable[[re.Match[str]], int | None]

@@ -17,8 +17,6 @@ from heedful.verify.text.prepared import Response
 if TYPE_CHECKING:
     from heedful.core.nouns import Check
 
-__all__ = ["Readings", "StrictAndLoose"]
-
 
 class StrictAndLoose(NamedTuple):
     """Result of a check on a response: the strict finding and the loose verdict."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Strata = Mapping[str, Mapping[Sums, int]]
     """For each stratum (one without a name where there is but one): how many clusters add what."""
 
-__all__ = ["Contrast", "contrast"]
+__all__ = ["contrast"]
 
 ROUNDING = 1e-12
 """Differences that are closer than this are the same, computed in another order."""

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     Flags = tuple[bool | None, bool | None]
     """SysBench's shipped flags of both sides."""
 
-__all__ = ["LANGUAGE_AND_TURN", "SSR", "Systems", "Turns"]
-
 SSR = ("sysbench", "ssr")
 
 LANGUAGE_AND_TURN = "language and turn"

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     Difference = Mapping[str, Any]
 
-__all__ = ["ADJUSTED", "COLUMNS", "apart", "cells", "delta", "many"]
-
 COLUMNS = ("first", "second", "Δ", "95 %", "n", "decided")
 ADJUSTED = (*COLUMNS[:4], "p (Holm)", *COLUMNS[4:])
 """The columns of :func:`cells`."""

@@ -28,17 +28,6 @@ if TYPE_CHECKING:
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
 
-__all__ = [
-    "NOTHING",
-    "Clusters",
-    "Difference",
-    "Differences",
-    "Part",
-    "joint",
-    "parts",
-    "pooled_part",
-]
-
 NOT_ROW_BY_ROW = {("advancedif", "success")}
 """What strict scoring takes as undecided on both sides was not so for the judge of each."""
 

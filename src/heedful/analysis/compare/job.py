@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     Match = Literal["id", "instruction", "conversation"]
 
-__all__ = ["BY", "adjust", "compare"]
+__all__ = ["adjust", "compare"]
 
 BY = ("type", "task", "split", "turn", "language", LANGUAGE_AND_TURN)
 """What is broken down by unless asked otherwise, where it has two values or more."""

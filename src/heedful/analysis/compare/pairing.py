@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from heedful.analysis.compare.sides import Side
 
-__all__ = ["Pairing", "PairingCounts", "RowPair", "paired"]
-
 KEYS = ("id", "instruction", "conversation")
 """What rows are matched by, tried in this order until some match."""
 

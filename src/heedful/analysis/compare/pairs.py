@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.metrics.outcomes import RowOutcome, Verdicts
 
-__all__ = ["DIMENSIONS", "LABELS", "RunComparison", "adjust_p"]
-
 DIMENSIONS = {
     "type": "types",
     "subtype": "subtypes",

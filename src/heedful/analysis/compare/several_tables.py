@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     Measures = Mapping[tuple[str, str], Mapping[str, Any]]
     """Differences of a rate by pair."""
 
-__all__ = ["against", "overview"]
-
 
 def against(found: Mapping[str, Any]) -> list[Pair]:
     """List the pairs that the baseline is in.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.records import Entry
 
-__all__ = ["Card", "Side", "differing", "flat", "sides"]
+__all__ = ["flat"]
 
 ABOUT_ROWS = ("store", "input")
 """Of a run's configuration: what is compared row by row instead."""

@@ -12,7 +12,7 @@ from heedful.jobs.results import check_folder
 if TYPE_CHECKING:
     import os
 
-__all__ = ["SUFFIXES", "Exported", "export"]
+__all__ = ["SUFFIXES", "export"]
 
 SUFFIXES = (".csv", ".parquet", ".eval")
 """What :func:`export` writes, by the suffix of the file."""

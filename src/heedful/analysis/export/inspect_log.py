@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
 
-__all__ = ["InspectLog"]
-
 _VERSION = 2
 _ROLES = {"system", "user", "assistant", "tool"}
 _SHOWN = 500

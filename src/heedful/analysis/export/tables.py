@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.engine.records import Entry
     from heedful.engine.saved_run import SavedRun
 
-__all__ = ["JudgmentTable", "write_csv", "write_parquet"]
-
 COLUMNS = {
     "run": "string",
     "id": "string",

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["Bench"]
-
 
 class Bench:
     """The rows, and how judges are put to work on them."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment
     from heedful.jobs.results import Scored
 
-__all__ = ["MISSING", "NOT_ASKED", "STATES", "JudgeEntry", "collect"]
+__all__ = ["collect"]
 
 MISSING, NOT_ASKED = "x", UNKNOWN
 """The judge's run does not have the row; the judge was not asked for the constraint."""

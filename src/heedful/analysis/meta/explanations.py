@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["ComparisonJob", "compare"]
-
 Pairing = dict[str, Any]
 """What is compared: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["meta", "meta_async"]
-
 
 def meta(
     data: Name | Iterable[Sample],

@@ -23,16 +23,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Sample
     from heedful.data.formats import Row
 
-__all__ = [
-    "MET",
-    "UNKNOWN",
-    "UNMET",
-    "Beside",
-    "Labelled",
-    "Target",
-    "beside_labels",
-    "fingerprint",
-]
+__all__ = ["MET", "UNMET", "Labelled"]
 
 MET, UNMET, UNKNOWN = "m", "u", "-"
 """A verdict as a letter: a row of them is a short string, and a data set fits into memory."""

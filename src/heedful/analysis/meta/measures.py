@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["alpha", "by_instruction", "confusion", "measures", "paired"]
+__all__ = ["measures"]
 
 BY_TYPE = ("mean_f1", "f1_met", "f1_unmet", "balanced_accuracy", "kappa")
 """What is broken down by constraint type; small groups bear no more."""

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["MetaOptions", "MetaSettings", "settings"]
-
 
 class MetaOptions(TypedDict, total=False):
     """What :func:`heedful.meta` also takes.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["PROBES", "Probed", "flips"]
-
 PROBES = {
     "repeat": "the same again: what flips here is the judge's own noise",
     "order": "the checklist in another order",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled
 
-__all__ = ["Apparent", "apparent_rate", "corrected", "from_run"]
-
 
 def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
     """Take in the verdicts of a saved run.

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["Sums"]
-
 
 class Sums:
     """Sums tuples of numbers by instruction, and counts the instructions that came to the same."""

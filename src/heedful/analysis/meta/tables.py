@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-__all__ = ["document", "headline", "tables", "view"]
+__all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 

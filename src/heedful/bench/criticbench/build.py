@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models.pricing import Price
 
-__all__ = ["BuildJob", "Built", "build"]
+__all__ = ["Built", "build"]
 
 ANNOTATION = 1
 """Raised when the same answers would be annotated otherwise."""

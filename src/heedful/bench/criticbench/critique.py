@@ -22,8 +22,6 @@ from heedful.judges.prompts.template import fill, shipped, version
 if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
-__all__ = ["Verdict", "critique", "judgment", "render", "version_of_prompt"]
-
 PROMPT = "critique.txt"
 PARSER = 2
 """Raised when the same reply would be read otherwise."""

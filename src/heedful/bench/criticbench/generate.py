@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from heedful.bench.grading.math_pool import MathPool
     from heedful.models.base import Completion, Model, Sampling
 
-__all__ = ["PROMPTS", "Asked", "Sampler", "Tools", "posed", "reasoning_steps"]
-
 PROMPTS = {kind: f"{kind}.txt" for kind in ("open", "choice", "code")}
 
 BUYER = "generate"

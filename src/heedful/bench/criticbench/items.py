@@ -23,23 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-__all__ = [
-    "CERTAINTIES",
-    "SAMPLES",
-    "SAMPLING",
-    "TRIPLETS",
-    "Answer",
-    "Certainty",
-    "Provenance",
-    "SampledResponse",
-    "Samples",
-    "Triplet",
-    "certainty_named",
-    "log_ratio",
-    "majority_share",
-    "read_samples",
-    "read_triplets",
-]
+__all__ = ["TRIPLETS", "Samples", "Triplet", "read_samples"]
 
 Row = TypeVar("Row", bound=BaseModel)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.bench.criticbench.run import Critiqued, SelfCheck, Vote
     from heedful.core.nouns import Scoring
 
-__all__ = ["accuracies", "self_consistency", "vote"]
+__all__ = ["self_consistency"]
 
 Key = TypeVar("Key", str, int | None)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Problem
     from heedful.models.base import Model, Sampling
 
-__all__ = ["BuildPlan", "Questions"]
+__all__ = ["BuildPlan"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,15 +39,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
     from heedful.models.pricing import Price
 
-__all__ = [
-    "CriticsJob",
-    "Critiqued",
-    "Examination",
-    "JudgedRow",
-    "SelfCheck",
-    "Vote",
-    "critiqued",
-]
+__all__ = ["CriticsJob", "Examination"]
 
 
 class _RunRecord(BaseModel):

@@ -19,17 +19,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = [
-    "RANKINGS",
-    "GeneratorResult",
-    "Ranking",
-    "Selected",
-    "convincing",
-    "exemplary",
-    "ranking_named",
-    "select",
-]
-
 
 class GeneratorResult(NamedTuple):
     """How one generator stands with one query.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     Result = Mapping[str, Any]
 
-__all__ = ["bands_of", "build_document", "generators_of", "names_in", "tables"]
+__all__ = ["build_document"]
 
 
 def build_document(summary: Result) -> Document:

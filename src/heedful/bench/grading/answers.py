@@ -13,16 +13,6 @@ from heedful.core.delimited import delimited
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = [
-    "boxed",
-    "choice_letter",
-    "choice_of_words",
-    "final_answer",
-    "final_number",
-    "last_boxed",
-    "numbers",
-]
-
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*")
 _JOINT = re.compile(r"[\s,;.$&]*+(?:and|or|或|和)?[\s,;$\\()\[\]]*")
 """Text that may stand between boxes that hold one answer in pieces."""

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 
 from heedful.bench.grading.expressions import Expression
 
-__all__ = ["Renaming", "arbitrary_addend", "renamings"]
-
 MOST = 4
 """So many constants are tried under each other's names (4! = 24 ways)."""
 

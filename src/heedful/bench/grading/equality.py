@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from heedful.bench.grading import latex, symbolic
 from heedful.bench.grading.answers import numbers
+from heedful.bench.grading.expressions import TooLargeError
 from heedful.bench.grading.intervals import NAME, interval
 from heedful.bench.grading.leaves import EqualityResult, Method, compare_based, compare_leaves
 from heedful.bench.grading.numerals import numeral, same_number
@@ -26,8 +27,6 @@ from heedful.bench.grading.words import is_phrase, is_text, same_words, verdict_
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-__all__ = ["EqualityResult", "Method", "compare", "compare_quickly"]
 
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
@@ -100,7 +99,7 @@ def _of_mathematics(first: str, second: str) -> EqualityResult:
     """Compare two tidied answers that are not in words."""
     try:
         result = _compared(first, second)
-    except symbolic.TooLargeError:
+    except TooLargeError:
         return EqualityResult(None, "symbolic", "a power in it is too large to be written out")
     except RecursionError:
         return EqualityResult(None, "symbolic", "it is nested too deeply")

@@ -15,8 +15,6 @@ from typing import Any
 
 from heedful.bench.grading.syntax import faithful
 
-__all__ = ["Expression", "TooLargeError", "is_expression", "parsed", "read"]
-
 BITS = 20_000
 """The longest power that is written out; larger ones are compared as text."""
 

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from heedful.bench.grading.answers import choice_letter, choice_of_words, final_answer, last_boxed
-from heedful.bench.grading.sandbox import ResourceLimits
+from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.bench.grading.equality import EqualityResult, Method
+    from heedful.bench.grading.leaves import EqualityResult, Method
     from heedful.bench.grading.math_pool import MathPool
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.core.nouns import Problem, Solution
-
-__all__ = ["Grade", "Grader", "Reading", "Ungraded"]
 
 Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""

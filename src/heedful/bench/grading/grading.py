@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.graders import Grade, Reading
     from heedful.bench.grading.problems import Attempt
 
-__all__ = ["GradeCounts", "grade_files", "named_sets"]
+__all__ = ["GradeCounts", "grade_files"]
 
 AHEAD = 4
 """Items in work for each worker; more would only wait."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["NAME", "Interval", "interval"]
-
 NAME = re.compile(
     r"(?:\\Delta\s*)?(?:[a-zA-Z]|\\[a-zA-Z]+)(?:_\{?\w+\}?)?(?:'+|\^\{?-1\}?)?(?:\s*\([a-zA-Z](?:,\s*[a-zA-Z])*\))?"
     r"|\\(?:bar|hat|vec|dot|tilde)\s*\{?\w+\}?|[a-zA-Z]{2,3}|\\frac\{d\w*\}\{d\w+\}|\(\)|\w\(\)"

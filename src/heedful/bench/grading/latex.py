@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["BracketGroup", "group", "key", "matrix", "members", "parts", "plus_minus", "tidy"]
-
 _CHARACTERS = str.maketrans(
     {
         "−": "-",

@@ -11,8 +11,6 @@ from heedful.bench.grading.numerals import Numeral, based, numeral, same_number
 from heedful.bench.grading.units import Quantity, measure, unit
 from heedful.bench.grading.words import is_text
 
-__all__ = ["EqualityResult", "Method", "compare_based", "compare_leaves"]
-
 Method = Literal["letter", "text", "numeric", "symbolic", "set", "unit test"]
 """Method by which an answer was compared with the gold."""
 

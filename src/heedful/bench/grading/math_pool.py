@@ -16,15 +16,14 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
 
-from heedful.bench.grading.equality import EqualityResult, compare_quickly
+from heedful.bench.grading.equality import compare_quickly
+from heedful.bench.grading.leaves import EqualityResult
 from heedful.bench.grading.math_worker import READY
 from heedful.core.errors import HeedfulError, UsageError
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
     from types import TracebackType
-
-__all__ = ["MathPool"]
 
 START_SECONDS = 120.0
 """Seconds for a worker to start on a busy machine; not part of any comparison's time."""

@@ -6,8 +6,6 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["Numeral", "based", "numeral", "rounds_to", "same_number"]
-
 EXPONENT_LIMIT = 400
 """Ten to a larger power is left to those who do not write it out."""
 

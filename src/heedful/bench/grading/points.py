@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Iterator
 
-__all__ = ["NEAR_ZERO", "RANGES", "has_jumps", "integer_points", "pieces", "points"]
-
 RANGES = ((0, 1), (-1, 0), (0, 3), (-3, 0), (-3, 3))
 """Ranges to sample points from, in turn: roots and logarithms are real for positive numbers,
 and the root of a square is not its base for negative ones."""

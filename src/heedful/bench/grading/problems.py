@@ -23,8 +23,6 @@ from heedful.data.formats.files import Record, records, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["BENCHMARKS", "Attempt", "read_problems"]
-
 _HUB = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)(?::(?P<config>[\w.-]+))?(?:@(?P<split>[\w.-]+))?")
 _SHORT = 400
 """Characters of an answer; a longer text is a solution."""

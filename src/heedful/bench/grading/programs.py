@@ -11,11 +11,9 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
-    from heedful.bench.grading.sandbox import ResourceLimits, Sandbox
-    from heedful.bench.grading.supervise import ProgramOutcome
+    from heedful.bench.grading.sandbox import Sandbox
+    from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
     from heedful.core.nouns import Problem
-
-__all__ = ["Tested", "completed", "passed_tests", "tested"]
 
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL

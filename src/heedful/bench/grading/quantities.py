@@ -10,8 +10,6 @@ import re
 
 from heedful.bench.grading.units import unit
 
-__all__ = ["is_compound", "is_quantified", "unscaled", "written_out"]
-
 _NUMBERS = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),

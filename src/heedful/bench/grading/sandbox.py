@@ -29,17 +29,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = [
-    "Bubblewrap",
-    "Docker",
-    "ProgramOutcome",
-    "ResourceLimits",
-    "Sandbox",
-    "SandboxKind",
-    "Unsafe",
-    "open_sandbox",
-]
-
 SandboxKind = Literal["auto", "bubblewrap", "docker", "unsafe"]
 
 IMAGE = "python:3.12-slim"

@@ -11,8 +11,6 @@ import errno
 import platform
 import struct
 
-__all__ = ["filter_program"]
-
 _ARCHITECTURES: dict[str, tuple[int, dict[str, int]]] = {
     # The audit number of the architecture, and the numbers of the calls that are refused.
     "x86_64": (

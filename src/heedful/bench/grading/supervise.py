@@ -19,8 +19,6 @@ from typing import IO, TYPE_CHECKING, Literal, cast
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Limit", "ProgramOutcome", "ResourceLimits", "supervise"]
-
 Limit = Literal["time", "memory", "processes", "output"]
 
 LOOK_SECONDS = 0.02

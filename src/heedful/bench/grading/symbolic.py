@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.bench.grading.constants import arbitrary_addend, renamings
-from heedful.bench.grading.expressions import Expression, TooLargeError, is_expression, parsed, read
+from heedful.bench.grading.expressions import Expression, is_expression, parsed, read
 from heedful.bench.grading.numerals import Numeral, rounds_to
 from heedful.bench.grading.points import (
     NEAR_ZERO,
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     _Same = Callable[[list[Any], list[Any], "_Precision"], bool]
-
-__all__ = ["TooLargeError", "equal", "equal_equations", "equal_relations", "value_equal"]
 
 
 class _Precision(NamedTuple):

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["faithful", "ordered_names"]
-
 _COMMANDS = re.compile(
     r"""frac|sqrt|pi|cdot|times|div|ln|log|exp|lg|to|infty|pm|mp|binom|sum|prod|int|lim|min|max
     |gcd|lcm|sin|cos|tan|cot|sec|csc|sinh|cosh|tanh|coth|arcsin|arccos|arctan|arccot|arcsec

@@ -9,8 +9,6 @@ from functools import lru_cache
 
 from heedful.bench.grading.numerals import numeral
 
-__all__ = ["Quantity", "Unit", "measure", "unit"]
-
 LONGEST = 300
 """Characters of a measure; a longer text is none, and would take long to search for a unit."""
 

@@ -6,8 +6,6 @@ import re
 
 from heedful.bench.grading.latex import key
 
-__all__ = ["is_phrase", "is_text", "same_words", "verdict_word"]
-
 PHRASE_WORDS = 3
 """So many words say something that may also be said in others."""
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models import Model, Price
 
-__all__ = ["Pool", "PoolJob", "build_realcritic"]
+__all__ = ["Pool", "build_realcritic"]
 
 STORE_VERSION = 1
 COMMAND = "bench realcritic build"

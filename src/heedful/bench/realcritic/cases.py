@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
 
-__all__ = ["Case", "case_of", "given", "own", "settled"]
-
 
 @dataclass(frozen=True, slots=True)
 class Case:

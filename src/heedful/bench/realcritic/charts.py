@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
 
-__all__ = ["flow_charts", "rounds_chart"]
+__all__ = ["flow_charts"]
 
 PARADIGMS: tuple[Paradigm, ...] = ("self", "cross")
 STARTS = {"self": "direct", "cross": "baseline"}

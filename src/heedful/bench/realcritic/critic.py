@@ -26,20 +26,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Model, Sampling
 
-__all__ = [
-    "CRITIQUE_TOKENS",
-    "Critic",
-    "GradedAnswer",
-    "Grades",
-    "Mode",
-    "Paradigm",
-    "RealCriticItem",
-    "RealCriticOutcome",
-    "Round",
-    "SolutionVerdict",
-    "Solver",
-]
-
 Mode = Literal["direct", "self", "cross"]
 """What a critic is asked for: its own solution; critiques of that; critiques of the given one."""
 

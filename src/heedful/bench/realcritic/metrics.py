@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.metrics.statistics import RateEstimate
 
-__all__ = ["critic_numbers", "harmonic_mean", "numbers", "round_numbers", "transitions"]
+__all__ = ["numbers"]
 
 
 def numbers(

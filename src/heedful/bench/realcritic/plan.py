@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.critic import Grades
     from heedful.models import Model
 
-__all__ = ["COMMAND", "MODES", "Grading", "RealCriticPlan"]
+__all__ = ["Grading", "RealCriticPlan"]
 
 STORE_VERSION = 1
 """Raised when a run made by an older heedful can no longer be resumed."""

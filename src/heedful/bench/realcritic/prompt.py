@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Problem, Solution
 
-__all__ = [
-    "Review",
-    "check",
-    "critique",
-    "direct",
-    "prompts_version",
-    "read_check",
-    "read_review",
-    "retry",
-]
-
 T = TypeVar("T")
 
 _PARSER = 2

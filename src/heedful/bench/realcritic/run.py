@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
-__all__ = ["RealCriticJob", "RealCriticRow", "Results", "run_realcritic"]
+__all__ = ["Results", "run_realcritic"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.bench.realcritic.critic import GradedAnswer
 
-__all__ = ["COUNTS", "CandidateSolution", "SolutionChoice", "choose", "ranking"]
-
-
 COUNTS = (
     *("sampled", "too_easy", "unusable", "only_correct", "only_wrong", "both"),
     *("chosen_correct", "chosen_wrong"),

@@ -12,8 +12,6 @@ from heedful.reporting.table import INDENT, Table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["league", "tables"]
-
 Row = tuple[str, ...]
 
 PARADIGMS = ("self", "cross")

@@ -10,8 +10,6 @@ from heedful.core.nouns import Status
 if TYPE_CHECKING:
     from heedful.critic.data.segments import Segmented
 
-__all__ = ["Agreement"]
-
 
 class Agreement:
     """A 2×2 table of verdicts: the expert's by the sampled critique's."""

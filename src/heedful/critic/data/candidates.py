@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Judgment, Recording, Sample
     from heedful.judges.prompts import JudgePrompt
 
-__all__ = ["CritiqueComparison", "NoPairsError", "Reason", "Sampled", "compare"]
-
 
 class Reason(StrEnum):
     """Why an item has no pairs."""

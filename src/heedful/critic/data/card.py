@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from heedful.critic.data.examples import Examples
 
-__all__ = ["sections"]
-
 
 def sections(examples: Examples, summaries: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
     """Write the card's sections, in Markdown.

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.verify import Finding
 
-__all__ = ["decide", "measurable", "measure"]
-
 _NUMBER = re.compile(
     r"[0-9０-９一二两三四五六七八九十百千]"
     r"|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty"

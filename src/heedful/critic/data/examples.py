@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["Examples"]
-
 
 class _Pair(BaseModel):
     """A row as ``heedful critic pairs`` writes it."""

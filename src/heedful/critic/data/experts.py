@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
 
-__all__ = ["SAMPLED", "SAMPLES", "Expert", "SampledCritique", "sample_critiques"]
-
 SAMPLES = 5
 """Critiques of each response that IF-Critic samples from its expert (arXiv 2511.01014)."""
 

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 
-__all__ = ["FilterSettings", "Filtering", "filter_critiques"]
-
 ASSUMED = (
     f"{verification.TOKENS} a judgment that is verified, {rules.TOKENS} a constraint whose part of "
     "the response is copied; what follows from the answers, reasoning and asking again come on top"

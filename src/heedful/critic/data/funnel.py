@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
     from heedful.jobs.rows import Generated
 
-__all__ = ["Funnel"]
-
 UNTYPED = "(no type)"
 OTHER = "(other types)"
 GROUPS_KEPT = 1000

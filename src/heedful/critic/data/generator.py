@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint, Sample
     from heedful.jobs.checklists.prompt import ChecklistPrompt
 
-__all__ = ["checklist_data"]
-
 
 def checklist_data(
     data: str | os.PathLike[str] | Iterable[Sample],

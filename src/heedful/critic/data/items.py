@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["READ", "WRITE", "CandidateJudgment", "Drop", "FilterItem"]
-
 READ = "read"
 """The stage before the filters: reading the critiques."""
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     Codes = NDArray[np.int64]
     Mask = NDArray[np.bool_]
 
-__all__ = ["ratios"]
-
 AUTOJUNK = 200
 """From this length of the second text on, difflib matches no characters that make up more than one
 per cent of it, except next to others that match."""

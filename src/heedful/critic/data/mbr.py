@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     Similarities = Callable[[Sequence[str]], list[list[float]]]
 
-__all__ = ["SIMILARITIES", "pick"]
+__all__ = ["pick"]
 
 SIMILARITIES = ("ratio", "quick_ratio", "edit")
 """difflib's ``ratio`` and ``quick_ratio``, and ``edit``: one minus the edit distance of insertions

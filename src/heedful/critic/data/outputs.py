@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["refuse", "summary_path"]
+__all__ = ["refuse"]
 
 
 def refuse(output: Path, inputs: Iterable[Path]) -> None:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message, Status
     from heedful.critic.data.segments import Span
 
-__all__ = ["METHODS", "Method", "PreferencePair", "Segment"]
+__all__ = ["Method"]
 
 Method = Literal["constraint-level", "whole-response", "expert", "per-constraint"]
 METHODS: tuple[Method, ...] = ("constraint-level", "whole-response", "expert", "per-constraint")

@@ -18,8 +18,6 @@ from heedful.judges.prompts.if_critic import MET, UNMET
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["read", "write"]
-
 _MARKER = re.compile(r"\[要求(\d+)-(开始|结束)\]")
 _CONSTRAINT = re.compile(r"\s*\n要求：")
 _VERDICTS = {MET: Status.MET, UNMET: Status.UNMET}

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
-__all__ = ["Calls", "blocks", "language_of", "marked_start", "prompt", "prompt_version"]
-
 T = TypeVar("T")
 
 REASKS = 1

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
-__all__ = ["RulesStage", "parse_parts", "told"]
-
 TOKENS = 60
 """What the parts for one constraint take, roughly: most are the whole response."""
 

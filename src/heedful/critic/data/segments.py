@@ -17,18 +17,6 @@ if TYPE_CHECKING:
 
     Writer = Callable[[Sequence[Judgment], Sequence[Constraint]], str]
 
-__all__ = [
-    "READINGS",
-    "SEGMENTED",
-    "Reading",
-    "Segmented",
-    "Span",
-    "read",
-    "segmented_prompt",
-    "spans",
-    "writer",
-]
-
 Reading = Literal["published", "strict"]
 READINGS: tuple[Reading, ...] = ("published", "strict")
 """How IF-Critic's format is read: as its public pair code does, or as the prompt's parser does."""

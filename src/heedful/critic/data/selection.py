@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 
 K = TypeVar("K")
 
-__all__ = ["CATEGORIES", "SelectedInstructions", "balanced", "parse", "select"]
-
 CATEGORIES = {
     "writing": "texts of one's own: stories, poems, letters, advertisements, speeches",
     "rewriting": "another version of a given text: polishing, shortening, another style",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.engine.runner import Item
 
-__all__ = ["PARTS", "InstructionSplit"]
+__all__ = ["InstructionSplit"]
 
 PARTS = ("sft", "preference")
 """The first part, to fine-tune on, and the second, to sample preferences on."""

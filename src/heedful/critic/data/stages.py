@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Status
     from heedful.critic.data.items import CandidateJudgment, FilterItem
 
-__all__ = ["STAGES", "ExplanationStage", "MajorityStage", "Stage", "in_order"]
-
 STAGES = ("cross", "rules", "judgment", "explanation")
 """The stages in the paper's order."""
 

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from heedful.critic.data.candidates import CritiqueComparison, NoPairsError
     from heedful.critic.data.preferences import PreferencePair
 
-__all__ = ["PairCounts"]
-
 
 class PairCounts:
     """Counts one pass over the items."""

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
-__all__ = ["CrossModelStage", "Opinion", "described", "parse"]
-
 TOKENS = 80
 """What looking over one judgment takes, roughly: a sentence or two, and the answers."""
 

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.critic.data.segments import Span
 
-__all__ = ["PLAIN", "Chat", "Encoded"]
-
 PLAIN = (
     "{% for message in messages %}{{ '<|' + message.role + '|>\n' + message.content }}"
     "{% if message.role == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n' }}{% endfor %}"

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-__all__ = ["Folder"]
-
 _CONFIGURATION = "configuration.json"
 _STATE = "trainer_state.json"
 _MEASURED = "measured.json"

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from heedful.models.engine import Engine
     from heedful.models.token_sampling import Draft
 
-__all__ = ["HeldOut", "score"]
-
 _Asked = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
 
 

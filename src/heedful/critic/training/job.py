@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["train_dpo", "train_sft"]
-
 _NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.critic.training.tokens import Tokens
     from heedful.models.folder import ModelFolder
 
-__all__ = ["TrainingPlan"]
-
 _EVALUATED_TOKENS = 8192
 """Generated at most in an evaluation: IF-Critic's limit (arXiv 2511.01014)."""
 

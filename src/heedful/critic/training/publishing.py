@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from heedful.critic.training.chat import Chat
 
-__all__ = ["publish"]
-
 
 def publish(
     weights: Path,

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.critic.training.folder import Folder
     from heedful.critic.training.plan import TrainingPlan
 
-__all__ = ["collected", "write"]
-
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers")
 _CURVE = {
     "loss": "loss",

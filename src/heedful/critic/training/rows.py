@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.data.formats.files import Record
 
-__all__ = ["Rows", "data_file"]
-
 Task = Literal["critique", "checklist"]
 
 _ANSWERS = {"completion", "chosen", "rejected"}

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["collator"]
-
 
 def collator(pad_token_id: int) -> Any:
     """Make the collator that lets only marked tokens into the loss.

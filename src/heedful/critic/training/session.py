@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.critic.training.plan import TrainingPlan
     from heedful.critic.training.steps import Step
 
-__all__ = ["TrainingSession"]
-
 
 class TrainingSession:
     """Trains from the last checkpoint on, if there is one, to the model's folder."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping
 
-__all__ = ["DpoSettings", "Settings", "SftSettings", "load_settings"]
-
 Scheduler = Literal["linear", "cosine", "constant", "constant_with_warmup"]
 Loss = Literal["dpo", "segments"]
 

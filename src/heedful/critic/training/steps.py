@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["Step", "TrainingResult", "line"]
+__all__ = ["TrainingResult", "line"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from heedful.data.training_sets.layouts import Example
     from heedful.models.folder import ModelFolder
 
-__all__ = ["Tokens", "open_chat", "tokenised"]
-
 
 @dataclass
 class Tokens:

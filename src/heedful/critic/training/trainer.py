@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from heedful.critic.training.settings import DpoSettings, Settings
     from heedful.data.training_sets.layouts import Example
 
-__all__ = ["a_tenth", "computing_dtype", "dpo_trainer", "quiet", "sft_trainer"]
-
 _IGNORED = -100
 """The label of tokens that are not trained on, by torch's convention."""
 

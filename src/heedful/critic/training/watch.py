@@ -19,8 +19,6 @@ from heedful.critic.training.steps import Step
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-__all__ = ["EVALUATION", "TrainingWatch", "callback"]
-
 EVALUATION = "held_out"
 """The key in the trainer's log under which the result of an evaluation stands."""
 

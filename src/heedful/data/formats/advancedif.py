@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
 
-__all__ = ["FORMAT", "TASKS", "sample"]
-
 TASKS = {
     "if_system_steerability_oss": "system_steerability",
     "system_steerability_v2": "system_steerability",

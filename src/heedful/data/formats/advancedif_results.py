@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.data.formats.base import Result, Writer
 
-__all__ = ["results", "write_csv", "write_jsonl", "writer"]
-
 _WORDS = {Status.MET: "YES", Status.UNMET: "NO"}
 _FIRST_WORD = re.compile(r"[\W_]*([^\W_]*)")
 _HEAD = ("judge_success", "judge_satisfied_all_requirements", "judge_rubric_level_pass_rate")

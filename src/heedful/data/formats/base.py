@@ -25,15 +25,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Format",
-    "Result",
-    "Row",
-    "Writer",
     "atomically",
     "explain",
     "make_folder",
-    "messages",
     "optional_text",
-    "prompt_of",
     "refuse_inputs",
     "refuse_run_files",
     "replacing",

@@ -19,8 +19,6 @@ from heedful.data.formats.native import PRIORITIES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMAT", "record", "sample"]
-
 _TAGS = {
     "domain": "doamin",
     "scenario": "scenario",

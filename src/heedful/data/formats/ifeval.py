@@ -20,8 +20,6 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMAT", "labels", "sample"]
-
 _LANGUAGE = re.compile(r"([a-z]{2}):(?=[^:]+:)")
 _MAPPED = ("prompt", "instruction_id_list", "kwargs", "response", "follow_instruction_list")
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Message, Sample
 
-__all__ = ["FORMAT", "sample", "turns"]
-
 _TURNS = (1, 2, 3)
 _COLUMNS = ("prompt", "instruction_id_list", "kwargs")
 _RESPONSES = ("turn_{}_response", "response_{}")

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["MAGIC", "rows"]
-
 MAGIC = b"PAR1"
 """First bytes of a Parquet file."""
 

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.data.formats.base import Format
 
-__all__ = ["Responses", "opened"]
-
 _TABLE = """
 CREATE TABLE response (
     line INTEGER, id TEXT, prompt BLOB, bare BLOB, body TEXT, problem TEXT, used INTEGER DEFAULT 0

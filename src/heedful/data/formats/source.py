@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["FORMATS", "Source", "detect", "named", "open_source", "read"]
-
 _PLUGINS = "heedful.formats"
 
 _SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic)

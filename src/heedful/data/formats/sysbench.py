@@ -18,8 +18,6 @@ from heedful.data.formats.files import shown
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["FORMAT", "sample"]
-
 _TYPES = {
     "动作约束": "action",
     "内容约束": "content",

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["FORMAT", "sample"]
-
 _JSON_COLUMNS = ("conversation", "messages", "labels", "tags", "recording", "judgments", "source")
 _COLUMNS = (
     *native.CONVERSATION_KEYS,

@@ -7,8 +7,6 @@ import json
 import re
 from typing import Any, BinaryIO
 
-__all__ = ["CHUNK", "Window"]
-
 CHUNK = 1 << 16
 """Bytes that are read at a time."""
 

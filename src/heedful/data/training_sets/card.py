@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["card", "table"]
+__all__ = ["table"]
 
 _READ_BY = {
     "trl": "TRL (`load_dataset` on this folder; conversational format)",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from heedful.data.training_sets.layouts import Example
 
-__all__ = ["Dataset", "take", "write"]
-
 _BATCH = 1000
 """Rows that are written to Parquet at a time."""
 

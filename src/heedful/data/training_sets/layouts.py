@@ -16,7 +16,7 @@ from heedful.core.errors import RowError
 if TYPE_CHECKING:
     from heedful.core.nouns import Message
 
-__all__ = ["LAYOUTS", "Example", "Layout", "dataset_info"]
+__all__ = ["Example"]
 
 
 @dataclass(frozen=True, slots=True)

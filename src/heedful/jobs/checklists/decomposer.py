@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.jobs.checklists.prompt import ChecklistPrompt
     from heedful.models.base import Model
 
-__all__ = ["Decomposer", "Decomposition"]
-
 REASKS = 1
 """How often a reply that cannot be read, or what it invents, is asked for again."""
 

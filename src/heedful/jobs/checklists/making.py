@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
 
-__all__ = ["checklist"]
-
 ASSUMED = f"{CHECKLIST_TOKENS} a checklist; reasoning and asking again come on top"
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Sample
     from heedful.judges.prompts.block_layout import Language
 
-__all__ = ["NAMES", "ChecklistPrompt", "IFCriticChecklist", "PlainChecklist", "make"]
+__all__ = ["ChecklistPrompt"]
 
 NAMES = ("plain", "if_critic")
 """What :func:`make` knows."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Instruction", "Place"]
+__all__ = ["Instruction"]
 
 _QUOTES = str.maketrans("“”„‟«»「」『』‘’‚‛", '""""""""""' + "''''")
 _AROUND = " \"'*`"

@@ -32,8 +32,6 @@ from heedful.judges.prompts.template import asked_for, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["SYSTEM_TASK", "AdvancedIF", "declared", "parse", "readable"]
-
 SYSTEM_TASK = "system_steerability"
 """The task whose samples are judged against their system prompt."""
 

@@ -19,20 +19,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CUT_OFF",
     "NO_INSTRUCTION",
-    "VERDICT_LIKE",
-    "Claim",
-    "JudgePrompt",
     "answer",
-    "decided",
-    "judged",
-    "lacking",
     "lacks_instruction",
-    "positions",
-    "quote",
     "refuse_undecided",
     "same_words",
     "undecided",
-    "unquote",
 ]
 
 

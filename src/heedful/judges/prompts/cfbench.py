@@ -19,8 +19,6 @@ from heedful.judges.prompts.template import asked_for, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["CFBench", "faithful_scores", "parse"]
-
 _PARSER = 3
 _STATES = re.compile(
     r"\t|(?<![\w.])[01](?:\.0)?(?: ?分| ?/ ?1)?[ .。|*)）\]]*$|(?<![\d.])[01] ?分"

@@ -6,8 +6,6 @@ import re
 
 from heedful.core.nouns import Status
 
-__all__ = ["contradicts"]
-
 _END = re.compile(r"[.!?](?=[\s\"'”’*)]|$)|[。！？\n]")
 
 # It must be said of a constraint: "no line fails to rhyme" is no verdict.

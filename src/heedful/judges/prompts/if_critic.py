@@ -32,7 +32,7 @@ from heedful.judges.prompts.template import asked_for, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["MET", "UNMET", "IFCritic", "parse"]
+__all__ = ["MET", "UNMET"]
 
 _PARSER = 3
 

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Likeness", "differ"]
-
 LEAST = 0.5
 """Of two texts of which one repeats the other; below it, it is another text."""
 

@@ -13,8 +13,6 @@ from heedful.judges.prompts.base import undecided
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["parse"]
-
 
 def parse(
     verdicts: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["UnclearError", "find", "key"]
-
 _OBJECT = re.compile(r'\{\s*"')
 _STARTS = 1000
 """Braces from which an object is tried; bounds the time that a hostile reply can take."""

@@ -28,8 +28,6 @@ from heedful.judges.prompts.template import asked_for, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Structured", "parse"]
-
 _PARSER = 3
 
 _STATES = re.compile(

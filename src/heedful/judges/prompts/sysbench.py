@@ -11,8 +11,6 @@ from heedful.judges.prompts.base import undecided
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["parse"]
-
 _NUMBER = re.compile(r"\s*(\d+)")
 _VERDICTS = {"是": Status.MET, "否": Status.UNMET}
 

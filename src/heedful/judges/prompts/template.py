@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["PLACES", "asked_for", "asks_for", "custom", "fill", "shipped", "version"]
+__all__ = ["asked_for", "custom", "fill", "shipped", "version"]
 
 PLACES = {
     "conversation": "the turns up to the one to answer, each fenced",

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["comparison"]
-
 FLIPS = 20
 CUT = 300
 """Characters of a text that a table shows."""

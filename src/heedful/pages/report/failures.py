@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     Ranked = tuple[str, int, int, int, str, Sequence[float] | None]
     """A constraint, verdicts met, unmet and undecided, what it is known by, its interval."""
 
-__all__ = ["disagreements", "hardest", "undecided"]
-
 LISTED = 20
 CUT = 300
 """Characters of a text that a table shows."""

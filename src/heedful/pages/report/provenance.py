@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.report.reading import RunReading
 
-__all__ = ["Origin", "cost", "origin"]
-
 
 def cost(readings: Sequence[RunReading]) -> Section:
     """Lay out what the runs cost: calls, tokens, dollars, time."""

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from heedful.metrics.statistics import ClusterShare, RateEstimate
     from heedful.pages.report.texts import Text
 
-__all__ = ["Latency", "RunReading", "TagSplit", "read"]
-
 SPLITS_LISTED = 20
 REASONS_KEPT = 1000
 OTHER = "other reasons"

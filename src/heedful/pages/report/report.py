@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.pages.report.reading import RunReading
     from heedful.pages.report.sections import Section
 
-__all__ = ["Reported", "report"]
+__all__ = ["report"]
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
 
-__all__ = [
-    "Fold",
-    "Section",
-    "SectionPart",
-    "breakdowns",
-    "leading",
-    "metrics",
-    "sizes",
-    "verdicts",
-]
-
 MEASURED = ("%", "95 % interval", "counts", "coverage")
 
 BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")

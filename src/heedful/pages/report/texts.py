@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint
 
-__all__ = ["FEWEST", "Text", "Texts", "hardness"]
-
 FEWEST = 5
 """Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
 

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.security import Keys
     from heedful.pages.viewer.state import Viewer
 
-__all__ = ["make_app"]
-
 HERE = Path(__file__).parent
 
 

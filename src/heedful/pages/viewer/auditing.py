@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from heedful.critic.data.audit import Kind, Subject
 
-__all__ = ["ANSWERS", "Audit", "Standing"]
-
 ANSWERS = ("yes", "no", "unsure", "")
 """What a question may be answered; nothing takes an answer back."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.reporting.document import Document
 
-__all__ = ["came_of", "report_of"]
-
 KEPT = 16
 """Runs of which it is kept."""
 

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Entry
 
-__all__ = ["COLUMNS", "TEXT", "Builder", "about", "identity"]
-
 VERSION = 1
 """Of what an index holds: one of another version is made again."""
 

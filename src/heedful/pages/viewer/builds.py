@@ -18,8 +18,6 @@ from heedful.pages.viewer.building import Builder, about
 if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
 
-__all__ = ["Builds", "index_folder"]
-
 AT_ONCE = 500
 """Rows that are put in while a page waits: that takes less than to start a process."""
 

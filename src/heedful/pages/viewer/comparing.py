@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ComparisonPage", "Comparisons"]
-
 KEPT = 8
 """Comparisons that are kept."""
 

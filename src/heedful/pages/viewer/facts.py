@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Entry
 
-__all__ = ["DECIDED", "LABEL", "STATUSES", "VOTES", "Fact", "Facts", "fact", "facts", "row"]
-
 STATUSES = tuple(status.value for status in Status)
 
 VOTES, LABEL = 1, 2

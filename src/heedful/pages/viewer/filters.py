@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.facts import Fact, Facts
 
-__all__ = ["DISAGREEMENTS", "GROUPS", "PROBLEM", "Filter"]
-
 GROUPS = {"undecided": tuple(status for status in STATUSES if status not in DECIDED)}
 """Words for several statuses."""
 

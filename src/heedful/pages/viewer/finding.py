@@ -13,8 +13,6 @@ from heedful.critic.data.audit import KINDS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Thing", "find"]
-
 Kind = Literal["run", "report", "audit"]
 
 DEPTH = 4

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.filters import Filter
 
-__all__ = ["Covered", "FilterChoice", "Index"]
-
 TRIGRAM = 3
 
 TERMS = 3000

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
 
-__all__ = ["LiveProgress", "Watch", "changed"]
-
 WINDOW_SECONDS = 60.0
 """The rate is that of the last minute, as far as somebody has looked."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from heedful.pages.viewer.state import Viewer
 
-__all__ = ["answer", "audit", "draw"]
-
 QUESTIONS = {
     "judgment_correct": "Is the verdict right?",
     "explanation_correct": "Is the explanation right?",

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.finding import Thing
     from heedful.pages.viewer.state import Viewer
 
-__all__ = ["compare", "sample"]
-
 
 def compare(request: Request) -> Response:
     """Show how two runs differ."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
-__all__ = ["Headline", "overview", "report", "run"]
-
 HEADLINES, FIGURES = 2, 3
 """Rates of a run that the list shows, and that its own page begins with."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
-__all__ = ["PAGE", "JudgedConstraint", "Turn", "laid_out", "page_number", "sample", "samples"]
-
 PAGE = 50
 
 SNIPPET = 180

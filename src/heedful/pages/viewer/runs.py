@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from heedful.jobs.results import Scored
     from heedful.pages.viewer.filters import Filter
 
-__all__ = ["Memory", "RowSelection", "Run", "State"]
-
 State = Literal["running", "finished", "interrupted"]
 
 SILENT_SECONDS = 30.0

@@ -19,8 +19,6 @@ from heedful.reporting.html.environment import CHART_SCRIPTS, environment
 if TYPE_CHECKING:
     from heedful.pages.viewer.finding import Thing
 
-__all__ = ["Viewer"]
-
 TEMPLATES = Path(__file__).parent / "templates"
 
 SEARCH_SECONDS = 2.0

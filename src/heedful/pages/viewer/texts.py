@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-__all__ = ["LONG", "Span", "marked", "quotes", "spans"]
-
 LONG = 20_000
 """Characters of a text that are shown until somebody asks for all."""
 

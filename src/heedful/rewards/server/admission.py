@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample
     from heedful.rewards.server.limits import Limits
 
-__all__ = ["Desk", "LateError", "sliced"]
-
 T = TypeVar("T")
 
 SLICE = 16

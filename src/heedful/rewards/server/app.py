@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
     Found = Sequence[Critique | Rewarded | HeedfulError]
 
-__all__ = ["application"]
-
 B = TypeVar("B", bound=BaseModel)
 
 OK, UNREADABLE, CONFLICT, MISSHAPEN, BROKEN = 200, 400, 409, 422, 500

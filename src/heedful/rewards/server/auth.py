@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
     ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-__all__ = ["Gate", "Note", "note"]
-
 OPEN = ("/health", "/ready")
 """What needs no token: probes have none."""
 

@@ -10,20 +10,6 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-__all__ = [
-    "Batch",
-    "CritiqueReply",
-    "Critiques",
-    "Failure",
-    "Health",
-    "OpenRLHFQuery",
-    "OpenRLHFRewards",
-    "Refusal",
-    "RewardReply",
-    "Rewards",
-    "SampleBody",
-]
-
 _ROW: dict[str, Any] = {
     "prompt": "Name three rivers, without a comma.",
     "response": "Rhine, Nile and Amazon",

@@ -9,8 +9,6 @@ from heedful.core.errors import HeedfulError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["RefusedError", "told"]
-
 
 class RefusedError(HeedfulError):
     """A request is refused as a whole.

@@ -9,8 +9,6 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.rewards.server.errors import RefusedError
 
-__all__ = ["Admission", "Limits"]
-
 LONGEST_WAIT_S = 60
 
 RECENT = 0.05

@@ -18,8 +18,6 @@ from heedful.rewards.server import bodies as shapes
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ["described", "metrics", "posted", "probed"]
-
 DESCRIPTION = """Judges responses against checklists of constraints, and makes rewards of that.
 
 What is not decided is null and never 0. A row that cannot be judged has its own `error` and costs

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from heedful.rewards import Reward
     from heedful.rewards.server.admission import Desk
 
-__all__ = ["loop_runner", "serve"]
+__all__ = ["loop_runner"]
 
 KEPT_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""

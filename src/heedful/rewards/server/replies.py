@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment, Sample
     from heedful.rewards import Rewarded
 
-__all__ = ["critiqued", "read", "rewarded"]
-
 _CHECKLISTS = {"checklist", "constraints", "checklist_struct"}
 _HINT = "give it a field checklist with the constraints; see /openapi.json"
 

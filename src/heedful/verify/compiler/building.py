@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from heedful.verify.compiler.grammar import Grammar, Values
     from heedful.verify.custom.parts import Part
 
-__all__ = ["Clause", "build", "together"]
-
 _KEPT = 1 << 14
 
 _ABOUT = (9, 11)

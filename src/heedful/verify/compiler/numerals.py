@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["number_at"]
-
 # A number may stand right behind a Chinese character, but not inside of a word or a decimal.
 _DIGITS = re.compile(r"(\d{1,3}(?:,\d{3})+|\d+)(?![.,]?\d)(?:\s?(k(?![a-z])|千|万))?")
 _GOES_ON = re.compile(r"[a-z0-9_.]")

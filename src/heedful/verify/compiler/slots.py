@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from heedful.core import scripts
 from heedful.verify.compiler.numerals import number_at
 
-__all__ = ["SLOTS", "Slot"]
-
 Reader = Callable[[str, str, int], list[tuple[int, Any]]]
 """(text in matching form, text as written, position) to pairs of an end and a value."""
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.text.layout import Layout
 
-__all__ = ["NOUNS", "CountRange", "Unit", "plural", "tally"]
-
 Unit = Literal[
     "words",
     "zi",

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.text.prepared import Response
 
-__all__ = ["tables"]
-
 _SHOWN = 40
 """Characters of a part that a finding quotes."""
 _LONGEST_POSTSCRIPT = 4

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
-__all__ = ["Format"]
-
 # --- JSON ---------------------------------------------------------------------------------------
 
 

@@ -18,8 +18,6 @@ from heedful.verify.custom.patterns import BoundedPattern
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["BLANKS", "fault", "parse", "refuse_constant"]
-
 BLANKS = " \t\n\r"
 """All white space that RFC 8259 allows around a value; Python's ``strip`` takes more."""
 

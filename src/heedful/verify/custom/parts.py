@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.base import Finding
 
-__all__ = ["NAMES", "Part", "Which", "decide", "judged", "named", "readings"]
-
 Part = Literal[
     "response",
     "passage",

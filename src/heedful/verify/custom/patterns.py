@@ -17,8 +17,6 @@ from heedful.core.errors import UndecidedError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["BoundedPattern"]
-
 _MOST_STEPS = 5_000_000
 """Of the engine, in the worst case: less than half a second."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
-__all__ = ["folded", "occurrences"]
-
 _FOLD = str.maketrans(
     dict.fromkeys("“”„‟「」『』", '"')
     | dict.fromkeys("‘’‚`", "'")

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     _Test = Callable[[Layout], tuple[Outcome, str]]
 
-__all__ = ["equals"]
-
 _PICTURE = rf"\s{scripts.PICTOGRAPHS}"
 _PICTURES = re.compile(f"(?<![{_PICTURE}])[{_PICTURE}]++$")
 _STOPS = "。！？…～.!?~\"'”’」)） "

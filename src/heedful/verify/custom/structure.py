@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
-__all__ = ["bounds", "in_part"]
-
 
 def bounds(at_least: int | None, at_most: int | None) -> str:
     """Word a range of numbers.

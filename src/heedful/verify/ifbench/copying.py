@@ -16,8 +16,6 @@ from heedful.verify.base import Finding, verifier
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
 
-__all__ = ["span"]
-
 
 @verifier(
     "repeat:repeat_change",

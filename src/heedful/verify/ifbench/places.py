@@ -23,8 +23,6 @@ from heedful.verify.text.tokens import (
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
 
-__all__ = ["word_in_sentence"]
-
 # --- a word at a place --------------------------------------------------------------------------
 
 

@@ -6,8 +6,6 @@ import re
 
 from heedful.verify.text.english import built_in
 
-__all__ = ["ABBREVIATION", "COMPANY", "stays_open"]
-
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())

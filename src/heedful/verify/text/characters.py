@@ -16,20 +16,6 @@ if TYPE_CHECKING:
 
     from heedful.verify.text.layout import Layout
 
-__all__ = [
-    "any_of",
-    "capital_words",
-    "digits",
-    "ellipses",
-    "emoji_at_end",
-    "emojis",
-    "english_words",
-    "full_stops",
-    "highlights",
-    "placeholders",
-    "punctuation",
-]
-
 _LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
 
 # --- emojis -------------------------------------------------------------------------------------

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     import zipfile
     from collections.abc import Iterator
 
-__all__ = ["built_in", "punkt", "sentence_rules", "splitter"]
-
 
 def sentence_rules() -> str:
     """Say what sentences are split by: ``"built in"`` or ``"punkt_tab at <folder>"``.

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["language_of"]
-
 _SEED = 0
 _TRIALS = 7
 _SMOOTHING = 0.5

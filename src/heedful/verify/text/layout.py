@@ -17,8 +17,6 @@ from heedful.verify.text.stops import readings, sentences
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Layout", "LayoutLine", "LineKind", "unmarked"]
-
 LineKind = Literal["blank", "heading", "bullet", "number", "table", "rule", "code", "prose"]
 
 _LONGEST_TITLE = 60

@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
-from heedful.verify.text.words import count_words
 
 if TYPE_CHECKING:
     import random
 
     from heedful.verify.text.layout import Layout
-
-__all__ = ["Response", "count_words"]
 
 _WORD = re.compile(r"\w+")
 

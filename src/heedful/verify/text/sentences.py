@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from collections.abc import Set as AbstractSet
 
-__all__ = ["LOWER_INSIDE", "NUMBER", "UPPER_AT_START", "UPPER_INSIDE", "Parameters", "Splitter"]
-
 # How a word has been seen: capitalised or not; at a sentence's start, inside one, or unclear. The
 # numbers are those of the trained parameters.
 UPPER_AT_START, UPPER_INSIDE, UPPER_UNCLEAR = 1 << 1, 1 << 2, 1 << 3

@@ -13,8 +13,6 @@ from heedful.verify.text.english import splitter
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["readings", "sentences"]
-
 _HAN_OR_KANA = re.compile(f"[{scripts.KANA}{scripts.HAN}]")
 _CLOSERS = "”’»」』）)\"'】》"
 _PICTURE = f"[{scripts.PICTOGRAPHS}]"

@@ -15,17 +15,6 @@ from heedful.core import scripts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = [
-    "ASCII_EDGES",
-    "bare_words",
-    "count_capital_words",
-    "treebank_words",
-    "unclosed",
-    "whole_word",
-    "without_punctuation",
-    "word_list",
-]
-
 ASCII_EDGES = f"{string.punctuation} "
 """Characters that IFBench's code strips from words: ASCII marks and spaces, no curly quotes."""
 

@@ -19,8 +19,6 @@ from heedful.core.errors import VerifierError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["CJK", "EMOJI", "THAI", "count_words", "thai_sentences", "thai_words", "without_marks"]
-
 CJK = re.compile(f"[々〆〇{scripts.KANA_LETTERS}{scripts.HAN}]")
 """A Chinese character or a kana; not their punctuation, nor Korean, which has spaces."""
 
