@@ -112,14 +112,14 @@ def swallowed(text: str) -> list[str]:
     check = compile_constraint(text).check
     if check is None:
         return []
-    found = []
+    without_effect = []
     for start, end in words(text):
         word = text[start:end].lower()
         if word in FILLERS or FILLERS_OF.get(word, set()) & ids(check):
             continue
         if compile_constraint(text[:start] + text[end:]).check == check:
-            found.append(word)
-    return found
+            without_effect.append(word)
+    return without_effect
 
 
 @pytest.mark.slow
@@ -143,7 +143,7 @@ def test_no_word_of_real_constraints_is_swallowed(data: Path, name: str) -> None
     samples = [row.sample for row in rows if row.sample is not None]
     texts = {constraint.text for sample in samples for constraint in sample.checklist}
     assert any(compile_constraint(text).check for text in texts)
-    assert not {text: found for text in texts if (found := swallowed(text))}
+    assert not {text: words for text in texts if (words := swallowed(text))}
 
 
 @pytest.mark.slow
@@ -153,7 +153,7 @@ def test_no_word_of_real_prompts_is_swallowed(data: Path) -> None:
     pieces = {piece for each in prompts for piece in re.split(r"(?<=[.!?])\s+|\n+", each)}
     texts = {piece for piece in pieces if len(piece) < 90}
     assert any(compile_constraint(text).check for text in texts)
-    assert not {text: found for text in texts if (found := swallowed(text))}
+    assert not {text: words for text in texts if (words := swallowed(text))}
 
 
 def inserted(text: str, word: str) -> Iterator[str]:

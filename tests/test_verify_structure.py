@@ -248,11 +248,11 @@ def test_each_check_is_described_in_words(id_: str, args: dict[str, Any]) -> Non
 
 
 def test_a_finding_says_what_was_found_and_where() -> None:
-    asked = Check(
+    request = Check(
         id="heedful:count",
         args={"unit": "words", "at_most": 2, "part": "paragraph", "which": "each"},
     )
-    finding = check(asked, Response("One two.\n\nOne two three."))
+    finding = check(request, Response("One two.\n\nOne two three."))
     assert finding.found == "paragraph 2 of 2: 3 words, asked for at most 2"
 
 
@@ -283,8 +283,8 @@ def test_all_is_unmet_as_soon_as_one_is_and_undecided_if_one_is() -> None:
 
 
 def test_a_variant_that_is_undecided_is_not_met_loosely() -> None:
-    asked = Check(id="heedful:contains", args={"phrases": ["rain"], "part": "title"})
-    assert not Readings("# Sun\n\nIt is.\n\nrains").read(asked).loose
+    request = Check(id="heedful:contains", args={"phrases": ["rain"], "part": "title"})
+    assert not Readings("# Sun\n\nIt is.\n\nrains").read(request).loose
 
 
 # --- counting -----------------------------------------------------------------------------------

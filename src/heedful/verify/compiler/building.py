@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heedful.verify.compiler.grammar import Grammar, Values
     from heedful.verify.custom.parts import Part
 
-_KEPT = 1 << 14
+_CACHE_SIZE = 1 << 14
 
 _ABOUT = (9, 11)
 """Tenths: "X字" and "about X words" are met from 90 to 110 % (IF-Critic, arXiv 2511.01014)."""
@@ -163,7 +163,7 @@ def _plain(check: Check) -> dict[str, Any]:
     return {"id": check.id, "args": check.args}
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     """Make the check of one clause; ``None`` where what was bound does not go together.
 

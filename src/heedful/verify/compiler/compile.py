@@ -27,7 +27,7 @@ __all__ = ["CompiledConstraint", "compile_constraint"]
 _LONGEST = 400
 """Characters. Longer texts are instructions, not constraints, and are left to models."""
 _MOST_READINGS = 16
-_KEPT = 1 << 14
+_CACHE_SIZE = 1 << 14
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -76,7 +76,7 @@ def compile_constraint(text: str, grammar: Grammar | None = None) -> CompiledCon
     return _compile(text, grammar or shipped())
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     numbering = _NUMBERING.match(written)
     start = numbering.end() if numbering else 0
