@@ -367,7 +367,7 @@ BOUNDS_ZH: list[tuple[str, dict[str, int]]] = [
 
 @given(
     st.sampled_from([(*bound, UNITS) for bound in BOUNDS] + [(*b, UNITS_ZH) for b in BOUNDS_ZH]),
-    st.integers(2, 3000),
+    st.integers(31, 3000),
     st.data(),
 )
 def test_bounds_are_read_in_all_forms(

@@ -40,6 +40,7 @@ _NUMBERS = (
     "limit",
     "exact",
     "several",
+    "next",
 )
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _PREVIOUS = "previous"
@@ -239,6 +240,10 @@ def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT0
     None at all where it stays open which.
     """
     at_least, at_most = bound.get("at_least"), bound.get("at_most")
+    if "next" in bound:
+        at_most = bound["next"]
+        if at_most != at_least + 1:  # "3 or 5" leaves out what lies between
+            return []
     if "more" in bound:
         at_least = bound["more"] + 1
     if "less" in bound:

@@ -87,7 +87,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
         return CompiledConstraint(written, reason="it is empty")
     text = NormalizedText(bare)
     readings = [together(grammar, clauses) for clauses in _cover(grammar, text, start)]
-    checks = list({repr(check): check for check in readings if check is not None}.values())
+    checks = list({_key(check): check for check in readings if check is not None}.values())
     if len(checks) == 1:
         return CompiledConstraint(written, check=checks[0])
     measures, uncovered = _measures(grammar, bare, start)
@@ -150,18 +150,45 @@ def _clauses_at(
     """Match rules at a position; of clauses that end alike those that make the same check once."""
     clauses: dict[tuple[int, str], tuple[Clause, Check]] = {}
     for rule in rules:
-        for end, values in grammar.match(rule, text, start):
+        for end, values in _with_frame(grammar, rule, text, start):
             check = build(grammar, rule, values)
-            if check is not None and end > start:
-                clauses.setdefault((end, repr(check)), (Clause(rule, values), check))
-    # Where it is open whether "three" or "at least three" is meant, the open reading holds.
-    open_ = {
-        (end, repr(Check.model_validate(each)))
+            if check is not None:
+                clauses.setdefault((end, _key(check)), (Clause(rule, values), check))
+    weaker = {
+        (end, _key(reading))
         for (end, _), (_, check) in clauses.items()
-        if check.id == "heedful:either_reading"
-        for each in check.args["checks"]
+        for reading in _readings_within(check)
     }
-    return [(key[0], clause) for key, (clause, _) in clauses.items() if key not in open_]
+    return [(key[0], clause) for key, (clause, _) in clauses.items() if key not in weaker]
+
+
+def _with_frame(
+    grammar: Grammar, rule: str, text: NormalizedText, start: int
+) -> Iterator[tuple[int, Values]]:
+    """Match a rule, with what may stand before and after any constraint: "please", "at all"."""
+    openings = {(start, ()): None} | dict.fromkeys(grammar.match("opening", text, start))
+    for begin, before in openings:
+        for end, values in grammar.match(rule, text, begin):
+            if end > begin:
+                yield end, before + values
+                for after, more in grammar.match("closing", text, end):
+                    yield after, before + values + more
+
+
+def _key(check: Check) -> str:
+    return repr((check.id, sorted(check.args.items())))
+
+
+def _readings_within(check: Check) -> Iterator[Check]:
+    """Find the checks that give way to one that covers the same text.
+
+    Where it is open whether "three" or "at least three" is meant, the open reading holds; where
+    the text names the whole response, no passage within it is meant.
+    """
+    if check.id == "heedful:either_reading":
+        yield from map(Check.model_validate, check.args["checks"])
+    elif check.id == "heedful:count" and "part" not in check.args:
+        yield Check(id=check.id, args=check.args | {"part": "passage"})
 
 
 def _rules(grammar: Grammar) -> list[str]:

@@ -206,8 +206,8 @@ class Grammar:
         )
 
     def match(self, name: str, text: NormalizedText, start: int) -> list[Match]:
-        """Find every way in which a phrase matches a text from a position on."""
-        return self._match(self._phrases[name], text, start)
+        """Find every way in which a phrase matches; none where the grammar has no such phrase."""
+        return self._match(self._phrases[name], text, start) if name in self._phrases else []
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form

@@ -222,6 +222,23 @@ def word(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(match.end(), (match[0],))]
 
 
+_SERIES_GAP = re.compile(r",\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+")
+
+
+def word_list(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Read at least two words without quotes, as in ``the words ocean and sea``."""
+    words: list[str] = []
+    end = at
+    while readings := word(form, written, at):
+        end, value = readings[0]
+        words += value
+        gap = _SERIES_GAP.match(form, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if len(words) > 1 else []
+
+
 _PAIRS = (
     *(("<<", ">>"), ("**", "**"), ("[[", "]]"), ("【", "】"), ("《", "》"), ("〖", "〗")),
     *(("「", "」"), ("『", "』")),
@@ -283,6 +300,7 @@ SLOTS: dict[str, Slot] = {
     "sign": Slot(sign),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
+    "wordlist": Slot(word_list, _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(example, frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),
