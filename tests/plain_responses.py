@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from itertools import cycle, islice
 
-_WORDS = "rain falls on the old town and people walk home under dark clouds".split()
+_WORDS = [
+    "rain",
+    "falls",
+    "on",
+    "the",
+    "old",
+    "town",
+    "and",
+    "people",
+    "walk",
+    "home",
+    "under",
+    "dark",
+    "clouds",
+]
 _SENTENCES = [
     "Rain fell on the town.",
     "It was a cold night.",
@@ -16,7 +30,14 @@ _SENTENCES = [
     "Morning was far away.",
 ]
 _CHINESE = "今天下雨了我们都在家里看书喝茶听外面的风声直到天黑"
-_CHINESE_SENTENCES = ["今天下雨了。", "我们在家看书。", "外面风很大。", "天黑得很早。", "明天会放晴。", "大家都很高兴。"]
+_CHINESE_SENTENCES = [
+    "今天下雨了。",
+    "我们在家看书。",
+    "外面风很大。",
+    "天黑得很早。",
+    "明天会放晴。",
+    "大家都很高兴。",
+]
 
 
 def words(number: int) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from heedful.core import scripts
@@ -20,7 +21,7 @@ from heedful.verify.compiler.grammar import Grammar, NormalizedText, shipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from heedful.verify.compiler.grammar import Values
+    from heedful.verify.compiler.grammar import Match, Values
 
 __all__ = ["CompiledConstraint", "compile_constraint"]
 
@@ -134,12 +135,13 @@ def _first_clauses(
     grammar: Grammar, text: NormalizedText, start: int
 ) -> list[tuple[int, _Clauses]]:
     """Find the clauses that start at a position, alone and with what is said of it right after."""
-    readings: list[tuple[int, _Clauses]] = []
-    for end, clause in _clauses_at(grammar, _rules(grammar), text, start):
-        readings.append((end, (clause,)))
-        apposed = [name for name in grammar.rules if name.startswith("apposed")]
+    readings: list[tuple[int, _Clauses]] = [
+        (end, (clause,)) for end, clause in _clauses_at(grammar, _rules(grammar), text, start)
+    ]
+    apposed = [name for name in grammar.rules if name.startswith("apposed")]
+    for end, clauses in readings:  # grows while it is read
         readings += [
-            (after, (clause, more)) for after, more in _clauses_at(grammar, apposed, text, end)
+            (after, (*clauses, more)) for after, more in _clauses_at(grammar, apposed, text, end)
         ]
     return readings
 
@@ -149,8 +151,9 @@ def _clauses_at(
 ) -> list[tuple[int, Clause]]:
     """Match rules at a position; of clauses that end alike those that make the same check once."""
     clauses: dict[tuple[int, str], tuple[Clause, Check]] = {}
-    for rule in rules:
-        for end, values in _with_frame(grammar, rule, text, start):
+    openings = {(start, ()): None} | dict.fromkeys(grammar.match("opening", text, start))
+    for rule, opening in product(rules, openings):
+        for end, values in _framed(grammar, rule, text, opening):
             check = build(grammar, rule, values)
             if check is not None:
                 clauses.setdefault((end, _key(check)), (Clause(rule, values), check))
@@ -162,17 +165,16 @@ def _clauses_at(
     return [(key[0], clause) for key, (clause, _) in clauses.items() if key not in weaker]
 
 
-def _with_frame(
-    grammar: Grammar, rule: str, text: NormalizedText, start: int
+def _framed(
+    grammar: Grammar, rule: str, text: NormalizedText, opening: Match
 ) -> Iterator[tuple[int, Values]]:
-    """Match a rule, with what may stand before and after any constraint: "please", "at all"."""
-    openings = {(start, ()): None} | dict.fromkeys(grammar.match("opening", text, start))
-    for begin, before in openings:
-        for end, values in grammar.match(rule, text, begin):
-            if end > begin:
-                yield end, before + values
-                for after, more in grammar.match("closing", text, end):
-                    yield after, before + values + more
+    """Match a rule after an opening, and with what may follow any constraint, such as "please"."""
+    start, before = opening
+    for end, values in grammar.match(rule, text, start):
+        if end > start:
+            yield end, before + values
+            for after, more in grammar.match("closing", text, end):
+                yield after, before + values + more
 
 
 def _key(check: Check) -> str:
