@@ -1,4 +1,4 @@
-"""Judges that ask a model: for the whole checklist, constraint by constraint, or k at a time."""
+"""Judges that call a model: for the whole checklist, constraint by constraint, or k at a time."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class Checklist:
         """Make the judge.
 
         Args:
-            model: who is asked.
+            model: the model that judges.
             prompt: the prompt and the parser of its reply.
             per_call: constraints in one call; ``None`` for all.
             sampling: temperature and so on.
-            reasks: how often a constraint without a verdict in the reply is asked for again.
+            reasks: repeated requests for a constraint without a verdict in the reply.
             sample_index: which of several independent samples of the same prompt this judge takes.
-            measure: what code has counted is put beside each constraint as a fact.
+            measure: counts by code, put beside each constraint as a fact.
 
         Raises:
-            UsageError: there is no such number of constraints in a call, or of further requests.
+            UsageError: a number is too small.
         """
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
@@ -119,7 +119,7 @@ class Checklist:
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
             facts = self._facts(sample, constraints)

@@ -29,11 +29,11 @@ def cost(readings: Sequence[RunReading]) -> Section:
             rows += [_spent(one.name, judge) for judge in found["judges"]]
             if len(found["judges"]) > 1:
                 rows.append(_spent(one.name, {"judge": "all", "model": "", **found}))
-        spared = one.summary.get("spared")
-        if spared:
+        saved = one.summary.get("saved")
+        if saved:
             said.append(
-                f"{one.name}: code spared the models {amount(spared['verdicts'], 'verdict')} and "
-                f"{amount(spared['rows'], 'whole row')}, about {amount(spared['calls'], 'call')}."
+                f"{one.name}: code saved the models {amount(saved['verdicts'], 'verdict')} and "
+                f"{amount(saved['rows'], 'whole row')}, about {amount(saved['calls'], 'call')}."
             )
         if one.latency is not None:
             said.append(
