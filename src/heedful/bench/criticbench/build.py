@@ -31,7 +31,7 @@ from heedful.bench.grading.sandbox import open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
@@ -267,7 +267,7 @@ def _about(
             "unread": len(questions.unread),
         },
         "problems": [*questions.unread, *failed][:PROBLEMS_LISTED],
-        "cost": Account(store.purchases(), prices).result(),
+        "cost": CostSummary(store.usage_records(), prices).result(),
     }
 
 

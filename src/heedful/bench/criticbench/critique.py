@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message
-from heedful.engine.call_cache import ask
+from heedful.engine.call_cache import complete
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -87,7 +87,7 @@ def version_of_prompt() -> str:
 
 
 async def critique(
-    model: Model, question: str, response: str, *, sampling: Sampling, repeat: int, buyer: str
+    model: Model, question: str, response: str, *, sampling: Sampling, repeat: int, caller: str
 ) -> Verdict:
     """Ask a critic for one critique of one response.
 
@@ -97,15 +97,15 @@ async def critique(
         response: the response to it.
         sampling: temperature and so on.
         repeat: numbers critiques of the same response, from 0.
-        buyer: as accounts name the purpose.
+        caller: as accounts name the purpose.
 
     Raises:
         StopRunError: no further call can succeed.
     """
-    purpose = Purpose(buyer, tokens=EXPLAINED_TOKENS)
+    purpose = Purpose(caller, tokens=EXPLAINED_TOKENS)
     try:
         messages = render(question, response)
-        completion = await ask(model, messages, sampling, sample=repeat, purpose=purpose)
+        completion = await complete(model, messages, sampling, sample=repeat, purpose=purpose)
     except ModelError as error:
         return Verdict(status="failed", text=str(error))
     status = None if completion.cut_off else judgment(completion.text)

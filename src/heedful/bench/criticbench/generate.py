@@ -15,7 +15,7 @@ from heedful.bench.criticbench.items import SampledResponse, Samples
 from heedful.bench.grading.answers import final_answer
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message, Problem, Solution
-from heedful.engine.call_cache import ask
+from heedful.engine.call_cache import complete
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.judges.prompts.template import fill, shipped
@@ -147,7 +147,9 @@ class Sampler:
     ) -> Completion | ModelError:
         purpose = Purpose(BUYER, tokens=RESPONSE_TOKENS)
         try:
-            completion = await ask(model, messages, self._sampling, sample=index, purpose=purpose)
+            completion = await complete(
+                model, messages, self._sampling, sample=index, purpose=purpose
+            )
             return without_thinking(completion)
         except ModelError as error:
             return error

@@ -23,7 +23,7 @@ from heedful.bench.criticbench.items import (
 )
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS
@@ -208,7 +208,7 @@ def _read(
         "thresholds": config["thresholds"],
         "rows": {"made": len(critiques), "failed": len(failed), "waiting": waiting},
         "problems": failed,
-        "cost": Account(run.purchases(), prices).result(),
+        "cost": CostSummary(run.usage_records(), prices).result(),
     }
     return critiques, about
 
@@ -307,7 +307,7 @@ async def _judge(request: _CritiqueRequest, sampling: Sampling) -> tuple[Verdict
             text,
             sampling=sampling,
             repeat=place if repeated else 0,
-            buyer="critique" if repeated else "self-check",
+            caller="critique" if repeated else "self-check",
         )
         for place, text in enumerate(request.responses)
     )

@@ -29,7 +29,7 @@ from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Critique, Expense, Problem
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint, unnamed
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
@@ -315,7 +315,7 @@ def _write(
     """Choose, and write the sets; the manifest last, so that its presence means completion."""
     sets: dict[str, dict[str, list[CandidateSolution]]] = {name: {} for name in pool.sets()}
     problems: dict[tuple[str, str], Problem] = {}
-    account = Account(store.purchases(), prices)
+    account = CostSummary(store.usage_records(), prices)
     for entry in store.entries():
         if entry.input is None or entry.output is None:
             continue

@@ -14,7 +14,7 @@ from heedful.bench.grading.answers import last_boxed
 from heedful.bench.realcritic import prompt
 from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Expense, Problem, Solution
-from heedful.engine.call_cache import ask, expense
+from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
 from heedful.models.base import Completion
 from heedful.models.replies import without_thinking
@@ -208,16 +208,16 @@ class Solver:
         self, messages: Sequence[Message], tokens: int, spent: list[Expense], role: str = ""
     ) -> Completion | ModelError:
         """Ask the model; a call that failed for good is returned as its error."""
-        buyer = f"{self.model.name}{role}"
+        caller = f"{self.model.name}{role}"
         try:
-            completion = await ask(
-                self.model, messages, self.sampling, purpose=Purpose(buyer, tokens=tokens)
+            completion = await complete(
+                self.model, messages, self.sampling, purpose=Purpose(caller, tokens=tokens)
             )
         except ModelError as error:
             if not self.estimating:
                 return error
             return Completion(text=f"{len(messages)}" + "word" * tokens)  # other rounds, other text
-        spent.append(expense(buyer, completion))
+        spent.append(expense(caller, completion))
         return completion
 
 

@@ -23,7 +23,7 @@ from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine import runner
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
@@ -112,7 +112,7 @@ class Results:
         """Say what was done, what failed, and what it cost."""
         rows: Counter[str] = Counter(done=0, incomplete=0, failed=0, unread=0)
         problems: list[dict[str, Any]] = []
-        account = Account(self._run.purchases(), self._prices)
+        account = CostSummary(self._run.usage_records(), self._prices)
         for row in self:
             problem = row.problem
             if row.outcome is not None:
