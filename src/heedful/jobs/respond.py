@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
-from heedful.engine.call_cache import ask, expense
+from heedful.engine.call_cache import complete, expense
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_unanswerable
@@ -189,7 +189,7 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
 def _task(row: Sample, model: Model, sampling: Sampling, sample_index: int) -> Task:
     async def make() -> Addition:
         refuse_unanswerable(row)
-        completion = await ask(
+        completion = await complete(
             model,
             row.conversation,
             sampling,

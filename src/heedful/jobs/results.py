@@ -13,7 +13,7 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ def summarise(
     problems: list[dict[str, Any]] = []
     reasons: Counter[str] = Counter()
     deciders = Deciders()
-    account = Account(store.purchases(), prices)
+    account = CostSummary(store.usage_records(), prices)
     with _results_file(store.directory) as file:
         for row in scored(store):
             if row.problem is not None and len(problems) < PROBLEMS_LISTED:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from heedful.core.nouns import Critique, Expense, Sample
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
 
@@ -153,7 +153,7 @@ def summarise(
     counts: Counter[str] = Counter()
     rows: Counter[str] = Counter(made=0, kept=0, failed=0, unread=0)
     problems: list[dict[str, Any]] = []
-    account = Account(store.purchases(), prices)
+    account = CostSummary(store.usage_records(), prices)
     for row, addition in _rows(store):
         if addition is not None:
             counts.update(addition.counts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
@@ -125,7 +125,7 @@ class Checklist:
             facts = self._facts(sample, constraints)
             messages = self.prompt.render(sample, constraints, measurements=facts)
             try:
-                completion = await ask(
+                completion = await complete(
                     self.model,
                     messages,
                     self.sampling,
@@ -152,7 +152,7 @@ class Checklist:
     def _purpose(self, constraints: int, attempt: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)
         each = EXPLAINED_TOKENS if explains else VERDICT_TOKENS
-        return Purpose(self.name, tokens=constraints * each, again=attempt > 0)
+        return Purpose(self.name, tokens=constraints * each, reask=attempt > 0)
 
     def _facts(self, sample: Sample, constraints: Sequence[Constraint]) -> list[str | None] | None:
         if self.measure is None:

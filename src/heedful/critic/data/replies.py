@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import Purpose
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
@@ -55,7 +55,7 @@ class Calls:
         render: Callable[[Sequence[int]], Sequence[Message]],
         parse: Callable[[str, Sequence[int]], Mapping[int, T]],
         *,
-        buyer: str,
+        caller: str,
         tokens: int,
     ) -> dict[int, T]:
         """Ask about constraints, and again about those that the reply leaves out.
@@ -66,7 +66,7 @@ class Calls:
             asked: the constraints' positions.
             render: writes the prompt about some of them.
             parse: reads the reply on these: by position, what could be read.
-            buyer: who asks, as accounts name it.
+            caller: who asks, as accounts name it.
             tokens: what the answer on one constraint takes, roughly.
 
         Returns:
@@ -81,15 +81,15 @@ class Calls:
         for attempt in range(1 + REASKS + retries()):
             if not left:
                 break
-            purpose = Purpose(buyer, tokens=tokens * len(left), again=attempt > 0)
+            purpose = Purpose(caller, tokens=tokens * len(left), reask=attempt > 0)
             try:
-                completion = await ask(
+                completion = await complete(
                     model, render(left), sampling, sample=REASK * attempt, purpose=purpose
                 )
             except ModelError as error:
-                self.failures.append(f"{buyer}: {error}")
+                self.failures.append(f"{caller}: {error}")
                 break
-            self.expenses.append(expense(buyer, completion, reask=attempt > 0))
+            self.expenses.append(expense(caller, completion, reask=attempt > 0))
             if completion.cut_off:
                 continue
             found |= parse(completion.text, left)

@@ -142,7 +142,7 @@ class RulesStage:
             asked,
             render,
             parse,
-            buyer=f"extraction by {self.extractor.name}",
+            caller=f"extraction by {self.extractor.name}",
             tokens=TOKENS,
         )
 
@@ -168,7 +168,7 @@ class RulesStage:
             list(group),
             render,
             parse,
-            buyer=f"revision by {self.expert.name}",
+            caller=f"revision by {self.expert.name}",
             tokens=EXPLAINED_TOKENS,
         )
         for position, candidate in group.items():

@@ -154,7 +154,7 @@ class CrossModelStage:
             list(group),
             render,
             parse,
-            buyer=f"verification by {model.name}",
+            caller=f"verification by {model.name}",
             tokens=TOKENS,
         )
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, ModelError
 from heedful.core.nouns import Constraint, Message
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import CHECKLIST_TOKENS, Purpose
 from heedful.jobs.checklists.prompt import make
 from heedful.jobs.checklists.spans import Instruction, Place
@@ -95,12 +95,12 @@ class Decomposer:
         # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + REASKS + retries()):
             try:
-                completion = await ask(
+                completion = await complete(
                     self.model,
                     messages,
                     self.sampling,
                     sample=REASK * attempt,
-                    purpose=Purpose(self.model.name, tokens=CHECKLIST_TOKENS, again=attempt > 0),
+                    purpose=Purpose(self.model.name, tokens=CHECKLIST_TOKENS, reask=attempt > 0),
                 )
             except ModelError as error:  # what was paid before it counts all the same
                 result.problem = str(error)
