@@ -51,7 +51,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultSer
 
 
 def test_the_command_line_of_the_page(server: FaultServer) -> None:
-    theirs, ours = re.findall(r"^(?:python|heedful) .*$", SECTION, re.MULTILINE)
+    theirs, ours = re.findall(r"^(?:python|heedful) .* --task .*$", SECTION, re.MULTILINE)
     words = shlex.split(ours)[1:]
     # Everything that is said to AdvancedIF can be said to heedful in the same words.
     assert set(shlex.split(theirs)[4:]) <= set(words)
