@@ -16,7 +16,7 @@ from heedful.core.errors import ModelError
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.counting import measure
 from heedful.critic.data.replies import prompt
-from heedful.critic.data.rules import parse_parts, told
+from heedful.critic.data.rules import parse_parts, reveals_counting
 from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
@@ -49,7 +49,7 @@ def row(*critiques: str, key: str = "1", **fields: Any) -> Sample:
         "conversation": [{"role": "user", "content": "Write a poem. Use at most five words."}],
         "checklist": [{"text": "Write a poem"}, {"text": "Use at most five words"}],
         "response": "Old boats rest near quiet stones.",
-        "recording": {"prompt": "plain", "others": critiques, "asked": len(critiques)},
+        "recording": {"prompt": "plain", "others": critiques, "requested": len(critiques)},
     }
     return Sample.model_validate(known | fields)
 
@@ -409,7 +409,7 @@ def test_what_a_constraint_speaks_of_is_counted(
     ],
 )
 def test_explanations_that_speak_of_being_told_are_known(text: str, expected: bool) -> None:  # noqa: FBT001
-    assert told(text) is expected
+    assert reveals_counting(text) is expected
 
 
 # --- the run ------------------------------------------------------------------------------------
@@ -470,12 +470,12 @@ def test_the_order_is_another_only_on_purpose() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "could verify"),
-        ({"skip": ("cross",)}, "revise judgments"),
-        ({"skip": ("crss",)}, "no stage 'crss'"),
+        ({}, "skip cross"),
+        ({"skip": ("cross",)}, "skip rules"),
+        ({"skip": ("crss",)}, "crss"),
         ({"skip": NOBODY, "threshold": 75}, "threshold is 75"),
         ({"skip": NOBODY, "min_votes": 0}, "min_votes is 0"),
-        ({"skip": NOBODY, "similarity": "vibes"}, "no similarity"),
+        ({"skip": NOBODY, "similarity": "vibes"}, "vibes"),
     ],
 )
 def test_wrong_use_is_refused(options: dict[str, Any], message: str) -> None:
@@ -529,10 +529,10 @@ def test_critiques_that_were_not_to_be_had_are_counted() -> None:
         critique(MET, MET),
         problem="2 of 5 critiques: busy",
         sampled=None,
-        recording={"prompt": "plain", "others": [critique(MET, MET)] * 2, "asked": 5},
+        recording={"prompt": "plain", "others": [critique(MET, MET)] * 2, "requested": 5},
     )
     result = filter_critiques([short], settings=FilterSettings(skip=NOBODY))
-    assert result.summary["funnel"]["critiques"] == {"asked": 5, "given": 2, "short_rows": 1}
+    assert result.summary["funnel"]["critiques"] == {"requested": 5, "given": 2, "short_rows": 1}
     (one,) = result
     assert one.sample is not None
     assert "problem" not in (one.sample.model_extra or {})
@@ -627,7 +627,7 @@ def test_sampled_critiques_of_the_released_data_are_filtered(data: Path, tmp_pat
     assert len(list(filter_critiques(path, settings=FilterSettings(skip=NOBODY)))) == 9
     result = filter_critiques(path, settings=FilterSettings(skip=NOBODY, partial=True), output=out)
     funnel = result.summary["funnel"]
-    assert funnel["critiques"] == {"asked": 130, "given": 130, "short_rows": 0}
+    assert funnel["critiques"] == {"requested": 130, "given": 130, "short_rows": 0}
     assert funnel["stages"][0]["reasons"] == {}  # all 130 parse
     assert funnel["stages"][-1]["out"]["constraints"] == 56
     experts = {

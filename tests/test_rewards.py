@@ -257,7 +257,7 @@ def test_where_code_settles_the_reward_nobody_is_asked(aggregate: str) -> None:
     model = critic()
     with Reward(judge(model), aggregate) as reward:
         (found,) = reward.score_sync([sample("a, b", NO_COMMAS, POLITE, WARM)])
-    assert (found.value, found.decided, found.spared, found.coverage) == (0, True, 2, 1)
+    assert (found.value, found.decided, found.skipped, found.coverage) == (0, True, 2, 1)
     assert not model.calls
 
 
@@ -505,5 +505,5 @@ def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
     model = critic()
     with Reward(judge(model), guards="judge") as reward:
         (found,) = reward.score_sync([sample("Tea is warm,", POLITE)])
-    assert (found.value, found.spared) == (0, 1)
+    assert (found.value, found.skipped) == (0, 1)
     assert not model.calls

@@ -78,11 +78,11 @@ def select(
     )
 
     def outcome(result: SelectedInstructions) -> Outcome:
-        from heedful.critic.data.selection_tables import selection_view
+        from heedful.critic.data.selection_tables import document
 
         return rows.rows_outcome(
             result.summary,
-            lambda: selection_view(result.summary),
+            lambda: document(result.summary).terminal(),
             resumed=0,
             run=run,
             names=run / "summary.json",

@@ -92,10 +92,10 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         import torch
 
         scored = reward.score_sync(openrlhf_samples(queries, prompts, labels))
-        rewards = torch.tensor([_number(one) for one in scored])
+        rewards = torch.tensor([_number(reward) for reward in scored])
         logs = {
-            "undecided": torch.tensor([float(not one.decided) for one in scored]),
-            "coverage": torch.tensor([one.coverage or 0.0 for one in scored]),
+            "undecided": torch.tensor([float(not reward.decided) for reward in scored]),
+            "coverage": torch.tensor([reward.coverage or 0.0 for reward in scored]),
         }
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from heedful.rewards.groups import Judged
 
 
-class Outlet:
+class PolicyOutput:
     """An output that was found fit to be written before anything is read."""
 
     def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:

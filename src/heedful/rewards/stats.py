@@ -76,12 +76,16 @@ def statistics(
     )
     lengths = [
         [
-            [(one.value, float(one.length)) for one in group if one.value is not None]
+            [
+                (response.value, float(response.length))
+                for response in group
+                if response.value is not None
+            ]
             for group in cluster
         ]
         for cluster in _clusters(groups)
     ]
-    found = {
+    description = {
         **account(groups),
         "mean": math.fsum(flat) / len(flat) if flat else None,
         "interval": bootstrap_interval(sums, name="reward.mean", seed=seed) if flat else None,
@@ -91,8 +95,8 @@ def statistics(
         "length": _related(lengths, "length", seed),
     }
     if other is not None:
-        found["agreement"] = _agreement(groups, collect(*other), seed)
-    return found
+        description["agreement"] = _agreement(groups, collect(*other), seed)
+    return description
 
 
 def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> list[dict[str, Any]]:
@@ -109,7 +113,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
     """
     from heedful.metrics.statistics import bootstrap_interval
 
-    found = []
+    rows = []
     most = max((len(values) for cluster in clusters for values in cluster), default=0)
     # For 0 there are no powers, and for a power of 2 it is the last.
     for k in sorted({2**power for power in range(most.bit_length())} | {most} - {0}):
@@ -120,7 +124,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
         means = [mean for cluster in found_means for mean in cluster]
         counts = Counter((math.fsum(cluster), float(len(cluster))) for cluster in found_means)
         interval = bootstrap_interval(counts, name=f"reward.best_of.{k}", seed=seed)
-        found.append(
+        rows.append(
             {
                 "k": k,
                 "mean": math.fsum(means) / len(means),
@@ -128,7 +132,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
                 "instructions": len(means),
             }
         )
-    return found
+    return rows
 
 
 def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
@@ -148,14 +152,14 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
 
 def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     """List the instructions' responses, those together that vary together."""
-    found: dict[bytes, list[list[ScoredResponse]]] = {}
+    members: dict[bytes, list[list[ScoredResponse]]] = {}
     for instruction, candidates in groups.candidates.items():
-        found.setdefault(groups.clusters[instruction], []).append(candidates)
-    return list(found.values())
+        members.setdefault(groups.clusters[instruction], []).append(candidates)
+    return list(members.values())
 
 
 def _values(group: Sequence[ScoredResponse]) -> list[float]:
-    return [one.value for one in group if one.value is not None]
+    return [response.value for response in group if response.value is not None]
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
@@ -180,11 +184,12 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
     """Count the groups from which nothing can be learnt, as all of their rewards are equal."""
     from heedful.metrics.proportions import Spread, rate_interval
 
-    found = [[values for values in cluster if len(values) > 1] for cluster in clusters]
-    several = [values for cluster in found for values in cluster]
+    several_of = [[values for values in cluster if len(values) > 1] for cluster in clusters]
+    several = [values for cluster in several_of for values in cluster]
     flat = sum(len({*values}) == 1 for values in several)
     pairs = (
-        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1) for cluster in found
+        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1)
+        for cluster in several_of
     )
     return {
         "groups": len(several),
@@ -282,8 +287,8 @@ def _pearson(totals: Floats) -> Floats:
 
     n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.clip(found, -1.0, 1.0)
+        correlation: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    return np.clip(correlation, -1.0, 1.0)
 
 
 def _best_of(values: Sequence[float], k: int) -> float:

@@ -56,7 +56,7 @@ class InstructionSplit:
             data: a file in any format that heedful reads; it is read twice.
             share: of the instructions that go into the first part, between 0 and 1.
             seed: of the placement.
-            format: the format's name; found out from the file unless given.
+            format: the format's name; by default detected from the file.
 
         Raises:
             InputError: the file is missing, empty, in no known format, or has fewer than two
@@ -83,7 +83,7 @@ class InstructionSplit:
         self.instructions = dict(zip(PARTS, (first, len(keys) - first), strict=True))
 
     def __iter__(self) -> Iterator[tuple[str, Sample]]:
-        """Yield each sample with its part, in file order; the tag ``part`` says it too."""
+        """Yield each sample with its part, in file order; the tag ``part`` holds it too."""
         self.problems, self.rows, self.unplaced = [], Counter(), 0
         for item in self._items():
             sample = _readable(item)
@@ -94,7 +94,7 @@ class InstructionSplit:
                     entry = {"line": item.line, "id": item.id, "problem": problem}
                     self.problems.append(entry)
                 continue
-            part = PARTS[_rank(sample, self.seed) not in self._first]
+            part = PARTS[0] if _rank(sample, self.seed) in self._first else PARTS[1]
             self.rows[part] += 1
             yield part, sample.model_copy(update={"tags": sample.tags | {"part": part}})
 

@@ -1,8 +1,8 @@
-"""The stages of filtering, and the two that ask nobody: final judgment and final explanation.
+"""The stages of filtering, and the two without a model: final judgment and final explanation.
 
 Source: IF-Critic (arXiv 2511.01014), critique filtering. Each stage drops judgments of the
-experts, or puts a revised one in place; none looks at what another one is for, so any of them can
-be left out.
+experts, or puts a revised one in place; none depends on another, so any of them can be
+left out.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ class Stage(Protocol):
 
     @property
     def models(self) -> Sequence[str]:
-        """The names of the models it asks."""
+        """The names of its models."""
         ...
 
     async def apply(self, item: FilterItem) -> None:
         """Drop or revise judgments of a row.
 
-        What could not be asked is among the failures of the row's calls.
+        Calls that failed are among the failures of the row's calls.
 
         Raises:
             StopRunError: no further call can succeed.
@@ -61,19 +61,18 @@ class Stage(Protocol):
 
 
 def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
-    """Say which stages are gone through, and in which order.
+    """Return the stages that are run, in order.
 
     Args:
         order: all stages.
         skip: those that are left out.
 
     Raises:
-        UsageError: there is no such stage, one is missing or there twice, or the explanation is
-            chosen before it is known which verdict it has to explain.
+        UsageError: a stage is unknown, missing or named twice, or the explanation isn't last.
     """
     for name in (*order, *skip):
         if name not in STAGES:
-            raise UsageError(f"there is no stage {name!r}", hint=f"use {', '.join(STAGES)}")
+            raise UsageError(f"no such stage: {name!r}", hint=f"use {', '.join(STAGES)}")
     if sorted(order) != sorted(STAGES):
         raise UsageError(
             f"the order {','.join(order)} does not name each stage once",
@@ -81,7 +80,7 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
         )
     if order.index("explanation") != len(order) - 1:
         raise UsageError(
-            "the final explanation would be chosen before it is known which ones are left",
+            "the final explanation must be chosen last",
             hint="name explanation last",
         )
     return [name for name in order if name not in skip]
@@ -131,7 +130,7 @@ class MajorityStage:
                     candidate.drop = Drop(self.name, "outvoted")
 
     def _refusal(self, votes: Counter[Status]) -> Drop | None:
-        """Say why the votes decide nothing, where they do not."""
+        """Return why the votes decide nothing, if they don't."""
         total, most = votes.total(), max(votes.values())
         said = f"{most} of {total} votes"
         if total < self.min_votes:
@@ -162,7 +161,7 @@ class ExplanationStage:
         """Refuse a similarity that is not known."""
         if self.similarity not in mbr.SIMILARITIES:
             raise UsageError(
-                f"there is no similarity {self.similarity!r}",
+                f"no such similarity: {self.similarity!r}",
                 hint=f"use one of {', '.join(mbr.SIMILARITIES)}",
             )
 
@@ -177,7 +176,9 @@ class ExplanationStage:
             candidates = item.left(position)
             if not candidates:
                 continue
-            agreeing = [one for one in candidates if one.status is candidates[0].status]
+            agreeing = [
+                candidate for candidate in candidates if candidate.status is candidates[0].status
+            ]
             chosen = self._chosen(agreeing)
             for candidate in candidates:
                 if candidate is not chosen:

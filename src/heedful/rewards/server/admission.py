@@ -32,7 +32,7 @@ class LateError(HeedfulError):
     """A row was not judged when its request had to be answered; it may be by now."""
 
 
-class Desk:
+class JudgingService:
     """Where samples are handed in.
 
     Attributes:
@@ -44,7 +44,7 @@ class Desk:
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Open the desk."""
+        """Open the service."""
         self.limits = limits
         self.admission = Admission(limits.capacity)
         self.closing = False
@@ -70,7 +70,7 @@ class Desk:
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
 
     def heard(self, critique: Critique) -> None:
-        """Note that the judge's model has answered, if it has."""
+        """RequestLog that the judge's model has answered, if it has."""
         if critique.expenses:
             self.failing = None
 

@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import is_loopback
-from heedful.rewards.server.errors import RefusedError, told
+from heedful.rewards.server.errors import RefusedError, error_payload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 OPEN = ("/health", "/ready")
 """What needs no token: probes have none."""
 
-NOTE = "heedful.note"
+LOG = "heedful.log"
 
 
 @dataclass(slots=True)
-class Note:
+class RequestLog:
     """What is written down of a request besides its status: never a text.
 
     Attributes:
@@ -48,13 +48,13 @@ class Note:
     errors: int = 0
 
 
-def note(scope: Mapping[str, Any]) -> Note:
+def request_log(scope: Mapping[str, Any]) -> RequestLog:
     """Return what is written down of a request."""
-    found: Note = scope[NOTE]
-    return found
+    log: RequestLog = scope[LOG]
+    return log
 
 
-class Gate:
+class AuthMiddleware:
     """Checks the token, and counts and logs each request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
@@ -75,10 +75,10 @@ class Gate:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        about = scope[NOTE] = Note()
+        about = scope[LOG] = RequestLog()
         status = 0
 
-        async def noted(message: MutableMapping[str, Any]) -> None:
+        async def send_logged(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -88,9 +88,9 @@ class Gate:
         try:
             refused = self._refused(scope)
             if refused is None:
-                await self._app(scope, receive, noted)
+                await self._app(scope, receive, send_logged)
             else:
-                await answer(refused, noted)
+                await answer(refused, send_logged)
         finally:
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
@@ -129,7 +129,7 @@ class Gate:
 
 async def answer(refused: RefusedError, send: Send) -> None:
     """Send a refusal as JSON."""
-    body = to_json({"error": told(refused)})
+    body = to_json({"error": error_payload(refused)})
     headers = {"content-type": "application/json", "content-length": str(len(body))}
     headers |= {name.lower(): value for name, value in refused.headers.items()}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]

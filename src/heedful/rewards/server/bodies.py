@@ -127,7 +127,9 @@ class RewardReply(BaseModel):
     )
     verdicts: list[Verdict] = Field(description="In the order of the checklist.")
     coverage: float | None = Field(description="Share decided of the verdicts asked for.")
-    spared: int = Field(description="Constraints not asked for, as the reward was settled without.")
+    skipped: int = Field(
+        description="Constraints not asked for, as the reward was settled without."
+    )
     empty: bool = Field(description="Whether the reward is 0 because the response is empty.")
     guards: list[Verdict] = Field(description="The criteria against reward hacking, if in use.")
     undecided: str | None = Field(

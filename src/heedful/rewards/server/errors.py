@@ -33,7 +33,7 @@ class RefusedError(HeedfulError):
         self.headers = dict(headers or {})
 
 
-def told(error: HeedfulError, *, where: str = "") -> dict[str, Any]:
+def error_payload(error: HeedfulError, *, where: str = "") -> dict[str, Any]:
     """Lay out an error as clients get it: what is wrong, where, and the hint.
 
     Args:

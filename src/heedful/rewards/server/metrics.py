@@ -87,10 +87,10 @@ class Metrics:
         if status == 429:  # noqa: PLR2004 - HTTP's number for it
             self._shed.inc()
 
-    def rewarded(self, one: Rewarded) -> None:
+    def rewarded(self, reward: Rewarded) -> None:
         """Count a reward."""
-        self._rewards[one.decided].inc()
-        self.judged(one.critique)
+        self._rewards[reward.decided].inc()
+        self.judged(reward.critique)
 
     def judged(self, critique: Critique) -> None:
         """Count verdicts and the calls that they did not need."""

@@ -56,10 +56,10 @@ class _Documented(FastAPI):
                 routes=self.routes,
             )
             components = made.setdefault("components", {})
-            _, asked = models_json_schema(
+            _, requests = models_json_schema(
                 [(model, "validation") for model in ASKED], ref_template=REF
             )
-            components.setdefault("schemas", {}).update(asked["$defs"])
+            components.setdefault("schemas", {}).update(requests["$defs"])
             if self.secured:
                 components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
                 made["security"] = [{"token": []}]
