@@ -125,8 +125,8 @@ def test_a_reward_is_decided_iff_no_completion_of_the_verdicts_changes_it(
     [
         ({"checklist": []}, "the checklist is empty"),
         ({"checklist": [{"text": "a"}], "response": None}, "has no response"),
-        ({"checklist": [{"text": "a", "weight": "much"}]}, "'much' is no number"),
-        ({"checklist": [{"text": "a", "weight": -1}]}, "-1 is no number of 0 or more"),
+        ({"checklist": [{"text": "a", "weight": "much"}]}, "'much' isn't a number"),
+        ({"checklist": [{"text": "a", "weight": -1}]}, "-1 isn't a number of 0 or more"),
         ({"checklist": [{"text": "a", "weight": 0}]}, "all weights of the checklist are 0"),
     ],
 )
@@ -433,9 +433,9 @@ def test_a_judge_with_a_defect_costs_its_row_only() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"aggregate": "mean"}, "there is no aggregate 'mean'"),
-        ({"guards": "both"}, "there are no guards 'both'"),
-        ({"guards": "judge"}, "the guards ask a judge, and there is none"),
+        ({"aggregate": "mean"}, "'mean'"),
+        ({"guards": "both"}, "'both'"),
+        ({"guards": "judge"}, "judge"),
         ({"undecided": float("nan")}, "the fallback is nan"),
         ({"concurrency": 0}, "concurrency is 0"),
     ],

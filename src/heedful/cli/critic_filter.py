@@ -30,7 +30,7 @@ class FilterModelFlags(CallFlags):
             for several: what any of them faults is dropped.
         extractor: The model that copies out what is counted (rules); the first verifier unless
             given.
-        per_call: Judgments of a critique that are verified in one call; all unless given.
+        per_call: Judgments of a critique that are verified in one call. Default: all.
     """
 
     model: Names = field(default_factory=list)

@@ -103,7 +103,7 @@ def names(group: str, built_in: Collection[str] = ()) -> list[str]:
 
 
 def listing() -> str:
-    """List the installed plugins in one paragraph for a help text; empty where there are none."""
+    """List the installed plugins in one paragraph for a help text; empty without any."""
     added = {group.removeprefix("heedful."): names(group) for group in GROUPS}
     lines = [f"{group}: {', '.join(known)}" for group, known in added.items() if known]
     return f"Installed plugins: {'; '.join(lines)}." if lines else ""

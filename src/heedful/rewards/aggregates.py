@@ -49,10 +49,10 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 
 
 def weighted(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
-    """Compute the share of weight met; a constraint's field ``weight`` is 1 unless given.
+    """Compute the share of weight met; a constraint's field ``weight`` is 1 by default.
 
     Raises:
-        RowError: a weight is no number of 0 or more, or all are 0.
+        RowError: a weight isn't a number of 0 or more, or all are 0.
     """
     weights = [_weight(constraint) for constraint in constraints]
     total = math.fsum(weights)
@@ -88,13 +88,13 @@ def named(aggregate: str | Aggregate) -> Aggregate:
     """Look up an aggregate by its name; one that is a function is returned as it is.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: the name is unknown.
     """
     if callable(aggregate):
         return aggregate
     if aggregate not in AGGREGATES:
         raise UsageError(
-            f"there is no aggregate {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
+            f"no such aggregate: {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
         )
     return AGGREGATES[aggregate]
 
@@ -105,5 +105,5 @@ def _weight(constraint: Constraint) -> float:
         return 1.0
     number = isinstance(weight, int | float) and not isinstance(weight, bool)
     if not number or not 0 <= weight < math.inf:
-        raise RowError(f"the weight {weight!r} is no number of 0 or more")
+        raise RowError(f"the weight {weight!r} isn't a number of 0 or more")
     return float(weight)

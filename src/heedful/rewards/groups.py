@@ -1,7 +1,7 @@
 """Judged responses, grouped by the instruction that they answer.
 
 The input is runs of ``heedful evaluate`` or files with judgments, and is read twice: first for
-the rewards, of which a few numbers a response are kept, then for the texts that were chosen.
+the rewards, of which it holds a few numbers a response, then for the texts that were chosen.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class PolicyOutput:
-    """An output that was found fit to be written before anything is read."""
+    """An output that is checked before anything is read."""
 
     def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:
         """Check the output, and make the folder of a data set.
@@ -31,7 +31,7 @@ class PolicyOutput:
             data: what it is made from.
 
         Raises:
-            UsageError: it cannot be written, or there is no such layout.
+            UsageError: it cannot be written, or the layout is unknown.
         """
         self._file = Path(output)
         self._dataset: dataset.Dataset | None = None

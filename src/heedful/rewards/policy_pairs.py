@@ -80,11 +80,11 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         ``instructions``, ``responses``, ``pairs``; ``without``: instructions without a pair, by
         the reason; ``margin_mean``; ``chosen_length``, ``rejected_length`` and
         ``length_difference`` within pairs (mean characters);
-        how many responses were ``undecided``, ``unread``; and what :func:`account` adds.
+        how many responses were ``undecided``, ``unread``; and what :func:`row_counts` adds.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run that can be read.
+        RunError: the directory holds no readable run.
         UsageError: an option makes no sense, or the output cannot be written.
     """
     _check(margin, pairs, ties)
@@ -99,7 +99,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         without.update([reason] if reason else [])
     gaps = [_value(pair.better) - _value(pair.worse) for pair in chosen_pairs]
     result = {
-        **account(groups),
+        **row_counts(groups),
         "pairs": 0,
         "without": without,
         "margin_mean": _mean(gaps),
@@ -134,7 +134,7 @@ def pair_up(
     """Pair the responses to one instruction: the best with the worst, then with what is left.
 
     Of responses with the same text one counts, and those without a decided reward do not. Where
-    several share the best or the worst reward, ``random`` draws, and ``length`` takes the two
+    several share the best or the worst reward, ``random`` chooses, and ``length`` takes the two
     whose lengths differ least, so that a pair teaches length no more than it must.
 
     Returns:
@@ -194,13 +194,13 @@ def best(
 
     Returns:
         ``instructions``, ``responses``, ``kept``; ``undecided_groups``: instructions without a
-        decided reward, of which nothing is kept; ``unprompted``: those left out with ``to``, as
+        decided reward, which have no best; ``unprompted``: those left out with ``to``, as
         they have no prompt; ``best_mean`` and ``all_mean``: the mean over instructions of the
-        best and of the mean reward; and what :func:`account` adds.
+        best and of the mean reward; and what :func:`row_counts` adds.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run that can be read.
+        RunError: the directory holds no readable run.
         UsageError: the output cannot be written.
     """
     destination = PolicyOutput(output, to, data)
@@ -214,7 +214,7 @@ def best(
             taken[chosen.position] = _value(chosen)
             means.append(math.fsum(map(_value, known)) / len(known))
     result = {
-        **account(groups),
+        **row_counts(groups),
         "kept": 0,
         "undecided_groups": len(groups.candidates) - len(taken),
         "unprompted": 0,
@@ -251,8 +251,8 @@ def pick(
     return tops[0] if ties == "first" else min(tops, key=lambda response: response.length)
 
 
-def account(groups: ResponseGroups) -> dict[str, Any]:
-    """Say what was read, and how far its rewards are decided."""
+def row_counts(groups: ResponseGroups) -> dict[str, Any]:
+    """Count what was read, and how far its rewards are decided."""
     candidates = list(groups)
     return {
         "instructions": len(groups.candidates),

@@ -1,4 +1,4 @@
-"""What a reward is like: its distribution, its signal, its leaning to length, and a second one's.
+"""Statistics of a reward: distribution, signal, relation to length, agreement with another.
 
 Groups of responses to one instruction are the units. Intervals take those together that vary
 together, as everywhere (:func:`heedful.metrics.clusters.cluster_of`).
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.rewards.groups import collect
-from heedful.rewards.policy_pairs import account
+from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,14 +54,14 @@ def statistics(
         seed: of the bootstrap.
 
     Returns:
-        What was read; ``mean`` with its interval, ``deviation``, ``quantiles``, ``values`` (how
-        often each); ``signal``: of the groups with two decided rewards or more, the share whose
-        rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and, with another
-        reward, ``agreement``: see :func:`_related`.
+        The result of :func:`row_counts`; ``mean`` with its interval, ``deviation``, ``quantiles``,
+        ``values`` (how often each); ``signal``: of the groups with two decided rewards or more,
+        the share whose rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and,
+        with another reward, ``agreement``: see :func:`_related`.
 
     Raises:
         InputError: a file is missing, empty or in no known format.
-        RunError: a directory holds no run that can be read.
+        RunError: a directory holds no readable run.
         UsageError: no response is in both.
     """
     from heedful.metrics.statistics import bootstrap_interval
@@ -86,7 +86,7 @@ def statistics(
         for cluster in _clusters(groups)
     ]
     description = {
-        **account(groups),
+        **row_counts(groups),
         "mean": math.fsum(flat) / len(flat) if flat else None,
         "interval": bootstrap_interval(sums, name="reward.mean", seed=seed) if flat else None,
         **_spread(flat),
@@ -142,8 +142,8 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
         How many are ordered alike, of how many of which neither is tied.
     """
     alike = ordered = 0
-    for one, other in combinations(pairs, 2):
-        first, second = one[0] - other[0], one[1] - other[1]
+    for left, right in combinations(pairs, 2):
+        first, second = left[0] - right[0], left[1] - right[1]
         if first and second:
             ordered += 1
             alike += (first > 0) == (second > 0)
@@ -202,9 +202,9 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
 
 
 def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dict[str, Any]:
-    """Compare two rewards of the same responses, found by their ids."""
-    second = {(one.id, one.text): one.value for one in others}
-    shared = {(one.id, one.text) for one in groups} & {*second}
+    """Compare two rewards of the same responses, matched by their ids and texts."""
+    second = {(response.id, response.text): response.value for response in others}
+    shared = {(response.id, response.text) for response in groups} & {*second}
     if not shared:
         raise UsageError(
             "the two rewards have no response in common",
@@ -213,9 +213,10 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dic
     joint = [
         [
             [
-                (one.value, value)
-                for one in group
-                if one.value is not None and (value := second.get((one.id, one.text))) is not None
+                (response.value, value)
+                for response in group
+                if response.value is not None
+                and (value := second.get((response.id, response.text))) is not None
             ]
             for group in cluster
         ]
@@ -225,14 +226,14 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dic
     return {
         "shared": len(shared),
         **_related(joint, "agreement", seed),
-        "equal": sum(one == other for one, other in pairs) / len(pairs) if pairs else None,
+        "equal": sum(first == other for first, other in pairs) / len(pairs) if pairs else None,
     }
 
 
 def _related(
     clusters: Sequence[Sequence[Sequence[tuple[float, float]]]], name: str, seed: int
 ) -> dict[str, Any]:
-    """Say how a reward goes with another quantity, over all responses and within groups.
+    """Relate a reward to another quantity, over all responses and within groups.
 
     Returns:
         ``responses``; ``rho``: Spearman's rank correlation over all of them, its interval from
@@ -242,18 +243,18 @@ def _related(
     """
     from heedful.metrics.proportions import Spread, rate_interval
 
-    orders = [
-        tuple(map(sum, zip((0, 0), *map(concordance, cluster), strict=True)))
-        for cluster in clusters
-    ]
-    alike, ordered = sum(one for one, _ in orders), sum(both for _, both in orders)
+    orders = []
+    for cluster in clusters:
+        counted = [concordance(group) for group in cluster]
+        orders.append((sum(alike for alike, _ in counted), sum(ordered for _, ordered in counted)))
+    alike, ordered = sum(pair[0] for pair in orders), sum(pair[1] for pair in orders)
     flat = [[pair for group in cluster for pair in group] for cluster in clusters]
     return {
         "responses": sum(map(len, flat)),
         "rho": _rank_correlation(flat, name, seed),
         "within": {
             "value": alike / ordered if ordered else None,
-            "interval": rate_interval(Spread.of(((one, both), 1) for one, both in orders)),
+            "interval": rate_interval(Spread.of((pair, 1) for pair in orders)),
         },
         "within_pairs": int(ordered),
     }

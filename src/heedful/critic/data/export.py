@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import InputError
 from heedful.critic.data.card import sections
 from heedful.critic.data.examples import Examples
-from heedful.critic.data.outputs import summary_path
+from heedful.critic.data.pairs import summary_path
 from heedful.data import training_sets as dataset
 
 if TYPE_CHECKING:

@@ -144,7 +144,7 @@ def filter_critiques(
 ) -> Filtering:
     """Filter sampled critiques into one critique of each response.
 
-    A row that is kept is a sample whose ``recording`` has the final critique as its ``text``; its
+    A kept row is a sample whose ``recording`` has the final critique as its ``text``; its
     field ``filtering`` holds each judgment's outcome: whether it was dropped, by which stage, why.
 
     The requests of a stage depend on the answers in the one before, so a dry run counts the first
@@ -156,7 +156,7 @@ def filter_critiques(
         expert: the model that revises them, best the one that made them (stage ``rules``).
         extractor: the model that copies out what is counted; the first verifier by default.
         settings: of the stages.
-        output: where to write the rows that are kept, as JSON lines.
+        output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`.

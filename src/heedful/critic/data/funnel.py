@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNTYPED = "(no type)"
 OTHER = "(other types)"
 GROUPS_KEPT = 1000
-"""Types that are told apart: data with a type of its own in each row does not fill the memory."""
+"""Types counted separately: data with a type of its own in each row does not fill the memory."""
 
 LEVELS = ("judgments", "constraints", "rows")
 

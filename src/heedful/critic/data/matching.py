@@ -36,8 +36,8 @@ STRIDE = 12
 """How many characters are compared at once where a match is extended."""
 
 PAIR_CLASSES = 65_521
-"""Two characters in a row are told apart by their number modulo this, a prime: few that differ are
-taken for the same, and those are found out when they are looked for."""
+"""A prime: bigrams are identified by their number modulo this. Few that differ are taken for the
+same, and those are found out when they are looked for."""
 
 Run = tuple[int, int, int]
 """A match that is :data:`LONG`: minus its length, so that runs sort as difflib prefers them, and

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
 from heedful.critic.data.candidates import NoPairsError, Reason, compare
-from heedful.critic.data.outputs import refuse, summary_path
 from heedful.critic.data.preferences import METHODS, Method, PreferencePair, Segment
 from heedful.critic.data.segments import READINGS, Segmented, spans, writer
 from heedful.critic.data.tally import PairCounts
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
+from heedful.jobs.results import check_folder
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ class Pairs:
             UsageError: a file cannot be written.
         """
         path = Path(path)
-        refuse(path, self._source.files if self._source else ())
+        check_folder(path, self._source.files if self._source else ())
         with atomically(path) as file:
             for pair in self:
                 file.write(json.dumps(pair.record(), ensure_ascii=False) + "\n")
@@ -153,6 +153,11 @@ class Pairs:
             sample, compared, self.method, self.similarity, self.reading, self._prompt_file
         )
         return [pair for rejected in taken for pair in maker.pairs(rejected)]
+
+
+def summary_path(pairs: Path) -> Path:
+    """Return the file beside pairs that has their summary: ``pairs.summary.json``."""
+    return pairs.with_suffix(".summary.json")
 
 
 def _refuse(option: str, value: str, known: Sequence[str]) -> None:

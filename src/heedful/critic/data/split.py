@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
-from heedful.critic.data.outputs import refuse, summary_path
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, make_folder, write_json
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import PROBLEMS_LISTED
+from heedful.jobs.results import PROBLEMS_LISTED, check_folder
 
 if TYPE_CHECKING:
     import os
@@ -131,7 +130,7 @@ class InstructionSplit:
             make_folder(path)
             names = {part: path / f"{part}.jsonl" for part in PARTS}
         for name in names.values():
-            refuse(name, self._source.files if self._source else ())
+            check_folder(name, self._source.files if self._source else ())
         with ExitStack() as stack:
             opened = {name: stack.enter_context(atomically(name)) for name in set(names.values())}
             for part, sample in self:
@@ -139,7 +138,7 @@ class InstructionSplit:
                 opened[names[part]].write(line + "\n")
         summary = self.summary()
         single = path.suffix == ".jsonl"
-        write_json(summary_path(path) if single else path / "summary.json", summary)
+        write_json(path.with_suffix(".summary.json") if single else path / "summary.json", summary)
         return summary
 
     def _items(self) -> Iterator[Item[Sample]]:

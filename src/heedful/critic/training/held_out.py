@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.models.token_sampling import Draft
 
 _Request = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
-"""A sample's number, the constraints that are asked about, and the prompt."""
+"""A sample's number, the constraints, and the prompt."""
 
 
 class HeldOut:
@@ -47,7 +47,7 @@ class HeldOut:
         Args:
             data: a file in any format that heedful reads, or samples.
             prompt: the name of the prompt that the critic is trained to answer.
-            settings: how many constraints are asked for at a time, and so on.
+            settings: how many constraints a prompt has, and so on.
 
         Raises:
             InputError: no sample can be judged, or the labels hold one verdict only.

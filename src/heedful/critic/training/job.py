@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core.errors import UsageError
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
-from heedful.critic.training.rows import Rows, data_file, one_prompt
+from heedful.critic.training.rows import Rows, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.models.folder import find_folder
 
@@ -56,7 +56,7 @@ def train_sft(
         UsageError: the model cannot be trained, or a package is missing.
         RunError: the folder is another training's, or the training failed; its last checkpoint
             stays.
-        KeyboardInterrupt: it was asked to stop; a checkpoint is written.
+        KeyboardInterrupt: a signal stopped it; a checkpoint is written.
     """
     settings = settings or SftSettings()
     return _train("sft", Path(data), Path(output), str(model), settings, evaluation, on_progress)
@@ -132,7 +132,7 @@ def _prepared(
     chat, context = open_chat(base, settings)
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
-    prompt = one_prompt(rows, settings.prompt)
+    prompt = the_prompt(rows, settings.prompt)
     held_out = None
     if evaluation is not None:
         from heedful.critic.training.held_out import HeldOut

@@ -125,7 +125,7 @@ class Rows:
             )
         prompt = (*row.prompt, *before[0])
         if not prompt:
-            raise RowError("the row has no prompt", hint="give it the messages the critic is asked")
+            raise RowError("the row has no prompt", hint="give it the messages to the critic")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
         columns = {"prompt_name": row.prompt_name, "segments": row.segments or ()}
@@ -207,7 +207,7 @@ def _last(key: str, messages: tuple[Message, ...]) -> str:
     return text
 
 
-def one_prompt(rows: Rows, given: str | None) -> str:
+def the_prompt(rows: Rows, given: str | None) -> str:
     """Name the prompt that the critiques answer.
 
     Args:

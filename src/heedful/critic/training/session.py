@@ -46,7 +46,7 @@ class TrainingSession:
 
         Raises:
             HeedfulError: the folder is another training's, or the training failed.
-            KeyboardInterrupt: it was asked to stop.
+            KeyboardInterrupt: a signal stopped it.
         """
         job, folder = self._job, self._job.folder
         configuration = job.configuration(self._state.num_processes)
@@ -83,7 +83,7 @@ class TrainingSession:
 
         Raises:
             RunError: it failed; the message names the checkpoint that is left.
-            KeyboardInterrupt: it was asked to stop.
+            KeyboardInterrupt: a signal stopped it.
         """
         from heedful.critic.training.trainer import memory
 

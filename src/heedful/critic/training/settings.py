@@ -51,7 +51,7 @@ class Settings(BaseModel):
         keep_adapter: leaves the adapter beside the merged model.
         save_every: steps from checkpoint to checkpoint; by default a tenth of the training.
         eval_every: steps from evaluation to evaluation; by default a tenth of the training.
-        keep: the latest checkpoints that are kept.
+        keep: how many of the latest checkpoints to keep.
         select: what becomes the result: the ``best`` evaluated weights, or the ``last``.
         eval_batch_size: critiques that are generated at a time.
         max_completion_tokens: of a critique in evaluation; by default twice the longest that is

@@ -19,7 +19,7 @@ from heedful.rewards.server import bodies as shapes
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server import replies
 from heedful.rewards.server.admission import LateError, sliced
-from heedful.rewards.server.auth import request_log
+from heedful.rewards.server.auth import counts_of
 from heedful.rewards.server.errors import RefusedError, error_payload
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ UNREACHABLE, UNAVAILABLE, LATE = 502, 503, 504
 
 
 class Endpoints:
-    """What is answered, for one reward."""
+    """The endpoints for a reward."""
 
     def __init__(
         self, reward: Reward, session: RewardSession, service: JudgingService, metrics: Metrics
@@ -50,7 +50,7 @@ class Endpoints:
         Args:
             reward: knows its terms.
             session: judges.
-            service: takes samples on.
+            service: judges samples, within the limits.
             metrics: counts.
         """
         self._reward = reward
@@ -80,7 +80,7 @@ class Endpoints:
         return self._answer(request, outcomes, {"results": results})
 
     async def rewards(self, request: Request) -> Response:
-        """Compute the rewards of several responses, asking only for what they depend on."""
+        """Compute the rewards of several responses, judging only what they depend on."""
         until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
         rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
@@ -93,7 +93,7 @@ class Endpoints:
         """Answer OpenRLHF's `--reward.remote_url`; needs a fallback for undecided rewards."""
         until = self._service.deadline()
         if self._reward.terms.undecided is None:
-            # A null would end the training, and an error is asked again and then left out.
+            # A null would end the training, and an error is retried and then left out.
             raise RefusedError(
                 CONFLICT,
                 "OpenRLHF takes numbers only, and rewards may be undecided",
@@ -112,7 +112,7 @@ class Endpoints:
             raise RefusedError(
                 self._late(),
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
-                hint="ask again; answers are kept",
+                hint="send them again; answers are cached",
             )
         rewards = [one.value for one in scored]
         logs = {
@@ -126,7 +126,7 @@ class Endpoints:
         return _reply(OK, self._health())
 
     async def ready(self) -> Response:
-        """Say whether the server takes samples on: 503 if it is full, stopping or failing."""
+        """Say whether the server accepts samples: 503 if it is full, stopping or failing."""
         health = self._health()
         return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 
@@ -150,7 +150,7 @@ class Endpoints:
         """Read a request's JSON.
 
         Raises:
-            RefusedError: it is too large, too late, or no JSON.
+            RefusedError: it is too large, too late, or isn't JSON.
         """
         declared = request.headers.get("content-length", "")
         if declared.isdecimal() and int(declared) > self._service.limits.body:
@@ -160,7 +160,7 @@ class Endpoints:
             return from_json(body, allow_inf_nan=False)
         except ValueError as error:
             raise RefusedError(
-                UNREADABLE, f"the request is no JSON: {error}", hint="send a JSON object"
+                UNREADABLE, f"the request isn't JSON: {error}", hint="send a JSON object"
             ) from None
 
     async def _read(self, request: Request, shape: type[B], until: float) -> B:
@@ -185,14 +185,14 @@ class Endpoints:
         if not late:
             return _reply(OK, body)
         what = f"{len(late)} of {len(outcomes)} samples are not judged yet"
-        error = {"what": what, "where": "", "hint": "ask again for these; answers are kept"}
+        error = {"what": what, "where": "", "hint": "send these again; answers are cached"}
         return _reply(self._late(), {"error": error, **body})
 
     def _late(self) -> int:
         return UNAVAILABLE if self._service.closing else LATE
 
     def _count(self, request: Request, outcomes: Found) -> None:
-        about, metrics = request_log(request.scope), self._metrics
+        about, metrics = counts_of(request.scope), self._metrics
         about.samples = len(outcomes)
         for outcome in outcomes:
             if isinstance(outcome, HeedfulError):
@@ -202,13 +202,13 @@ class Endpoints:
                 about.errors += outcome.problem is not None
                 about.undecided += not outcome.decided and outcome.problem is None
                 metrics.rewarded(outcome)
-                self._service.heard(outcome.critique)
+                self._service.answered(outcome.critique)
             else:
                 about.undecided += not all(
                     judgment.status.decided for judgment in outcome.judgments
                 )
                 metrics.judged(outcome)
-                self._service.heard(outcome)
+                self._service.answered(outcome)
 
 
 def application(
@@ -224,19 +224,19 @@ def application(
     Args:
         reward: knows its terms.
         session: judges.
-        service: takes samples on.
+        service: judges samples, within the limits.
         metrics: counts.
-        secured: whether a token is asked for; the document says so.
+        secured: whether a token is required; the document says so.
     """
     app = document.described(secured=secured)
     here = Endpoints(reward, session, service, metrics)
-    for path, endpoint, asks, gives in (
+    for path, endpoint, request, reply in (
         ("/v1/critique", here.critique, shapes.SampleBody, shapes.CritiqueReply),
         ("/v1/critiques", here.critiques, shapes.Batch, shapes.Critiques),
         ("/v1/rewards", here.rewards, shapes.Batch, shapes.Rewards),
         ("/openrlhf", here.openrlhf, shapes.OpenRLHFQuery, shapes.OpenRLHFRewards),
     ):
-        app.add_api_route(path, endpoint, methods=["POST"], **document.posted(asks, gives))
+        app.add_api_route(path, endpoint, methods=["POST"], **document.posted(request, reply))
     for path, probe in (("/health", here.health), ("/ready", here.ready)):
         app.add_api_route(path, probe, methods=["GET"], **document.probed(path))
     app.add_api_route("/metrics", here.metrics, methods=["GET"], **document.metrics())

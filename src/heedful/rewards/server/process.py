@@ -1,4 +1,4 @@
-"""Serving until signals to stop."""
+"""Serving until a signal to stop."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 __all__ = ["loop_runner"]
 
-KEPT_ALIVE_S = 75
+KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""
 
 FILES = 65_536
-"""Open files that are asked for; each connection is one, and the default is often 1,024."""
+"""The limit on open files that is requested; a connection is one, the default often 1,024."""
 
 LAST_WORDS_S = 5
 """After the grace period all are answered at once; seconds to get these answers out."""
@@ -46,24 +46,24 @@ def serve(
 ) -> bool:
     """Serve a reward and its judge over HTTP, until SIGTERM or SIGINT.
 
-    Then no connection is taken any more, and what was accepted is answered, within the grace
+    Then no new connection is accepted, and accepted requests are answered within the grace
     period. Call it in the main thread, where signals arrive.
 
     Args:
-        reward: what judges; nobody else uses it meanwhile.
+        reward: judges; nothing else may use it meanwhile.
         host: the address to listen at.
         port: the port; 0 takes a free one.
-        token: what clients must show, as ``Authorization: Bearer TOKEN``.
-        limits: what is taken on.
-        prices: dollars by model, for the metrics; our own table unless given.
+        token: required of clients, as ``Authorization: Bearer TOKEN``.
+        limits: of the server.
+        prices: dollars by model, for the metrics; by default heedful's table.
         announce: called with the URL once clients can connect.
 
     Returns:
-        Whether all that was accepted was answered with all its verdicts.
+        Whether all accepted requests were answered in full.
 
     Raises:
-        UsageError: the extra ``serve`` is not installed, the port is taken, or others than this
-            machine would reach a server without a token.
+        UsageError: the extra ``serve`` is not installed, the port is taken, or other machines
+            would reach a server without a token.
     """
     try:
         import fastapi  # noqa: F401 - whether it is there
@@ -112,7 +112,7 @@ def loop_runner() -> asyncio.Runner:
     """Run a loop: uvloop's where it is installed, in which a request takes a third less time."""
     try:
         import uvloop
-    except ImportError:  # there is none for Windows
+    except ImportError:  # it doesn't exist for Windows
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
@@ -130,14 +130,14 @@ def _allow_connections() -> None:
 
 
 def _server(app: Any, service: JudgingService) -> Any:
-    """Make uvicorn's server, which tells the service when it is to stop."""
+    """Make uvicorn's server, which stops the judging service with it."""
     import uvicorn
 
     loop = asyncio.get_running_loop()
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if self.should_exit:  # whoever says it twice does not want to wait
+            if self.should_exit:  # a second signal: don't wait
                 loop.call_soon_threadsafe(service.close, 0.0)
             else:
                 super().handle_exit(sig, frame)
@@ -156,7 +156,7 @@ def _server(app: Any, service: JudgingService) -> Any:
         log_level="error",
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEPT_ALIVE_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(service.limits.grace) + LAST_WORDS_S,
     )
     return Server(config)

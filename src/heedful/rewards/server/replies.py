@@ -1,4 +1,4 @@
-"""From what was judged to what clients get."""
+"""From rows to samples, and from judgments to response bodies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def read(row: Any, at: int) -> Sample | HeedfulError:
     where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):
-            raise RowError("the sample is no object")  # noqa: TRY301 - as what is read raises
+            raise RowError("the sample isn't an object")  # noqa: TRY301 - as what is read raises
         if not _CHECKLISTS & {*row}:
             raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
         sample = rows.read(row, at + 1)
@@ -53,7 +53,7 @@ def critiqued(
         decided = sum(judgment.status.decided for judgment in outcome.judgments)
         coverage = decided / len(outcome.judgments)
     return {
-        "id": _named(row, at),
+        "id": _id_of(row, at),
         "judgments": judgments,
         "coverage": coverage,
         "error": error_payload(outcome) if isinstance(outcome, HeedfulError) else None,
@@ -69,7 +69,7 @@ def rewarded(
     if outcome.problem is not None:
         return _unrewarded(row, RowError(outcome.problem, where=f"samples[{at}]"), at)
     return {
-        "id": _named(row, at),
+        "id": _id_of(row, at),
         "reward": outcome.value,
         "decided": outcome.decided,
         "bounds": outcome.bounds,
@@ -85,7 +85,7 @@ def rewarded(
 
 def _unrewarded(row: Sample | HeedfulError, error: HeedfulError, at: int) -> dict[str, Any]:
     return {
-        "id": _named(row, at),
+        "id": _id_of(row, at),
         "reward": None,
         "decided": False,
         "bounds": None,
@@ -100,10 +100,10 @@ def _unrewarded(row: Sample | HeedfulError, error: HeedfulError, at: int) -> dic
 
 
 def _reason(reward: Rewarded) -> str:
-    """Say why a verdict is missing: the first one's reason stands for the others."""
+    """Return why a verdict is missing: the first reason stands for the others."""
     judgments: tuple[Judgment, ...] = (*reward.critique.judgments, *reward.guards)
     return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
 
 
-def _named(row: Sample | HeedfulError, at: int) -> str:
+def _id_of(row: Sample | HeedfulError, at: int) -> str:
     return f"row-{at + 1}" if isinstance(row, HeedfulError) else row.id
