@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "evaluate", "evaluate_async", "make_judge"]
 
 Data: TypeAlias = "str | os.PathLike[str] | Iterable[Sample] | SavedRun"
-"""What can be judged: a file, samples, or the samples of a finished run."""
+"""Data to judge: a file, samples, or the samples of a finished run."""
 
 _DEFAULT = "rules,recorded"
 _PLUGINS = "heedful.judges"
@@ -56,7 +56,7 @@ class Evaluation:
     """A finished (or interrupted) evaluation, read from its store.
 
     Attributes:
-        directory: the run's directory; ``None`` for one kept in a temporary file.
+        directory: the run's directory; ``None`` where it is a temporary file.
         summary: as in ``summary.json``.
         progress: how many rows were done, and how many of them in an earlier session.
     """
@@ -152,7 +152,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Judge one sample; its critique."""
         try:
             critique = await self.judge.judge(row)
-        finally:  # what comes to nothing was requested too
+        finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum(judgment.status.decided for judgment in critique.judgments)
         return critique.model_dump_json(exclude_defaults=True)
@@ -218,11 +218,11 @@ def evaluate(
     Args:
         data: a file in any format that heedful reads, samples, or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
-        judge: ``rules``, ``compiled``, ``recorded``, names in the order in which they are asked,
-            separated by commas, or a judge of your own.
+        judge: ``rules``, ``compiled``, ``recorded``, or several in order, separated by commas,
+            or a judge of your own.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
-        seed: for the random draws of faithful scoring.
+        seed: for the random choices of faithful scoring.
         responses: a file with the responses, joined on key or prompt, where ``data`` has none.
         output: also write the results here.
         options: how the data is read and the job is run, see
@@ -292,7 +292,7 @@ def make_judge(names: str | Judge, *, scoring: Scoring = "strict", seed: int = 0
     makers: Mapping[str, Callable[[], Judge]] = {
         "rules": lambda: house.Rules(scoring=scoring, seed=seed),
         "recorded": house.Recorded,
-        "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is asked for
+        "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is named
     }
 
     known = (*makers, "checklist")

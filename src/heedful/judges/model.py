@@ -1,4 +1,4 @@
-"""Judges that ask a model: for the whole checklist, constraint by constraint, or k at a time."""
+"""Judges that call a model: for the whole checklist, constraint by constraint, or k at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
@@ -46,16 +46,16 @@ class Checklist:
         """Make the judge.
 
         Args:
-            model: who is asked.
+            model: the model that judges.
             prompt: the prompt and the parser of its reply.
             per_call: constraints in one call; ``None`` for all.
             sampling: temperature and so on.
-            reasks: how often a constraint without a verdict in the reply is asked for again.
+            reasks: repeated requests for a constraint without a verdict in the reply.
             sample_index: which of several independent samples of the same prompt this judge takes.
-            measure: what code has counted is put beside each constraint as a fact.
+            measure: counts by code, put beside each constraint as a fact.
 
         Raises:
-            UsageError: there is no such number of constraints in a call, or of further requests.
+            UsageError: a number is too small.
         """
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
@@ -119,13 +119,13 @@ class Checklist:
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
             facts = self._facts(sample, constraints)
             messages = self.prompt.render(sample, constraints, measurements=facts)
             try:
-                completion = await ask(
+                completion = await complete(
                     self.model,
                     messages,
                     self.sampling,
@@ -152,7 +152,7 @@ class Checklist:
     def _purpose(self, constraints: int, attempt: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)
         each = EXPLAINED_TOKENS if explains else VERDICT_TOKENS
-        return Purpose(self.name, tokens=constraints * each, again=attempt > 0)
+        return Purpose(self.name, tokens=constraints * each, reask=attempt > 0)
 
     def _facts(self, sample: Sample, constraints: Sequence[Constraint]) -> list[str | None] | None:
         if self.measure is None:

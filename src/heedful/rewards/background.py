@@ -14,13 +14,13 @@ from concurrent.futures import Future
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from heedful.engine.call_cache import keeping
+from heedful.engine.call_cache import cache_calls
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
     from contextvars import Context
 
-    from heedful.engine.store import Purchase, Store
+    from heedful.engine.store import Store, UsageRecord
 
 T = TypeVar("T")
 
@@ -75,13 +75,13 @@ class Background:
         loop.call_soon_threadsafe(begin)
         return done
 
-    def purchases(self) -> list[Purchase]:
-        """Return the usage, summed up by judge and model."""
+    def usage_records(self) -> list[UsageRecord]:
+        """Return the usage of all calls, summed up by judge and model."""
 
-        async def usage() -> list[Purchase]:
-            return list(self._store.purchases())
+        async def records() -> list[UsageRecord]:
+            return list(self._store.usage_records())
 
-        return self.submit(usage()).result()
+        return self.submit(records()).result()
 
     def close(self) -> None:
         """Finish what is under way, close the models and the store, and end the thread."""
@@ -93,7 +93,7 @@ class Background:
 class Foreground:
     """Runs coroutines in the running loop, caching their models' answers in a store.
 
-    Make it inside of :func:`~heedful.engine.call_cache.keeping` that store: it copies the context.
+    Make it inside :func:`~heedful.engine.call_cache.cache_calls` with that store, in its context.
 
     Attributes:
         turn: bounds how many responses are judged at a time.
@@ -119,9 +119,9 @@ class Foreground:
         task.add_done_callback(self._ended)
         return task
 
-    def purchases(self) -> list[Purchase]:
-        """Return the usage, summed up by judge and model."""
-        return list(self._store.purchases())
+    def usage_records(self) -> list[UsageRecord]:
+        """Return the usage of all calls, summed up by judge and model."""
+        return list(self._store.usage_records())
 
     async def close(self) -> None:
         """Give up what is under way."""
@@ -148,7 +148,7 @@ async def _keep_cache(
     store: Store, ready: Future[Context], stop: asyncio.Event, tasks: set[asyncio.Task[Any]]
 ) -> None:
     """Cache answers until a stop is requested and all requests are answered."""
-    async with keeping(store):
+    async with cache_calls(store):
         ready.set_result(copy_context())
         await stop.wait()
         while tasks:

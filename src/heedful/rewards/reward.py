@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Self
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Status
-from heedful.engine.call_cache import keeping
-from heedful.engine.cost import Account
+from heedful.engine.call_cache import cache_calls
+from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
 from heedful.judges import Rules
 from heedful.judges.compose import better
@@ -172,7 +172,7 @@ class Reward:
         }
         place = self._foreground or self._background
         if place is not None:
-            account = Account(place.purchases(), prices)
+            account = CostSummary(place.usage_records(), prices)
             if account:
                 result["cost"] = account.result()
         return result
@@ -203,7 +203,7 @@ class Reward:
         if self._foreground is not None or self._background is not None:
             raise UsageError("the reward is in use", hint="make another, or close this one first")
         with self._opened() as store:
-            async with keeping(store):
+            async with cache_calls(store):
                 self._foreground = place = Foreground(store, self._concurrency)
                 try:
                     yield RewardSession(

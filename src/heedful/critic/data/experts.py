@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
@@ -115,10 +115,10 @@ class Expert:
         expenses: list[Expense] = []
         for attempt in range(1 + REASKS + retries()):
             purpose = Purpose(
-                self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist), again=attempt > 0
+                self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist), reask=attempt > 0
             )
             try:
-                completion = await ask(
+                completion = await complete(
                     self.model,
                     messages,
                     self.sampling,

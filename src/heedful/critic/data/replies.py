@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import Purpose
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
@@ -55,7 +55,7 @@ class Calls:
         render: Callable[[Sequence[int]], Sequence[Message]],
         parse: Callable[[str, Sequence[int]], Mapping[int, T]],
         *,
-        purpose: str,
+        caller: str,
         tokens: int,
     ) -> dict[int, T]:
         """Request answers on constraints, and again on those that the reply leaves out.
@@ -66,8 +66,8 @@ class Calls:
             positions: of the constraints.
             render: writes the prompt about some of them.
             parse: reads the reply on these: by position, what could be read.
-            purpose: names the calls in the run's costs.
-            tokens: estimated tokens of the answer on a constraint.
+            caller: who asks, as accounts name it.
+            tokens: what the answer on one constraint takes, roughly.
 
         Returns:
             The answers by position; a call that failed for good is among the failures.
@@ -81,15 +81,15 @@ class Calls:
         for attempt in range(1 + REASKS + retries()):
             if not left:
                 break
-            about = Purpose(purpose, tokens=tokens * len(left), again=attempt > 0)
+            purpose = Purpose(caller, tokens=tokens * len(left), reask=attempt > 0)
             try:
-                completion = await ask(
-                    model, render(left), sampling, sample=REASK * attempt, purpose=about
+                completion = await complete(
+                    model, render(left), sampling, sample=REASK * attempt, purpose=purpose
                 )
             except ModelError as error:
-                self.failures.append(f"{purpose}: {error}")
+                self.failures.append(f"{caller}: {error}")
                 break
-            self.expenses.append(expense(purpose, completion, reask=attempt > 0))
+            self.expenses.append(expense(caller, completion, reask=attempt > 0))
             if completion.cut_off:
                 continue
             answers |= parse(completion.text, left)

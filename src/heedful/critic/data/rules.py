@@ -142,7 +142,7 @@ class RulesStage:
             requested,
             render,
             parse,
-            purpose=f"extraction by {self.extractor.name}",
+            caller=f"extraction by {self.extractor.name}",
             tokens=TOKENS,
         )
 
@@ -168,7 +168,7 @@ class RulesStage:
             list(group),
             render,
             parse,
-            purpose=f"revision by {self.expert.name}",
+            caller=f"revision by {self.expert.name}",
             tokens=EXPLAINED_TOKENS,
         )
         for position, candidate in group.items():

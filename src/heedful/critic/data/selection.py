@@ -17,7 +17,7 @@ from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
-from heedful.engine.call_cache import REASK, ask, expense, retries
+from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import (
@@ -205,9 +205,9 @@ async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
     expenses = []
     problem = f"{model.name} names no category and complexity"
     for attempt in range(1 + REASKS + retries()):
-        purpose = Purpose(model.name, tokens=TOKENS, again=attempt > 0)
+        purpose = Purpose(model.name, tokens=TOKENS, reask=attempt > 0)
         try:
-            completion = await ask(
+            completion = await complete(
                 model, messages, sampling, sample=REASK * attempt, purpose=purpose
             )
         except ModelError as error:

@@ -152,7 +152,7 @@ class CrossModelStage:
             list(group),
             render,
             parse,
-            purpose=f"verification by {model.name}",
+            caller=f"verification by {model.name}",
             tokens=TOKENS,
         )
 

@@ -36,7 +36,7 @@ _MAX_ENCODINGS = 5
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record; the whole of it is kept in ``source``, to be written back.
+    """Read one record; ``source`` keeps all of it, to be written back.
 
     Raises:
         RowError: a field is missing or is not what the format says.

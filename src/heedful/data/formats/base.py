@@ -50,7 +50,7 @@ RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl
 """No output where they lie beside a store."""
 
 SQLITE = b"SQLite format 3\0"
-"""What a database begins with."""
+"""First bytes of a SQLite database."""
 
 _OPEN_FILES = re.compile(r"/proc/(self|\d+)/fd|/dev/fd")
 _LINKS = 8
@@ -120,8 +120,7 @@ class Format:
             it takes to tell two formats with the same keys apart).
         sample: a record and its 1-based number in the file to a sample; pure; raises
             :class:`~heedful.core.errors.RowError` on a record that cannot be read.
-        writer: for a path, what writes results there in this format; ``None`` for a format in
-            which no results are written.
+        writer: for a path, the writer of results in this format; ``None`` where there is none.
         reply: the prompt in whose form results hold a judge's reply; ``None`` where they hold none.
         turns: takes a record apart that holds several turns of one conversation, each to be a
             sample that follows on the one before; raises as ``sample`` does.
@@ -187,7 +186,7 @@ def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
 
 
 def messages(value: Any, name: str) -> tuple[Message, ...]:
-    """Read a list of ``{"role": ..., "content": ...}``; other fields of a message are kept.
+    """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields.
 
     Raises:
         RowError: it isn't such a list, or is empty.

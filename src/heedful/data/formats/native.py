@@ -124,7 +124,7 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         return {"text": item}
     if not isinstance(item, dict):
         raise RowError(f"checklist[{place}] is {shown(item)}, not text or an object with text")
-    if len(item) == 1 and "text" in item:  # most are no more
+    if len(item) == 1 and "text" in item:  # the usual case
         return item
     constraint = dict(item)
     for key in ("type", "subtype"):

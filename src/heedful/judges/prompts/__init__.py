@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 NAMES = ("plain", "structured", "structured_object", "if_critic", "advancedif", "cfbench")
-"""What :func:`make` knows."""
+"""Names that :func:`make` knows."""
 
 _TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
 _VERDICTS = ("native", "sysbench")

@@ -27,7 +27,7 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -45,7 +45,7 @@ _STATES = re.compile(
 )
 """A part of a reply, also where it is not JSON."""
 _KEY = re.compile(r"question_(\d{1,6})")
-_WORD = re.compile(r"[^\W_]+")  # markdown's underscores are no part of a word
+_WORD = re.compile(r"[^\W_]+")  # markdown's underscores don't belong to a word
 _LAST_VERDICT = re.compile(r"\b(?:yes|no)[\W_]{0,9}$", re.IGNORECASE)
 _DETERMINES = re.compile(
     r"no[ \t]+(?!(?:it|the|this|that|there|they|he|she|its|because|since|as|for|in|but)\b)[^\W_]",
@@ -57,7 +57,7 @@ _NEGATED = re.compile(
     r"[^\w.,;:!?，。；：]+$|\b(?:or|and)[\W_]+$|/[\W_]*$",
     re.IGNORECASE,
 )
-"""What makes a last yes or no none."""
+"""Words before a last yes or no that change its meaning."""
 _NEAR = 60
 """Characters before a last word that are read for that."""
 _VERDICTS = {"yes": Status.MET, "no": Status.UNMET}
@@ -127,7 +127,7 @@ class AdvancedIF:
 
     def _template(self, *, system: bool) -> str:
         name = "advancedif.system.txt" if system else "advancedif.txt"
-        return asked_for(self.text or shipped(name), "advancedif.format.txt")
+        return with_format(self.text or shipped(name), "advancedif.format.txt")
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -166,16 +166,16 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         return undecided(
             constraints, f"{strange} answers none of {amount(len(constraints), 'rubric')}"
         )
-    found = judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
-    if "NO" in overall and all(judgment.status is Status.MET for judgment in found):
+    judgments = judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
+    if "NO" in overall and all(judgment.status is Status.MET for judgment in judgments):
         return undecided(constraints, "every answer is YES, and SATISFIED_ALL_REQUIREMENTS is NO")
-    return found
+    return judgments
 
 
 def readable(text: str, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
-    """Return what a judge said in a form that reads as the verdicts that were taken from it.
+    """Return a judge's reply in a form that reads as the verdicts that were taken from it.
 
-    A rubric without a verdict is asked for again, and a checklist may be asked for in parts: then
+    A rubric without a verdict is requested again, and a checklist may go out in parts: then
     there are several replies, each with numbers of its own, and together they have no reading. They
     become one reply in which each rubric has its number in the checklist and its answer, and one
     without a verdict has none. A text that reads as these verdicts stays as it is, and so does one
@@ -258,12 +258,12 @@ def _ends(words: str) -> set[Status]:
 
     "No" that begins a sentence such as "No doubt" is none, nor is "yes" in "not yes".
     """
-    found = list(_WORD.finditer(words))
+    listed = list(_WORD.finditer(words))
     ends = set()
-    if found and not _DETERMINES.match(words, found[0].start()):
-        ends.add(_VERDICTS.get(found[0][0].casefold()))
-    if len(found) > 1 and not _NEGATED.search(words[: found[-1].start()][-_NEAR:]):
-        ends.add(_VERDICTS.get(found[-1][0].casefold()))
+    if listed and not _DETERMINES.match(words, listed[0].start()):
+        ends.add(_VERDICTS.get(listed[0][0].casefold()))
+    if len(listed) > 1 and not _NEGATED.search(words[: listed[-1].start()][-_NEAR:]):
+        ends.add(_VERDICTS.get(listed[-1][0].casefold()))
     return {status for status in ends if status}
 
 

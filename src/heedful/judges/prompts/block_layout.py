@@ -14,7 +14,15 @@ from heedful.judges.prompts.template import fill
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Language", "conversation", "facts", "language_of", "messages", "numbered"]
+__all__ = [
+    "Language",
+    "conversation",
+    "facts",
+    "language_of",
+    "last_user_turn",
+    "messages",
+    "numbered",
+]
 
 Language = Literal["en", "zh"]
 
@@ -50,11 +58,16 @@ _LABELS: dict[Language, dict[str, str]] = {
 }
 _ROLES = {"developer": "system", "function": "tool", "model": "assistant"}
 _HAN = re.compile(f"[{scripts.HAN}]")
-# Kana and hangul count one by one, as Han characters do: Japanese is no Chinese.
+# Kana and hangul count one by one, as Han characters do: Japanese isn't Chinese.
 _OTHER = re.compile(
     rf"[{scripts.KANA}{scripts.HANGUL}]"
     rf"|[^\W\d_{scripts.KANA}{scripts.HAN}{scripts.HANGUL}]+"
 )
+
+
+def last_user_turn(sample: Sample) -> str:
+    """Return the text of the user's last turn, by which prompts choose their language."""
+    return next((turn.content for turn in sample.conversation[::-1] if turn.role == "user"), "")
 
 
 def language_of(text: str) -> Language:

@@ -1,4 +1,4 @@
-"""Fences: text to be judged is data, kept between lines that it cannot contain.
+"""Fences: text to be judged is data, set between lines that it cannot contain.
 
 A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. The mark is made
 from a digest of the texts and is lengthened until none of them contains it, so that no text can
@@ -49,7 +49,7 @@ class Fence:
 
         Args:
             texts: what the mark is made from.
-            others: further texts that must not contain it. They are kept out of the digest, so
+            others: further texts that must not contain it. They are no part of the digest, so
                 that prompts which differ only in them begin alike and a server can reuse its work.
         """
         digits = ""
@@ -72,7 +72,7 @@ def unfence(prompt: str) -> list[Fenced]:
     Each text ends at the first closing line with the mark of its opening line: a text cannot
     contain its mark, so that line is the true one.
     """
-    found: list[Fenced] = []
+    texts: list[Fenced] = []
     opening = _OPENING.search(prompt)
     while opening:
         label, mark = opening.groups()
@@ -80,9 +80,9 @@ def unfence(prompt: str) -> list[Fenced]:
         end = prompt.find(closing, opening.end())
         if end < 0:
             break
-        found.append(Fenced(label, prompt[opening.end() : end]))
+        texts.append(Fenced(label, prompt[opening.end() : end]))
         opening = _OPENING.search(prompt, end + len(closing))
-    return found
+    return texts
 
 
 def _digest(texts: Sequence[str]) -> str:

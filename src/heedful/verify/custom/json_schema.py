@@ -79,7 +79,7 @@ _PATTERN = "pattern "
 """Begins the name of the format that stands for a pattern."""
 
 _COMPILED = 256
-"""Schemas that are kept ready."""
+"""Schemas in the cache."""
 
 
 def fault(value: Any, schema: Any) -> str | None:

@@ -1,4 +1,4 @@
-"""Abbreviations whose full stop need not end a sentence, whatever Punkt's rules make of it."""
+"""Abbreviations whose full stop need not end a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WORDS_TOO = _words("add art ave col cos ed est gal in mar mass max min no rep s
 _ALL = sorted((_GOING_ON | _FINAL_TOO | _WORDS_TOO), key=len, reverse=True)
 ABBREVIATION = rf"(?<![^\W_])(?i:{'|'.join(map(re.escape, _ALL))})\.\s"
 COMPANY = r"(?:Inc|Corp|Co|Ltd|LLC|LLP|PLC|AG|GmbH|SA)\b"
-"""What follows a company's name, such as Yahoo!"""
+"""Follows a company's name, such as Yahoo!"""
 
 
 def stays_open(before: str, after: str) -> bool:

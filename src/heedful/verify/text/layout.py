@@ -42,13 +42,13 @@ _LONGEST_LABEL = 30
 _SENTENCE_ENDS = '。！？!?….”』」"'
 _ENDS = '。！？!?…；;，,、.：:”"』」)）]】~～'
 
-# A response may be one long run of a sign. What begins like a mark or a link and is none is
-# matched too, and kept, so that it is not read again from each of its lines or brackets.
+# A response may be one long run of a sign. What only begins like a mark or a link is
+# matched too and put back, so that it is not read again from each of its lines or brackets.
 _MARKS = re.compile(
     r"^(?:\s{0,3}#{1,6}\s*|\s*>\s?|\s*[-*+]\s+(?=\S)|\s*(?:```|~~~).*$"
     r"|\s*(?:-{3,}|\*{3,}|_{3,}|={3,})\s*$"
     r"|\s*(?:\|\s*)?:?-++:?(?:\s*+\|\s*+:?-++:?)+\s*(?:\|\s*)?$"
-    r"|(?P<kept>\s{16,}(?=\s{4})))",
+    r"|(?P<unmarked>\s{16,}(?=\s{4})))",
     re.MULTILINE,
 )
 _MAY_BE_MARKED = re.compile(r"[#*_`>|~\[]|^[^\S\n]*[-+=]", re.MULTILINE)
@@ -60,7 +60,7 @@ _LINK = re.compile(r"!?\[(?P<text>[^\]\n]*+)(?:\](?:\([^)\n]*+(?P<end>\))?)?)?")
 
 @dataclass(frozen=True, slots=True)
 class LayoutLine:
-    """One line: its text, what it is, and how deep it stands (0 for the outermost)."""
+    """One line: its text, its kind and its depth (0 for the outermost)."""
 
     text: str
     kind: LineKind
@@ -75,7 +75,7 @@ def unmarked(text: str) -> str:
     """
     if not _MAY_BE_MARKED.search(text):
         return text
-    text = _MARKS.sub(lambda mark: mark["kept"] or "", text)
+    text = _MARKS.sub(lambda mark: mark["unmarked"] or "", text)
     if "](" in text:
         text = _LINK.sub(lambda link: link["text" if link["end"] else 0], text)
     return _INLINE.sub("", text)
