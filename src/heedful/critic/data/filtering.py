@@ -113,8 +113,10 @@ class FilterSettings:
     Attributes:
         skip: stages that are left out.
         order: all stages, in the order in which they are gone through.
-        threshold: the least share of the votes that decides (stage ``judgment``).
+        threshold: the least confidence that decides (stage ``judgment``).
         min_votes: the fewest votes that decide.
+        confidence_over: whether confidence is the majority's share of all ``samples``, as in
+            IF-Critic, or of the ``survivors`` of the stages before.
         similarity: by which the explanation is chosen (stage ``explanation``).
         partial: keep a row that lost some of its constraints, with the others as its checklist;
             by default it is dropped.
@@ -126,6 +128,7 @@ class FilterSettings:
     order: Sequence[str] = stages.STAGES
     threshold: float = stages.THRESHOLD
     min_votes: int = stages.MIN_VOTES
+    confidence_over: stages.ConfidenceOver = "samples"
     similarity: str = "ratio"
     partial: bool = False
     per_call: int | None = None
@@ -175,7 +178,9 @@ def filter_critiques(
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.in_order(settings.order, settings.skip)
     makers = _makers(verifiers, expert, extractor, settings.per_call, settings.sampling)
-    makers["judgment"] = lambda: stages.MajorityStage(settings.threshold, settings.min_votes)
+    makers["judgment"] = lambda: stages.MajorityStage(
+        settings.threshold, settings.min_votes, settings.confidence_over
+    )
     makers["explanation"] = lambda: stages.ExplanationStage(settings.similarity)
     pipeline = [makers[name]() for name in chosen]
     job = RowsJob(data, _recipe(pipeline, partial=settings.partial), **reading)

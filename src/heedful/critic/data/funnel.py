@@ -109,7 +109,7 @@ class Funnel:
             - ``rules``: constraints, those that were ``counted``, those ``uncounted`` because the
               part of the response was not copied word for word, judgments that were ``revised``,
               and verdicts that ``changed`` with them;
-            - ``confidence``: constraints by the majority's share of the votes.
+            - ``confidence``: constraints by the majority's confidence.
         """
         stages = [
             {

@@ -111,7 +111,7 @@ def _confidence(histogram: Mapping[str, int]) -> Table:
         [f"{share} {'█' * round(BAR * count / largest)}", f"{count:,}"]
         for share, count in histogram.items()
     ]
-    return Table("Share of the majority", ["share", "constraints"], rows)
+    return Table("Confidence of the majority", ["confidence", "constraints"], rows)
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:

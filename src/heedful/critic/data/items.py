@@ -92,7 +92,7 @@ class FilterItem:
         candidates: for each constraint the judgments on it, in the order of the critiques.
         facts: for each constraint what code counted.
         uncounted: the constraints for which no part of the response was copied word for word.
-        confidence: for each constraint the majority's share of the votes.
+        confidence: for each constraint the majority's confidence.
         calls: the calls made for it.
     """
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
@@ -25,7 +25,11 @@ STAGES = ("cross", "rules", "judgment", "explanation")
 """The stages in the paper's order."""
 
 THRESHOLD = 0.75
-"""The least share of the votes that IF-Critic's majority must have."""
+"""The least confidence that IF-Critic's majority must have."""
+
+ConfidenceOver = Literal["samples", "survivors"]
+"""The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
+the votes that earlier stages left."""
 
 MIN_VOTES = 2
 """The fewest votes that are a vote. The paper names no number: this one is ours."""
@@ -90,13 +94,18 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
 class MajorityStage:
     """Final judgment: the majority of the verdicts on a constraint, if it is large enough.
 
+    A critique whose judgment an earlier stage dropped is no evidence for the verdict of those that
+    are left, so by default confidence is the majority's share of all critiques that were requested.
+
     Attributes:
-        threshold: the least confidence, which is the majority's share of the votes, 0 to 1.
+        threshold: the least confidence, 0 to 1.
         min_votes: the fewest votes.
+        confidence_over: what confidence is a share of.
     """
 
     threshold: float = THRESHOLD
     min_votes: int = MIN_VOTES
+    confidence_over: ConfidenceOver = "samples"
 
     name = "judgment"
     models = ()
@@ -107,11 +116,20 @@ class MajorityStage:
             raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
         if self.min_votes < 1:
             raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
+        if self.confidence_over not in get_args(ConfidenceOver):
+            raise UsageError(
+                f"confidence cannot be computed over {self.confidence_over!r}",
+                hint=f"use {' or '.join(get_args(ConfidenceOver))}",
+            )
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The limits."""
-        return {"threshold": self.threshold, "min_votes": self.min_votes}
+        return {
+            "threshold": self.threshold,
+            "min_votes": self.min_votes,
+            "confidence_over": self.confidence_over,
+        }
 
     async def apply(self, item: FilterItem) -> None:
         """Drop the minority, or all where no verdict has enough votes."""
@@ -121,21 +139,24 @@ class MajorityStage:
                 continue
             votes = Counter(candidate.status for candidate in candidates)
             winner, most = votes.most_common(1)[0]
-            item.confidence[position] = most / len(candidates)
-            refused = self._refusal(votes)
+            total = votes.total()
+            if self.confidence_over == "samples":
+                total = max(item.requested, item.given)
+            item.confidence[position] = most / total
+            refused = self._refusal(votes, total)
             for candidate in candidates:
                 if refused is not None:
                     candidate.drop = refused
                 elif candidate.status is not winner:
                     candidate.drop = Drop(self.name, "outvoted")
 
-    def _refusal(self, votes: Counter[Status]) -> Drop | None:
+    def _refusal(self, votes: Counter[Status], total: int) -> Drop | None:
         """Return why the votes decide nothing, if they don't."""
-        total, most = votes.total(), max(votes.values())
-        said = f"{most} of {total} votes"
-        if total < self.min_votes:
+        most = max(votes.values())
+        said = f"{most} of {total}" + ("" if total == votes.total() else f", {votes.total()} left")
+        if votes.total() < self.min_votes:
             return Drop(self.name, "too few votes", said=said)
-        if 2 * most == total:
+        if 2 * most == votes.total():
             return Drop(self.name, "no majority", said=said)
         if most / total < self.threshold:
             return Drop(self.name, "low confidence", said=said)
