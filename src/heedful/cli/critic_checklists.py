@@ -27,7 +27,7 @@ def checklists(
         input: The file with the instructions and their checklists.
         output: Where the rows go: JSON lines with prompt and completion.
         prompt: plain (with types and priorities) or if_critic, as for heedful checklist.
-        format: The format of INPUT; found out from the file unless given.
+        format: The format of INPUT; detected from the file by default.
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.
 

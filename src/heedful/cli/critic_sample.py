@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
@@ -10,7 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from heedful.cli import rows
-from heedful.cli.connection import CallFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, connect, sampling
 from heedful.cli.judging import PROMPT
 from heedful.cli.running import DataFlags, RunFlags, carry_out
 from heedful.core.errors import UsageError
@@ -19,16 +19,12 @@ from heedful.core.errors import UsageError
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class ExpertFlags(CallFlags):
-    """How critiques are sampled.
+    """How the expert, or a trained critic, is sampled; by default at temperature 1.
 
     Attributes:
-        model: The expert, or a trained critic.
-        temperature: 1 unless given.
         seed: Critique k is sampled with the seed SEED + k - 1, where the model takes one.
     """
 
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
     seed: int | None = None
 
 

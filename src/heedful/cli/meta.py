@@ -113,7 +113,7 @@ def meta(
     Returns:
         The exit code.
     """
-    from heedful.engine.job import dry_run
+    from heedful.engine.dry_run import dry_run
     from heedful.engine.progress import Display
     from heedful.reporting.estimates import estimate_view
 

@@ -74,13 +74,13 @@ class CostFlags(Logs):
         """
         if self.prices is None and self.max_cost is None:
             return None
-        from heedful.engine.budget import check_limit, refuse_unknown
+        from heedful.engine.budget import check_limit, refuse_unpriced
         from heedful.models.pricing import PRICES, read_prices
 
         prices = PRICES if self.prices is None else read_prices(self.prices)
         if self.max_cost is not None:
             check_limit(self.max_cost)
-            refuse_unknown(models, prices)
+            refuse_unpriced(models, prices)
         return prices
 
 
@@ -152,7 +152,7 @@ def carry_out(
     Raises:
         UsageError: there is no output.
     """
-    from heedful.engine.job import dry_run
+    from heedful.engine.dry_run import dry_run
     from heedful.engine.options import ignore
     from heedful.engine.progress import Display
 
