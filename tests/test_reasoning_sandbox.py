@@ -16,6 +16,7 @@ from heedful.bench.grading.completions import completed
 from heedful.bench.grading.harness import ENDED
 from heedful.bench.grading.plain import decode, encode
 from heedful.bench.grading.sandbox import (
+    Bubblewrap,
     Sandbox,
     Unsafe,
     open_sandbox,
@@ -318,6 +319,12 @@ def test_what_plain_values_cannot_show_is_undecided(
     assert result.reason
 
 
+def test_a_missing_filter_of_system_calls_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Bubblewrap().name == "bubblewrap"
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "riscv64" in Bubblewrap().name
+
+
 def test_tests_that_are_not_python_are_refused(sandbox: Sandbox) -> None:
     broken = ADD.model_copy(update={"tests": "def check(add) assert"})
     with pytest.raises(RowError, match="add"):
@@ -353,7 +360,7 @@ def test_a_plain_value_survives_the_way(value: object) -> None:
     sent = json.loads(json.dumps(encode(value, lambda _: 0)))
     back = decode(sent, lambda _: None)
     assert back == value
-    assert repr(back) == repr(value)
+    assert type(back) is type(value)
 
 
 @given(

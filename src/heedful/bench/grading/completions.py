@@ -15,18 +15,22 @@ if TYPE_CHECKING:
 
 __all__ = ["completed", "setup"]
 
-LONGEST = 100_000
+LONGEST = 30_000
 """Characters of a text in which code is searched for; a longer one is taken as it is."""
 
 _OPEN_PIECES = 50
 """Pieces of a text that one statement may extend over, with a bracket or a string left open."""
 
-_CUTS = 50
+_OPEN_STATEMENTS = 20
+"""Statements of a text that may do so."""
+
+_CUTS = 20
 """Ends of a body that are tried, from the last."""
 
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+_OPEN = re.compile(r"^@|\"\"\"|'''|[(\[{,\\][ \t]*$", re.MULTILINE)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _LOOKS_LIKE_CODE = re.compile(
     r"(?:(?:async[ ]+)?def|class)\s+\w+\s*[(:]|import\s+\w|from\s+[\w.]+\s+import\b|@\w|\w+\s*=[^=]"
@@ -86,9 +90,13 @@ def _code_around(above: str, text: str, defines: re.Pattern[str]) -> str:
         return text
     code = []
     pieces = list(_pieces(text))
-    place = 0
+    place = opened = 0
     while place < len(pieces):
-        end, tree = _statement(pieces, place)
+        reach = 1
+        if opened < _OPEN_STATEMENTS and _OPEN.search(pieces[place]):
+            reach = _OPEN_PIECES
+            opened += 1
+        end, tree = _statement(pieces, place, reach)
         piece = "".join(pieces[place:end])
         if tree is not None and not _has_words(tree, known):
             code.append(piece)
@@ -110,19 +118,13 @@ def _pieces(text: str) -> Iterator[str]:
     yield "".join(piece)
 
 
-def _statement(pieces: Sequence[str], start: int) -> tuple[int, ast.Module | None]:
+def _statement(pieces: Sequence[str], start: int, reach: int) -> tuple[int, ast.Module | None]:
     """Return the end of the statement that begins with a piece, and the statement."""
-    last = min(len(pieces), start + _OPEN_PIECES) if _may_go_on(pieces[start]) else start + 1
-    for end in range(start + 1, last + 1):
+    for end in range(start + 1, min(len(pieces), start + reach) + 1):
         tree = _tree("".join(pieces[start:end]))
         if tree is not None:
             return end, tree
     return start + 1, None
-
-
-def _may_go_on(piece: str) -> bool:
-    """Whether a statement may go on at the margin: in brackets, or in a string of several lines."""
-    return piece.startswith("@") or bool(re.search(r"\"\"\"|'''|[(\[{\\]\s*$", piece))
 
 
 def _bound(text: str) -> set[str]:

@@ -63,6 +63,7 @@ class Peer:
     """One end of the conversation: calls the other's functions, and serves calls of its own.
 
     Attributes:
+        calls: how many were made.
         opaque: whether a value came that isn't plain.
         undecided: why the tests cannot decide, once they cannot.
         ended: why the conversation ended, once it has.
@@ -83,7 +84,7 @@ class Peer:
         self._names = names
         self._shared = shared
         self._exported: list[Any] = []
-        self._calls = 0
+        self.calls = 0
         self.opaque = False
         self.undecided: str | None = None
         self.ended: str | None = None
@@ -113,8 +114,8 @@ class Peer:
 
     def call(self, target: str | int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a function of the other process, and serve its calls meanwhile."""
-        self._calls += 1
-        number = self._calls
+        self.calls += 1
+        number = self.calls
         sent = [encode(value, self._export) for value in (args, kwargs)]
         if any(map(is_opaque, sent)):
             raise UndecidedError(self._undecided("the tests pass a value that cannot be sent"))
@@ -255,29 +256,31 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
     """Run tests on the other process's program, and write a report to standard error.
 
     Args:
-        setup: what the tests may use of the problem's own code.
+        setup: the problem's own code that tests may use.
         tests: they define ``check``.
         entry: the function that ``check`` is given.
-        count: count the assertions that hold, and go on after one that does not.
+        count: go on after an assertion that fails, and begin the report with a line break for each
+            that holds.
         shared: see :class:`Peer`.
     """
     report = os.dup(2)
     peer = Peer({}, shared=shared)
     os.dup2(1, 2)
-    held = [0]
     failed: Exception | SystemExit | None = None
     try:
         peer.receive()
-        _check(peer, (setup, tests, entry), held if count else None)
+        _check(peer, (setup, tests, entry), report if count else None)
     except UndecidedError as error:
         peer.undecided = peer.undecided or str(error)
     except EndedError:
         pass
     except (Exception, SystemExit) as error:  # noqa: BLE001 - the tests' own, or the program's
         failed = error
-        if peer.opaque and not isinstance(error, AssertionError):
+        if not peer.calls:
+            peer.undecided = f"its tests cannot be run: {type(error).__name__}: {error}"
+        elif peer.opaque and not isinstance(error, AssertionError):
             peer.undecided = "it returned a value that isn't plain, and the tests use more of it"
-    result: dict[str, Any] = {"held": held[0], "ambiguous": peer.ambiguous}
+    result: dict[str, Any] = {"ambiguous": peer.ambiguous}
     if peer.ended is not None:
         result |= {"passed": False, "reason": peer.ended}
     elif peer.undecided is not None:
@@ -301,20 +304,16 @@ def _shown(error: BaseException, tests: str) -> str:
     return said or tests.splitlines()[line - 1].strip()[:300] if line else said
 
 
-def _check(peer: Peer, sources: tuple[str, str, str], held: list[int] | None) -> None:
+def _check(peer: Peer, sources: tuple[str, str, str], report: int | None) -> None:
     setup, tests, entry = sources
     names: dict[str, Any] = {"__name__": "tests"}
     exec(compile(setup, "<setup>", "exec"), names)  # noqa: S102 - the problem's own
     tree = ast.parse(tests)
     for name in sorted(_free_names(tree) - names.keys()):
         names[name] = Remote(peer, name)
-    if held is not None:
+    if report is not None:
         tree = ast.fix_missing_locations(_AssertCounter().visit(tree))
-
-        def hold() -> None:
-            held[0] += 1
-
-        names[_AssertCounter.REPORT] = hold
+        names[_AssertCounter.REPORT] = lambda: os.write(report, b"\n")
     exec(compile(tree, "<tests>", "exec"), names)  # noqa: S102 - the problem's own
     names["check"](Remote(peer, entry))
 

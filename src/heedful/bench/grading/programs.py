@@ -43,7 +43,7 @@ def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLim
         RowError: the problem has no tests, or they aren't Python.
     """
     result, report = _run(sandbox, problem, program, limits)
-    if not report.get("ambiguous") or result.passed is None:
+    if not report["ambiguous"] or result.passed is None:
         return result
     # It changed its arguments, or returned one of them. Tests may look at these, or compute what
     # they expect from them, so the verdict must not depend on whether they see the change.
@@ -63,7 +63,7 @@ def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: Resou
         RowError: the problem has no tests, or they aren't Python.
     """
     _, report = _run(sandbox, problem, program, limits, count=True)
-    return int(report.get("held", 0))
+    return int(report["held"])
 
 
 def _run(
@@ -82,17 +82,19 @@ def _run(
         f"{_sent()}serve({program!r})\n",
         limits,
     )
+    report: dict[str, Any] = {"held": first.stderr.count("\n"), "ambiguous": False}
     limit = second.limit or first.limit
-    if limit == "time":
-        return Tested(passed=False, reason=f"it ran longer than {limits.seconds:g} s"), {}
     if limit is not None:
-        return Tested(passed=False, reason=f"it hit the limit on {limit}"), {}
+        reason = f"it hit the limit on {limit}"
+        if limit == "time":
+            reason = f"it ran longer than {limits.seconds:g} s"
+        return Tested(passed=False, reason=reason), report
     try:
-        report: dict[str, Any] = json.loads(first.stderr)
+        report |= json.loads(first.stderr)
     except ValueError:
-        reason = _last_words(first) or f"the tests ended with exit code {first.exit_code}"
-        return Tested(None, f"its tests could not be run: {reason}"), {}
-    reason = report["reason"]
+        reason = _last_words(first) or f"exit code {first.exit_code}"
+        return Tested(None, f"its tests cannot be run: {reason}"), report
+    reason = str(report["reason"])
     if reason == harness.ENDED and second.exit_code:
         reason = _last_words(second) or reason
     return Tested(report["passed"], reason), report
