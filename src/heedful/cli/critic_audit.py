@@ -15,12 +15,12 @@ from heedful.core.errors import UsageError
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DrawFlags:
-    """What is drawn.
+    """Which samples are audited.
 
     Attributes:
         of: What is checked: critiques, or checklists.
-        samples: How many are drawn.
-        seed: Of the draw.
+        samples: How many are chosen, at random.
+        seed: Seed of the random choice.
     """
 
     of: Literal["critiques", "checklists"] = "critiques"
@@ -42,10 +42,10 @@ def audit(
 
     Args:
         input: The samples; with --filled, the audit that was filled in.
-        output: Where what was drawn goes, .csv or .jsonl; with --filled, the accuracies as JSON.
+        output: Where the chosen samples go, .csv or .jsonl; with --filled, the accuracies as JSON.
         filled: Read INPUT back.
         draw: What is drawn.
-        format: The format of the samples; found out from the file unless given.
+        format: The format of the samples; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:

@@ -1,12 +1,10 @@
-"""What the commands that make critique data print at the end."""
+"""Printing the results of the commands that make critique data."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli import terminal
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
+from heedful.cli.running import Outcome, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,23 +18,21 @@ def show(
 
     Args:
         view: one of :data:`heedful.critic.data.views.VIEWS`.
-        summary: what came of the command.
-        output: where it is.
+        summary: of the command.
+        output: the file that was written.
         broken: how many rows something is wrong with.
-        quiet: print nothing.
+        quiet: print no summary.
 
     Returns:
         The exit code.
     """
-    if not quiet:
-        from heedful.critic.data.views import VIEWS
+    from heedful.critic.data.views import VIEWS
 
-        console = terminal.console()
-        console.print(VIEWS[view](summary))
-        if output is not None:
-            console.print(f"  → {output}", style="dim", soft_wrap=True)
-        for problem in summary.get("problems", ())[:PROBLEMS_SHOWN]:
-            sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
-        if broken > PROBLEMS_SHOWN:
-            sys.stderr.write(f"… and {broken - PROBLEMS_SHOWN:,} more rows\n")
-    return INCOMPLETE if broken else 0
+    outcome = Outcome(
+        view=lambda: VIEWS[view](summary),
+        written=[output],
+        problems=summary.get("problems", ()),
+        failed=broken,
+        complete=not broken,
+    )
+    return print_outcome(outcome, quiet=quiet)

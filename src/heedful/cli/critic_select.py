@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class ClassifierFlags(CallFlags):
-    """How a model is asked what instructions are.
+    """The model that classifies instructions, and how it is called.
 
     Attributes:
         model: Who says what rows without the tags category and complexity are.
@@ -46,10 +46,10 @@ def select(
     Args:
         input: The file with the instructions.
         output: Where those that are chosen go: JSON lines. Only a dry run needs none.
-        count: How many are chosen; all unless given.
+        count: How many are chosen. Default: all.
         seed: Of the drawing among those alike.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
