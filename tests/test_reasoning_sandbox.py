@@ -126,7 +126,7 @@ def test_what_is_tried_fails_inside(name: str, sandbox: Sandbox) -> None:
     assert outcome.exit_code not in {0, None}
     assert error in outcome.stderr
     assert not (project / "x").exists()
-    assert outcome.seconds < LIMITS.seconds
+    assert outcome.limit is None
 
 
 @pytest.mark.sandbox
@@ -136,7 +136,6 @@ def test_what_takes_too_much_is_stopped_at_its_limit(name: str, sandbox: Sandbox
     outcome = sandbox.run(program, LIMITS)
     assert outcome.limit in limits
     assert outcome.exit_code is None
-    assert outcome.seconds < LIMITS.seconds + 2
     assert len(outcome.stdout) <= LIMITS.output_bytes
     assert len(outcome.stderr) <= LIMITS.output_bytes
 
@@ -174,13 +173,13 @@ def test_what_a_program_leaves_behind_is_gone_with_it(sandbox: Sandbox) -> None:
 
 
 def _command_lines() -> str:
-    found = []
+    lines = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            found.append(path.read_text())
+            lines.append(path.read_text())
         except OSError:
             continue
-    return "\n".join(found)
+    return "\n".join(lines)
 
 
 def test_a_program_of_use_runs(sandbox: Sandbox) -> None:
@@ -253,9 +252,9 @@ def test_unit_tests_decide_what_a_completion_is_worth(
     *, written: str, passed: bool, reason: str, sandbox: Sandbox
 ) -> None:
     program = programs.completed(ADD, written)
-    found = programs.tested(sandbox, ADD, program, LIMITS)
-    assert found.passed is passed
-    assert reason in found.reason
+    result = programs.tested(sandbox, ADD, program, LIMITS)
+    assert result.passed is passed
+    assert reason in result.reason
 
 
 def test_an_exit_code_alone_does_not_pass() -> None:

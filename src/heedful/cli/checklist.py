@@ -111,7 +111,7 @@ def _compile(path: Path, output: Path | None, data: DataFlags, *, quiet: bool) -
         compiled.write_samples(source, output)
     return print_outcome(
         Outcome(
-            view=lambda: compiled.coverage_view(coverage),
+            view=lambda: compiled.coverage_table(coverage).terminal(),
             written=(output,),
             problems=unread,
             failed=len(unread),

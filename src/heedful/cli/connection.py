@@ -31,7 +31,10 @@ class ConnectionFlags:
         body: Extra fields of the request, as JSON.
     """
 
-    model: Names = field(default_factory=list)
+    # Spelled out, as a subclass's annotations are evaluated in the module of the subclass.
+    model: Annotated[list[str], Parameter(negative="", name=["--model", "-m"])] = field(
+        default_factory=list
+    )
     base_url: str = "https://api.openai.com/v1"
     api_key: Annotated[str | None, Parameter(name=["--api-key", "-k"])] = None
     api_key_env: str = "OPENAI_API_KEY"
@@ -44,7 +47,7 @@ class CallFlags(ConnectionFlags):
     """How answers are sampled, and how many calls are made at a time.
 
     Attributes:
-        temperature: Default: 0.
+        temperature: Default: 0, or 1 where several answers to a prompt are sampled.
         top_p: As the API has it.
         max_completion_tokens: Tokens an answer may have.
         max_concurrency: Calls in flight at most; the number adapts to what the API bears.

@@ -1,4 +1,4 @@
-"""Printing the results of the commands that make critique data."""
+"""The end of the commands that make critique data."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 def show(
     view: str, summary: Mapping[str, Any], output: Path | None, *, broken: int, quiet: bool
 ) -> int:
-    """Print a summary, and the rows with which something is wrong on standard error.
+    """Print a summary, and on standard error the rows with which something is wrong.
 
     Args:
         view: one of :data:`heedful.critic.data.views.VIEWS`.
-        summary: of the command.
-        output: the file that was written.
+        summary: the command's result.
+        output: the file or folder that was written.
         broken: how many rows something is wrong with.
         quiet: print no summary.
 
@@ -28,11 +28,13 @@ def show(
     """
     from heedful.critic.data.views import VIEWS
 
-    outcome = Outcome(
-        view=lambda: VIEWS[view](summary),
-        written=[output],
-        problems=summary.get("problems", ()),
-        failed=broken,
-        complete=not broken,
+    return print_outcome(
+        Outcome(
+            view=lambda: VIEWS[view](summary).terminal(),
+            written=(output,),
+            problems=() if quiet else summary.get("problems", ()),
+            failed=0 if quiet else broken,
+            complete=not broken,
+        ),
+        quiet=quiet,
     )
-    return print_outcome(outcome, quiet=quiet)

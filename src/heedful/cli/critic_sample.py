@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.connection import CallFlags, Names, connect_one, sampling
+from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.judging import PROMPT
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import DataFlags, RunFlags
@@ -18,16 +18,12 @@ from heedful.cli.running import DataFlags, RunFlags
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class ExpertFlags(CallFlags):
-    """How critiques are sampled.
+    """How the expert, or a trained critic, is sampled; by default at temperature 1.
 
     Attributes:
-        model: The expert, or a trained critic.
-        temperature: Default: 1.
         seed: Critique k is sampled with the seed SEED + k - 1, where the model takes one.
     """
 
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
     seed: int | None = None
 
 
@@ -40,7 +36,7 @@ class CritiqueFlags:
         samples: Independent critiques of each response.
         prompt: plain, structured, structured_object, if_critic or advancedif. By default the one
             that the model's folder names, or plain.
-        overwrite: Sample also where there are sampled critiques.
+        overwrite: Also replace sampled critiques that are there.
     """
 
     samples: Annotated[int, Parameter(name=["--samples", "-n"])] = 5

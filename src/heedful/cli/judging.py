@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
+PROMPT_FLAGS = ("prompt", "prompt-file", "system-prompt-file")
+
 PROMPT = "plain"
 """The prompt, unless the command or the model\'s folder names another."""
 
@@ -35,6 +37,8 @@ class ProtocolFlags(ConnectionFlags):
         prompt: plain, structured, structured_object, if_critic, advancedif or cfbench. By default
             the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
+        system_prompt_file: For advancedif, a file with the text for system steerability; by default
+            that of --prompt-file.
         explain: Ask for an explanation before each verdict.
         measure: Tell the model what code counts for a constraint, as facts.
         per_call: Constraints in one call; 1 judges each on its own. Default: all.
@@ -45,6 +49,7 @@ class ProtocolFlags(ConnectionFlags):
 
     prompt: str | None = None
     prompt_file: Path | None = None
+    system_prompt_file: Path | None = None
     explain: bool = True
     measure: Annotated[bool, Parameter(negative="")] = False
     per_call: int | None = None
@@ -101,7 +106,7 @@ def make(names: str, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) ->
                 "--model is given, but no judge that uses it",
                 hint=f"add --judge {CHECKLIST}, or --judge rules,{CHECKLIST}",
             )
-        unused = [f"--{name}" for name in ("prompt", "prompt-file") if _given(model_flags, name)]
+        unused = [f"--{name}" for name in PROMPT_FLAGS if _given(model_flags, name)]
         if unused:
             raise UsageError(
                 f"{unused[0]} is given, but no judge that uses a model",
@@ -143,6 +148,7 @@ def _model_judge(model_flags: JudgeFlags) -> Judge:
                 model_flags.prompt or getattr(model, "prompt", None) or PROMPT,
                 explain=model_flags.explain,
                 prompt_file=model_flags.prompt_file,
+                system_prompt_file=model_flags.system_prompt_file,
             ),
             per_call=model_flags.per_call,
             sampling=how,
@@ -191,7 +197,12 @@ def carry_out(
     if output is not None:
         from heedful.data.formats.base import refuse_inputs
 
-        named = (flags.prices, model_flags.prompt_file, flags.log_file)
+        named = (
+            flags.prices,
+            model_flags.prompt_file,
+            model_flags.system_prompt_file,
+            flags.log_file,
+        )
         if flags.log_file is not None and _same_place(output, flags.log_file):
             raise UsageError("the output is the log", where=str(output), hint="name another file")
         refuse_inputs(output, [file for file in named if file is not None])

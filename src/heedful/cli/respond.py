@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.connection import CallFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, connect, sampling
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import DataFlags, RunFlags
-
-
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class ResponderFlags(CallFlags):
-    """The models that respond, and how they are called.
-
-    Attributes:
-        model: Who answers. Several answer each sample: a row for each, ID@MODEL.
-        temperature: Default: 0, or 1 with several samples.
-    """
-
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
 
 
 @Parameter(name="*")
@@ -54,10 +40,12 @@ def respond(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     wanted: ResponseFlags = ResponseFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
-    model_flags: ResponderFlags = ResponderFlags(),
+    model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Obtain a response to every sample that has none.
+
+    Several models answer each sample: a row for each, ID@MODEL.
 
     Args:
         input: The file with the samples.

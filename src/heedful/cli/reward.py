@@ -12,10 +12,6 @@ from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from rich.console import RenderableType
-
     from heedful.rewards.terms import LengthPenalty, Terms
 
 Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
@@ -43,8 +39,8 @@ class RewardFlags:
             check, but 0 where code found anything unmet.
         guards: 0 for a response that code finds to grade itself or to be cut off.
         judge_empty: Judge empty responses as any other; their reward is otherwise 0.
-        undecided: The reward where verdicts that it depends on are missing. Default: none; the
-            response is left out.
+        undecided: The reward where verdicts are missing that it depends on; by default the response
+            is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
         length_full: Characters from which the penalty is whole; it grows in proportion between.
         length_penalty: What is taken from the reward at the most.
@@ -94,7 +90,7 @@ class PairingFlags:
         margin: The least difference between the two rewards of a pair; they always differ.
         pairs: Pairs for an instruction at most; each response is in one of them at most.
         ties: Of several responses with the same reward: any, or the two whose lengths differ least.
-        seed: Seed for ties that are broken at random.
+        seed: For random ties.
     """
 
     margin: float = 0.0
@@ -162,7 +158,7 @@ def best(
         to: Write prompts and completions to fine-tune on, with a card: trl (conversational JSON
             lines), parquet (the same columns), alpaca or sharegpt (LLaMA-Factory), openai.
         ties: Which of several best ones: any, the first in the file, or the shortest.
-        seed: Seed for ties that are broken at random.
+        seed: For random ties.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
 
@@ -218,20 +214,17 @@ def stats(
 def _finish(
     summary: dict[str, Any], view: str, output: Path | None, *, done: bool, quiet: bool
 ) -> int:
-    """Print the summary, name the rows that cannot be read, and return the exit code."""
-    from heedful.rewards import tables
+    """Print a summary and name the rows that could not be used; return the exit code."""
+    from heedful.rewards.tables import VIEWS
 
-    views: dict[str, Callable[[dict[str, Any]], RenderableType]] = {
-        "pairs": tables.pairs_view,
-        "best": tables.best_view,
-        "stats": tables.stats_view,
-    }
-    outcome = Outcome(
-        view=lambda: views[view](summary),
-        written=[output] if output is not None and (done or output.is_file()) else (),
-        problems=[{"problem": problem} for problem in summary["problems"]],
-        failed=summary["unread"],
-        hints=() if done else (HINTS[view],),
-        complete=done and not summary["unread"],
+    return print_outcome(
+        Outcome(
+            view=lambda: VIEWS[view](summary).terminal(),
+            written=(output,) if output is not None and (done or output.is_file()) else (),
+            problems=summary["problems"],
+            failed=summary["unread"],
+            hints=() if done else (HINTS[view],),
+            complete=done and not summary["unread"],
+        ),
+        quiet=quiet,
     )
-    return print_outcome(outcome, quiet=quiet)

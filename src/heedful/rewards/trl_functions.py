@@ -135,13 +135,13 @@ def trl_rewards(
 
     async def call(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
         called = [_called(each, prompts, completions, columns) for each in calls]
-        found = [[_number(one) for one in values] for values in await asyncio.gather(*called)]
-        for each, values in zip(names, found, strict=True):
+        rewards = [[_number(one) for one in values] for values in await asyncio.gather(*called)]
+        for each, values in zip(names, rewards, strict=True):
             if len(values) != len(prompts):
                 what = f"the reward function {each!r} returned {len(values)} rewards"
                 raise UsageError(what, hint=f"return one for each of {len(prompts)} completions")
             _log_function(each, values, columns)
-        return [_sum(row, factors, ours) for row in zip(*found, strict=True)]
+        return [_sum(row, factors, ours) for row in zip(*rewards, strict=True)]
 
     async def total(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
         if may_be_open():
@@ -184,10 +184,10 @@ async def _called(
         or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
     )
     given = {"prompts": prompts, "completions": completions, **columns}
-    found = await asyncio.to_thread(function, **given) if plain else function(**given)
-    if inspect.isawaitable(found):
-        found = await found
-    values: Sequence[Any] = found
+    returned = await asyncio.to_thread(function, **given) if plain else function(**given)
+    if inspect.isawaitable(returned):
+        returned = await returned
+    values: Sequence[Any] = returned
     return values
 
 
@@ -230,7 +230,7 @@ def _refuse_company(name: str, columns: Mapping[str, Any]) -> None:
         UsageError: it has a second reward function, or cannot be asked.
     """
     owners = (getattr(columns.get(key), "__self__", None) for key in ("log_metric", "log_extra"))
-    trainer = next((one for one in owners if hasattr(one, "reward_funcs")), None)
+    trainer = next((owner for owner in owners if hasattr(owner, "reward_funcs")), None)
     hint = (
         "sum all of them into one: reward_funcs=trl_rewards([for_trl(reward), ...], weights=[...])"
         "; or state a fallback: Reward(..., undecided=0.0)"
@@ -272,10 +272,13 @@ def _samples(
 def _logged(name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any]) -> Values:
     metric, extra = columns.get("log_metric"), columns.get("log_extra")
     if metric is not None and scored:
-        metric(f"{name}/undecided", sum(not one.decided for one in scored) / len(scored))
-        known = [one.coverage for one in scored if one.coverage is not None]
+        metric(f"{name}/undecided", sum(not reward.decided for reward in scored) / len(scored))
+        known = [reward.coverage for reward in scored if reward.coverage is not None]
         if known:
             metric(f"{name}/coverage", sum(known) / len(known))
     if extra is not None:
-        extra(f"{name}_verdicts", [" ".join(one.statuses) or str(one.problem) for one in scored])
-    return [one.value for one in scored]
+        extra(
+            f"{name}_verdicts",
+            [" ".join(reward.statuses) or str(reward.problem) for reward in scored],
+        )
+    return [reward.value for reward in scored]

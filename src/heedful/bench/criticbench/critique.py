@@ -37,11 +37,11 @@ _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
 class Verdict(BaseModel):
-    """What a critic said of a response.
+    """A critic's verdict on a response.
 
     Attributes:
         status: that it is correct, or incorrect; ``unparsed`` where the critique states no
-            judgment, ``failed`` where there is no critique.
+            judgment, ``failed`` where the call failed.
         text: the critique; where it failed, why.
     """
 
@@ -75,10 +75,10 @@ def judgment(text: str) -> Literal["correct", "incorrect"] | None:
     own = _NEXT_EXAMPLE.split(answer(text, _JUDGMENT.search), maxsplit=1)[0]
     unquoted = "\n".join(line for line in own.split("\n") if not line.startswith(">"))
     words = [match["verdict"].lower() for match in _JUDGMENT.finditer(unquoted)]
-    found = {word in ("correct", "right") for word in words}
-    if len(found) != 1:
+    verdicts = {word in ("correct", "right") for word in words}
+    if len(verdicts) != 1:
         return None
-    return "correct" if found.pop() else "incorrect"
+    return "correct" if verdicts.pop() else "incorrect"
 
 
 def version_of_prompt() -> str:

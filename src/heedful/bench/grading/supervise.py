@@ -195,7 +195,7 @@ def _fed(descriptor: int, feed: bytes) -> bytes:
 
 
 def _over(root: int, limits: ResourceLimits) -> Limit | None:
-    """Count what a process and its descendants take; nothing where there is no ``/proc``."""
+    """Count what a process and its descendants take; without ``/proc``, nothing."""
     tasks = memory = 0
     left = [root]
     while left:
@@ -206,7 +206,7 @@ def _over(root: int, limits: ResourceLimits) -> Limit | None:
             for thread in threads:
                 children = Path(f"/proc/{pid}/task/{thread}/children").read_text()
                 left += map(int, children.split())
-        except OSError:  # it has ended, or this is no Linux
+        except OSError:  # it has ended, or this isn't Linux
             continue
         tasks += len(threads)
         memory += sum(
