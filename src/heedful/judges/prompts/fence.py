@@ -5,6 +5,8 @@ from a digest of the texts and is lengthened until none of them contains it, so 
 open or close a fence, whatever it imitates. The same texts always get the same mark: a prompt
 that is rendered again is the same prompt, and a cache finds it.
 
+Control tokens of chat templates inside are escaped (:mod:`heedful.judges.prompts.control_tokens`).
+
 A fence says where text ends. It does not keep a judge from believing what stands inside; the
 prompts ask for that.
 """
@@ -16,6 +18,8 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+
+from heedful.judges.prompts.control_tokens import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +67,7 @@ class Fence:
 
     def wrap(self, label: str, text: str) -> str:
         """Put a text between two fences; ``label`` is ours and never comes from data."""
-        return f"<<<{label} {self.mark}>>>\n{text}\n<<</{label} {self.mark}>>>"
+        return f"<<<{label} {self.mark}>>>\n{escape(text)}\n<<</{label} {self.mark}>>>"
 
 
 def unfence(prompt: str) -> list[Fenced]:
@@ -80,7 +84,7 @@ def unfence(prompt: str) -> list[Fenced]:
         end = prompt.find(closing, opening.end())
         if end < 0:
             break
-        texts.append(Fenced(label, prompt[opening.end() : end]))
+        texts.append(Fenced(label, unescape(prompt[opening.end() : end])))
         opening = _OPENING.search(prompt, end + len(closing))
     return texts
 
