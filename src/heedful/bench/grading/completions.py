@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Problem
 
-__all__ = ["completed", "setup"]
 
 LONGEST = 30_000
 """Characters of a text in which code is searched for; a longer one is taken as it is."""

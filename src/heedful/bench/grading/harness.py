@@ -21,7 +21,6 @@ from typing import Any
 
 from heedful.bench.grading.plain import UndecidedError, decode, encode, is_opaque
 
-__all__ = ["ENDED", "run_tests", "serve"]
 
 ENDED = "it ended before its tests did"
 

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-__all__ = ["Opaque", "UndecidedError", "decode", "encode", "is_opaque"]
 
 DEEPEST = 200
 """Levels of nesting in a value."""
