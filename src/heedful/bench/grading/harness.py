@@ -21,7 +21,6 @@ from typing import Any
 
 from heedful.bench.grading.plain import UndecidedError, decode, encode, is_opaque
 
-
 ENDED = "it ended before its tests did"
 
 MESSAGE_BYTES = 1 << 24

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-
 DEEPEST = 200
 """Levels of nesting in a value."""
 
