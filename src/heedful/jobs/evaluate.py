@@ -12,6 +12,7 @@ from heedful.core import plugins
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
+from heedful.data.formats import Source
 from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
-    from heedful.data.formats import Format, Row, Source
+    from heedful.data.formats import Format, Row
     from heedful.engine.inputs import DataOptions, ReadingOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
@@ -113,7 +114,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._output = None if output is None else Path(output)
         task = reading.get("task")
         source: Source | SavedRun | None
-        source = open_data(data, reading.get("format"), responses, task)
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data, reading.get("format"), responses, task, exclude_generation_failures=exclude
+        )
         self._read_from: list[Path] = []
         self.about: dict[str, Any] = {"heedful": __version__, "input": None}
         config: dict[str, Any] = {"store": STORE_VERSION, "input": None}
@@ -133,6 +137,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         known = {"format": self._format.name if self._format else None, "task": task}
         self.about |= {**known, "judge": self.judge.name}
         self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}
+        if exclude:
+            self._config["exclude_generation_failures"] = True
         self._requested = self._decided = 0
 
     @property
@@ -185,9 +191,11 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
     ) -> Evaluation:
         """Summarise, and write the results."""
+        if isinstance(self._rows, Source) and self._rows.exclude_failures:
+            self.about["excluded"] = self._rows.excluded
         summary = summarise(store, self._scoring, self._seed, self.about, prices)
         if self._output is not None:
-            write_output(store, self._output, self._format, self._scoring)
+            write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
 
 
@@ -227,8 +235,9 @@ def evaluate(
         output: also write the results here.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`: ``format``, ``task``, ``run``,
-            ``concurrency``, ``retry_failed``, ``max_cost``, ``prices``, ``on_progress``.
+            :class:`~heedful.engine.options.RunOptions`: ``format``, ``task``,
+            ``exclude_generation_failures``, ``run``, ``concurrency``, ``retry_failed``,
+            ``max_cost``, ``prices``, ``on_progress``.
 
     Returns:
         The evaluation: its summary, and its rows.

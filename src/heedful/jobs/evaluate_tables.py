@@ -194,6 +194,8 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     if failed:
         text += f" {amount(failed, 'row')} could not be read or judged; every coverage counts them "
         text += "as undecided."
+    if summary.get("excluded"):
+        text += f" {_excluded(summary)}."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
     how = (
         f"Judge {summary['judge']}, {summary['scoring']} scoring, seed {summary['seed']}, "
@@ -201,6 +203,10 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     )
     cost = [f"Cost: {cost_line(summary['cost'])}."] if "cost" in summary else []
     return [text, how, *cost]
+
+
+def _excluded(summary: Mapping[str, Any]) -> str:
+    return f"{amount(summary['excluded'], 'row')} left out, as no response was generated"
 
 
 def _headline(summary: Mapping[str, Any]) -> Text:
@@ -225,6 +231,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         text.append("\n  ")
         text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
         text.append("; every coverage counts them as undecided")
+    if summary.get("excluded"):
+        text.append(f"\n  {_excluded(summary)}", style="yellow")
     for reason in summary["undecided"][:REASONS_SHOWN]:
         text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
     if len(summary["decided_by"]) > 1:

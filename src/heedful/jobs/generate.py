@@ -123,7 +123,10 @@ class RowsJob(Job[Task, Generation]):
         self._recipe = recipe
         self._output = None if output is None else Path(output)
         task = reading.get("task")
-        source = open_data(data, reading.get("format"), None, task)
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data, reading.get("format"), None, task, exclude_generation_failures=exclude
+        )
         self._files = source.files if source else ()
         self._rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
         self._format = source.format.name if source else None

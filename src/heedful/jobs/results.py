@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Scoring
     from heedful.data.formats import Format
+    from heedful.data.formats.base import Reply
     from heedful.engine.store import Entry, Store
+    from heedful.judges import Judge
     from heedful.models import Price
 
 __all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry", "summarise"]
@@ -57,6 +59,7 @@ class Scored:
         sample: the sample; ``None`` where the row could not be read.
         critique: its judgments; ``None`` where there are none.
         problem: the reason where there are none.
+        reply: the judge's reply, where the output's format writes replies back.
     """
 
     line: int
@@ -64,6 +67,7 @@ class Scored:
     sample: Sample | None
     critique: Critique | None
     problem: str | None
+    reply: Reply | None = None
 
 
 def scored(store: Store) -> Iterator[Scored]:
@@ -286,32 +290,35 @@ def check_run(run: str | os.PathLike[str] | None, inputs: Iterable[Path]) -> Non
         refuse_inputs(Path(run or "") / name, inputs)
 
 
-def write_output(store: Store, path: Path, written_as: Format | None, scoring: Scoring) -> None:
+def write_output(
+    store: Store, path: Path, written_as: Format | None, scoring: Scoring, judge: Judge
+) -> None:
     """Write the results in the input's own format if it has a writer, else as JSON lines."""
     writer = written_as.writer(path) if written_as else None
     if writer is not None:
         reply = None if written_as is None else written_as.reply
-        writer(path, lambda: _with_readable_replies(scored(store), reply))
+        writer(path, lambda: _with_replies(scored(store), reply, judge))
         return
     with atomically(path) as file:
         for row in scored(store):
             file.write(_line(record(row, scoring)))
 
 
-def _with_readable_replies(rows: Iterator[Scored], prompt: str | None) -> Iterator[Scored]:
-    """Have the replies read as the verdicts that came of them, after repeated requests too."""
+def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> Iterator[Scored]:
+    """Add the replies in the format's form, so that they read as the verdicts that came of them."""
     if prompt is None:
         yield from rows
         return
-    from heedful.judges.prompts import readable
+    from heedful.judges import prompts
+    from heedful.judges.requests import request
 
     for row in rows:
-        critique = row.critique
-        if row.sample is None or critique is None or critique.text is None:
+        if row.sample is None or row.critique is None:
             yield row
             continue
-        text = readable(prompt, critique.text, critique.judgments, row.sample.checklist)
-        yield replace(row, critique=critique.model_copy(update={"text": text}))
+        reply = prompts.reply(prompt, row.critique, row.sample.checklist)
+        said = request(judge, row.sample, row.critique)
+        yield replace(row, reply=replace(reply, prompt=said))
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -77,6 +78,21 @@ class Row:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A judge's reply in the form in which a format writes it back.
+
+    Attributes:
+        answers: the answer to each constraint, by the format's own keys.
+        text: the reply, so that it reads as the verdicts; ``None`` where the judge gave none.
+        prompt: the prompt that the judge was given; ``None`` where it was given none.
+    """
+
+    answers: Mapping[str, str]
+    text: str | None = None
+    prompt: str | None = None
+
+
 class Result(Protocol):
     """Result of one row: a judged sample, or the problem that prevented judging."""
 
@@ -95,6 +111,10 @@ class Result(Protocol):
     @property
     def problem(self) -> str | None:
         """Reason why the row could not be read or judged."""
+
+    @property
+    def reply(self) -> Reply | None:
+        """The judge's reply, for a format that writes replies back."""
 
 
 Writer = Callable[[Path, Callable[[], Iterable[Result]]], None]
@@ -158,6 +178,22 @@ def optional_text(record: Mapping[str, Any], key: str) -> str | None:
     """
     value = record.get(key)
     return None if value is None else _text(value, key)
+
+
+def response_text(record: Mapping[str, Any], key: str = "response") -> str | None:
+    """Return a response, which may be absent or null; a number counts as its digits.
+
+    Spreadsheets turn an answer such as 42 into a number, and leave NaN where there is none.
+
+    Raises:
+        RowError: it is of another type.
+    """
+    value = record.get(key)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    return optional_text(record, key)
 
 
 def _text(value: Any, name: str) -> str:

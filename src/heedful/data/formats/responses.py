@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import RowError
 from heedful.data.formats import files, ifeval
-from heedful.data.formats.base import Row, optional_text, prompt_of, row_id, text
+from heedful.data.formats.base import Row, optional_text, prompt_of, response_text, row_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -141,11 +141,13 @@ def _entries(record: files.Record, wanted: Format) -> Iterator[_Entry]:
 def _entry(line: int, data: dict[str, Any]) -> _Entry:
     keyed = any(data.get(key) not in (None, "") for key in ("key", "id"))
     try:
-        response = text(data, "response")
+        response = response_text(data)
         ident = row_id(data, 0, "key", "id") if keyed else None
         prompt = optional_text(data, "prompt")
     except RowError as error:
         return _Entry(line, problem=error.what)
+    if response is None:
+        return _Entry(line, problem="response is missing")
     if ident is None and prompt is None:
         return _Entry(line, problem="the row has neither key nor prompt to join on")
     stored = {"response": response}

@@ -39,7 +39,7 @@ NAMES = ("plain", "if_critic")
 """Names that :func:`make` knows."""
 
 _PLACES = ("conversation", "format", "mark")
-_NEEDED = ("conversation",)
+_NEEDED = (("conversation",),)
 _PARSER = 1
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 

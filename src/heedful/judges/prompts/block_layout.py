@@ -12,7 +12,7 @@ from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = [
     "Language",
@@ -82,6 +82,7 @@ def messages(
     language: Language,
     *,
     counted: str = "",
+    places: Mapping[str, str] | None = None,
 ) -> list[Message]:
     """Fill a prompt with a sample.
 
@@ -93,6 +94,7 @@ def messages(
         checklist: the constraints as this prompt writes them.
         language: of the fences' labels.
         counted: what code has counted, where the checklist's form has no room for it.
+        places: further places, filled as they are.
 
     Raises:
         RowError: the sample has no response.
@@ -106,14 +108,15 @@ def messages(
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
         items.append(fence.wrap(label["facts"], counted))
-    places = {
+    filled = {
+        **(places or {}),
         "conversation": conversation(sample.conversation, fence, language),
         "response": fence.wrap(label["response"], sample.response),
         "checklist": "\n\n".join(items),
         "reference": fence.wrap(label["reference"], sample.reference) if sample.reference else "",
         "mark": fence.mark,
     }
-    return [Message(role="user", content=fill(template, places))]
+    return [Message(role="user", content=fill(template, filled))]
 
 
 def conversation(turns: Sequence[Message], fence: Fence, language: Language) -> str:

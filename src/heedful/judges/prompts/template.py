@@ -28,7 +28,7 @@ PLACES = {
 }
 """Places that a prompt may have, and what fills them."""
 
-_NEEDED = ("response", "checklist")
+_NEEDED = (("response",), ("checklist",))
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -41,14 +41,16 @@ def shipped(name: str, package: str = "heedful.judges.prompts") -> str:
 
 
 def custom(
-    path: Path, places: Collection[str] = tuple(PLACES), needed: Sequence[str] = _NEEDED
+    path: Path,
+    places: Collection[str] = tuple(PLACES),
+    needed: Sequence[Sequence[str]] = _NEEDED,
 ) -> str:
     """Read a user's prompt text.
 
     Args:
         path: the file.
         places: what may be filled in.
-        needed: what the model cannot do without.
+        needed: places that the model cannot do without: one of each group.
 
     Raises:
         UsageError: it cannot be read, has a place that nothing fills, or lacks one that is needed.
@@ -67,8 +69,9 @@ def custom(
         if name not in places:
             what = f"the prompt has {{{{{name}}}}}, which nothing fills"
             raise UsageError(what, where=str(path), hint=f"use one of {known}")
-    for name in needed:
-        if name not in used:
+    for group in needed:
+        if not any(name in used for name in group):
+            name = group[0]
             what = f"the prompt has no {{{{{name}}}}}, so the model would not see it"
             raise UsageError(what, where=str(path), hint=f"add {{{{{name}}}}} where it belongs")
     return text
