@@ -104,8 +104,8 @@ def test_an_untrained_model_decides_nothing_it_did_not_say(
 
 def test_responses_are_written_once(url: str, tmp_path: Path) -> None:
     rows = written(tmp_path / "rows.jsonl", [{k: row[k] for k in ("id", "prompt")} for row in ROWS])
-    words = ("respond", rows, "-o", tmp_path / "out.jsonl", "--run", tmp_path / "run")
-    words = (*words, "--max-completion-tokens", 24)
+    files = ("-o", tmp_path / "out.jsonl", "--run", tmp_path / "run")
+    words = ("respond", rows, *files, "--max-completion-tokens", 24)
     for _ in range(2):
         done = heedful(url, *words)
         assert done.returncode == 0, done.stderr
