@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class FilterModelFlags(CallFlags):
-    """Which models the stages ask, and how.
+    """The models of the stages, and how they are called.
 
     Attributes:
         model: The expert who made the critiques; it revises them (rules).
@@ -83,7 +83,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
             Only a dry run needs none.
         stages: What the stages do.
         data: How the input is read.
-        model_flags: How models are asked.
+        model_flags: The models and how they are called.
         flags: How the job is run.
 
     Returns:

@@ -38,7 +38,7 @@ def select(
         count: How many are chosen. Default: all.
         seed: Of the random choice among those alike.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
@@ -48,7 +48,9 @@ def select(
     from heedful.engine.inputs import default_run
 
     if len(model_flags.model) > 1:
-        raise UsageError(f"there are {len(model_flags.model)} models to ask", hint="name one")
+        raise UsageError(
+            f"{len(model_flags.model)} models are given, but only one is used", hint="name one"
+        )
     model = next(iter(connect(model_flags)), None)
     how = sampling(model_flags)
     config = dict(model.config) if model else None

@@ -44,9 +44,9 @@ def evaluate(
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model), or a plugin's; with commas, in turn.
-        results: What the numbers mean, and what becomes of them.
+        results: How results are computed and written.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:

@@ -16,6 +16,15 @@ if TYPE_CHECKING:
 
 Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
 
+JUDGE_FIRST = "judge the responses first: heedful evaluate INPUT --run RUN, then name that run"
+
+HINTS = {
+    "pairs": "no instruction has two judged responses with different rewards",
+    "best": f"no response has a reward; {JUDGE_FIRST}",
+    "stats": f"no response has a reward; {JUDGE_FIRST}",
+}
+"""Hints where nothing came of a command, by the view."""
+
 Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]
 
 
@@ -214,6 +223,7 @@ def _finish(
             written=(output,) if output is not None and (done or output.is_file()) else (),
             problems=summary["problems"],
             failed=summary["unread"],
+            hints=() if done else (HINTS[view],),
             complete=done and not summary["unread"],
         ),
         quiet=quiet,

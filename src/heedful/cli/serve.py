@@ -110,7 +110,7 @@ def serve(
         quiet: Log no requests.
         serving: Where, and how much.
         rewarding: How verdicts become a reward.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         logs: What is logged; by default a line for each request.
 
     Returns:

@@ -109,6 +109,7 @@ class BuildJob(Job[GenerationRequest, Built]):
             check_output(self._output, None, plan.files)
         self._questions = Questions.read(plan)
         self._sampler: Sampler | None = None
+        self._sandbox: str | None = None
         self.calls_per_row = plan.samples
         self.total = len(self._questions.problems) * len(plan.generators)
 
@@ -160,6 +161,7 @@ class BuildJob(Job[GenerationRequest, Built]):
             problem.kind == "code" for _, _, problem in self._questions.problems.values()
         )
         box = open_sandbox(plan.sandbox) if programs and not dry else None
+        self._sandbox = None if box is None else box.name
         async with MathPool(timeout_s=plan.timeout_s) as pool:
             self._sampler = Sampler(plan.samples, plan.sampling, Tools(Grader(pool, box), pool))
             yield
@@ -177,6 +179,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         about = {"certainty": self._certainty, "ranking": self._ranking, "queries": self._queries}
         summary = {
             **_about(self._plan, self._questions, store, prices),
+            "sandbox": self._sandbox,
             "tasks": answered.result(selected.triplets),
             "selection": {**about, "tasks": selected.counts},
             "triplets": len(selected.triplets),
