@@ -151,7 +151,9 @@ def _examples(check: Check | None) -> tuple[list[str], list[str]]:
     """Find two texts that meet a check and two that violate it, among some made for it."""
     met: dict[str, None] = {}
     unmet: dict[str, None] = {}
-    for text in islice(_texts(check), TEXTS_TRIED) if check is not None else ():
+    if check is None:
+        return [], []
+    for text in islice(_texts(check), TEXTS_TRIED):
         try:
             finding = run_check(check, Response(text))
         except VerifierError:
