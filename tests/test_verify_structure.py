@@ -94,6 +94,15 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "emojis", "at_most": 1}, "👨‍👩‍👧 and 🇫🇷", False),
     ("count", {"unit": "english_words", "at_most": 0}, "我们用5G上网", UNDECIDED),
     ("count", {"unit": "english_words", "at_most": 0}, "我们 Love 雨", False),
+    # An emoji of several code points, and a letter with its mark, are one character to a reader.
+    ("count", {"unit": "characters", "at_most": 1}, "👨‍👩‍👧", UNDECIDED),
+    ("count", {"unit": "characters", "at_most": 5}, "👨‍👩‍👧", True),
+    ("count", {"unit": "characters", "at_least": 6}, "👨‍👩‍👧", False),
+    ("count", {"unit": "characters_with_spaces", "at_most": 4}, "cafe\u0301", UNDECIDED),
+    ("count", {"unit": "characters_without_spaces", "at_least": 3}, "हिन्दी", UNDECIDED),
+    ("count", {"unit": "characters_with_spaces", "at_most": 3}, "a\r\nb", UNDECIDED),
+    ("count", {"unit": "characters", "at_least": 4, "at_most": 4}, "café", True),
+    ("count", {"unit": "letters", "at_most": 3}, "हिन्दी", UNDECIDED),
     ("count", {"unit": "commas", "at_most": 0}, "one，two", False),
     # Parts.
     ("count", {"unit": "words", "at_most": 3, "part": "paragraph"}, "One two.\n\nThree.", True),

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from heedful.core import scripts
 from heedful.verify import markup
 from heedful.verify.text import characters as signs
+from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,16 +204,20 @@ def _zi_bare(text: str) -> int:
     return characters + len(_LATIN_RUN.findall(rest))
 
 
-def _unspaced(text: str) -> int:
-    return sum(map(len, text.split()))
+def _characters(*texts: str) -> list[int]:
+    """Count characters as readers see them, and as Unicode does."""
+    return [count(text) for text in texts for count in (signs.graphemes, len)]
 
 
 def _zi_readings(layout: Layout) -> list[int]:
-    return [_zi(layout.text), _zi_bare(layout.body), _unspaced(layout.text)]
+    return [_zi(layout.text), _zi_bare(layout.body), len(signs.unspaced(layout.text))]
 
 
 def _letters(layout: Layout) -> list[int]:
-    return [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
+    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
+    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
+    marks = len(layout.text) - len(without_marks(layout.text))
+    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
 
 
 # --- structure ----------------------------------------------------------------------------------
@@ -336,20 +341,19 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "zi_with_punctuation": lambda layout: [
         _zi(layout.text),
         _zi(layout.body),
-        _unspaced(layout.text),
-        _unspaced(layout.body),
+        len(signs.unspaced(layout.text)),
+        len(signs.unspaced(layout.body)),
     ],
     "han_characters": lambda layout: [
         len(_HAN_CHARACTER.findall(text)) for text in (layout.text, layout.body)
     ],
-    "characters": lambda layout: [
-        len(layout.text),
-        len(layout.text.strip()),
-        _unspaced(layout.text),
-        _unspaced(layout.body),
-    ],
-    "characters_with_spaces": lambda layout: [len(layout.text), len(layout.text.strip())],
-    "characters_without_spaces": lambda layout: [_unspaced(layout.text)],
+    "characters": lambda layout: _characters(
+        layout.text,
+        signs.unspaced(layout.text),
+        signs.unspaced(layout.body),
+    ),
+    "characters_with_spaces": lambda layout: _characters(layout.text, layout.text.strip()),
+    "characters_without_spaces": lambda layout: _characters(signs.unspaced(layout.text)),
     "letters": _letters,
     "sentences": lambda layout: _sizes(layout.sentence_readings),
     "paragraphs": _paragraphs,

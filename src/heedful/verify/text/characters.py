@@ -11,10 +11,40 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from heedful.verify.text.words import EMOJI, without_marks
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from heedful.verify.text.layout import Layout
+
+# --- characters as readers see them -------------------------------------------------------------
+
+_SYLLABLE = re.compile("[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7]*[\u11a8-\u11ff]*")
+_VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0ccd\u0d4d"
+_CONJUNCT = re.compile(rf"[{_VIRAMAS}]\u200d?(?=\w)\w")
+
+
+def graphemes(text: str) -> int:
+    r"""Count the characters that a reader sees: a letter with its marks, an emoji, a line end.
+
+    In the narrowest reading: consonants that are joined (क्ष) are one, and what isn't seen is none.
+    Source: UAX #29, section 3, with the marks of each letter whether or not they take space.
+
+    >>> graphemes("cafe\u0301"), graphemes("\U0001f468\u200d\U0001f469"), graphemes("हिन्दी")
+    (4, 1, 2)
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii():
+        return len(text)
+    text = _SYLLABLE.sub("x", EMOJI.sub("x", text))
+    return len(without_marks(_CONJUNCT.sub("", text)))
+
+
+def unspaced(text: str) -> str:
+    """Take the white space away."""
+    return "".join(text.split())
+
 
 _LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
 
