@@ -229,7 +229,6 @@ _NUMERAL = re.compile(
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
 _HIDDEN_TABLE = re.compile(r"\| ?---|\t")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_HASHTAG = re.compile(r"(?<![\w#&])#(?![\s#])[^\s#,.，。;；!！?？]+#?")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -319,13 +318,13 @@ def _questions(layout: Layout) -> list[int]:
     """Sentences that end in a question mark; those that sound like a question may count."""
     ended = sound = 0
     for sentence in layout.sentence_readings[-1]:
-        if re.search("[?？]", sentence[-3:]):
+        if re.search("[?？؟]", sentence[-3:]):
             ended += 1
         elif _QUESTION.search(sentence):
             sound += 1
     items = layout.items("bullet", "number")[-1]
-    unmarked = sum(1 for item in items if not re.search("[?？]", item))
-    marks = len(re.findall("[?？]+", layout.plain))
+    unmarked = sum(1 for item in items if not re.search("[?？؟]", item))
+    marks = len(re.findall("[?？؟]+", layout.plain))
     return [ended, max(marks, ended + sound) + unmarked]
 
 
@@ -368,8 +367,8 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "code_blocks": _code_blocks,
     "emojis": signs.emojis,
     "bold_passages": lambda layout: [markup.bold_passages(layout.text)],
-    "links": lambda layout: [markup.links(layout.text)],
-    "hashtags": lambda layout: [len(_HASHTAG.findall(layout.text))],
+    "links": lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
+    "hashtags": signs.hashtags,
     "questions": _questions,
     "points": _points,
     "stanzas": lambda layout: _sizes(layout.stanza_readings),
@@ -381,14 +380,14 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "spaces": lambda layout: [layout.text.count(" ") + layout.text.count("\u3000")],
     "markdown_marks": _markdown,
     "punctuation_marks": signs.punctuation,
-    "commas": signs.any_of(",，"),
+    "commas": signs.commas,
     "full_stops": signs.full_stops,
-    "colons": signs.any_of(":："),
-    "semicolons": signs.any_of(";；"),
-    "question_marks": signs.any_of("?？"),
-    "exclamation_marks": signs.any_of("!！"),
-    "quotation_marks": signs.any_of('"“”「」『』'),
-    "brackets": signs.any_of("()（）[]【】{}"),
-    "dashes": signs.any_of("—–"),
+    "colons": signs.colons,
+    "semicolons": signs.semicolons,
+    "question_marks": signs.question_marks,
+    "exclamation_marks": signs.exclamation_marks,
+    "quotation_marks": signs.quotation_marks,
+    "brackets": signs.brackets,
+    "dashes": signs.dashes,
     "ellipses": signs.ellipses,
 }
