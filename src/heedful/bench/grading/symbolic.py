@@ -141,6 +141,24 @@ def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | No
     return None if agrees and names[0] != names[1] else agrees
 
 
+def equal_inequalities(gold: tuple[str, str, bool], answer: tuple[str, str, bool]) -> bool | None:
+    """Check whether two inequalities say the same: one is the other times a positive number.
+
+    Args:
+        gold: the larger side, the smaller one, and whether they can't be the same.
+        answer: as for the gold.
+
+    Raises:
+        TooLargeError: as :func:`equal`.
+    """
+    sides = [read(side) for side in (*gold[:2], *answer[:2])]
+    if any(side is None for side in sides):
+        return None
+    first, second = _subtracted(sides[0], sides[1]), _subtracted(sides[2], sides[3])
+    agrees = _any_agrees(first, second, _positively_proportional)
+    return agrees and gold[2] == answer[2]
+
+
 def equal_relations(gold: str, answer: str) -> bool | None:
     """Compare what is neither a number nor an expression (sets, relations), by math-verify.
 
@@ -183,6 +201,12 @@ def _proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> 
             continue
         ratios.append(expected / actual)
     return bool(ratios) and all(_close(ratio, ratios[0], precision) for ratio in ratios)
+
+
+def _positively_proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
+    return _proportional(gold, answer, precision) and all(
+        (expected > 0) == (actual > 0) for expected, actual in zip(gold, answer, strict=True)
+    )
 
 
 def _parallel(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
