@@ -10,7 +10,8 @@ _NUMERIC = ("%Y-%m-%d", "%Y/%m/%d", "%Y年%m月%d日", "%m/%d/%Y", "%d/%m/%Y")
 _FORMATS = (*_NUMERIC, *(f"{written} %Y" for written in _YEARLESS))
 _NO_YEAR = 4  # a leap year that nobody means
 _LIKELY = re.compile(
-    r"\d{4}[-/年]\d|\d/\d{1,2}/\d{4}|\d月\d|[a-zA-Z]{3}\.? \d|\d(?:[snrt][tdh])?(?: of)? [a-zA-Z]{3}"
+    r"\d{4}[-/年]\d|\d/\d{1,2}/\d{4}|\d月\d"
+    r"|[a-zA-Z]{3}\.? \d|\d(?:[snrt][tdh])?(?: of)? [a-zA-Z]{3}"
 )
 _FILLING = re.compile(r"(?<=\d)(?:st|nd|rd|th)\b|\bof\b|\bthe\b|[,.]|^(?:on|[a-z]+day)\b")
 _TIME = re.compile(

@@ -19,7 +19,7 @@ _CHARACTERS = str.maketrans(
         "或": " or ", "和": " and ", "且": " and ", "㎡": "m^2", "㎥": "m^3",
     }
 )  # fmt: skip
-_VULGAR = re.compile(r"(?P<whole>\d*)\s*(?P<part>[¼-¾⅐-⅞])")
+_VULGAR = re.compile("[¼-¾⅐-⅞]")
 _RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _LOWERED = re.compile("[₀-₉]+")
 _DOUBLED = re.compile(r"\\\\(?:[a-zA-Z]{2,}|[%{}])")
@@ -90,8 +90,8 @@ _PLAIN_FUNCTION = re.compile(
 )
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
 _MONEY = re.compile(
-    r"""\$?\s*(?P<sign>-?)(?:US)?\s*(?P<currency>\\?\$|€|£|¥|￥)\s*(?P<sum>-?\d[\d,]*(?:\.\d+)?)
-    \s*(?P<scale>[kKmMbB]|thousand|million|billion)?\s*\$?\.?""",
+    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
+    \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
     re.VERBOSE,
 )
 _CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yen", "￥": "yen"}
@@ -104,7 +104,7 @@ _REPEATING = re.compile(
 )
 _TEMPERATURE = re.compile(r"\^\\circ\s*(?:(?P<celsius>C)|F)(?![a-zA-Z])")
 _TRIGONOMETRIC = re.compile(r"sin|cos|tan|cot|sec|csc")
-_NUMBER_OF_DEGREES = re.compile(r"(\d+(?:\.\d+)?)\s*\^\\circ(?![a-zA-Z])")
+_NUMBER_OF_DEGREES = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+\^\\circ(?![a-zA-Z])")
 _LAST_DEGREES = re.compile(r"(?<=[\d)}])\s*\^\\circ\s*$")
 _DEGREES = re.compile(r"(?<=[\d)}])\s*\^\\circ(?![a-zA-Z])\s*")
 _PERCENT = re.compile(r"(?<=\d)\s*(?:per\s?cent(?:age)?|pct)\s*$", re.IGNORECASE)
@@ -189,9 +189,7 @@ def _in_ascii(text: str) -> str:
     """Write characters that have a spelling in LaTeX or ASCII in it."""
     if text.isascii():
         return text
-    text = _VULGAR.sub(
-        lambda m: rf"{m['whole']}\frac{{{_plain(m['part'])}}}".replace("\u2044", "}{"), text
-    )
+    text = _VULGAR.sub(lambda m: rf"\frac{{{_plain(m.group())}}}".replace("\u2044", "}{"), text)
     text = _RAISED.sub(lambda m: f"^{{{_plain(m.group())}}}", text)
     text = _LOWERED.sub(lambda m: f"_{{{_plain(m.group())}}}", text)
     return _plain(text.translate(_CHARACTERS)).translate(_CHARACTERS)

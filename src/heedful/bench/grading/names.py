@@ -7,7 +7,7 @@ import re
 from heedful.bench.grading import latex
 
 _INDEX = r"(?:_\{?\w+\}?)?"
-_WORDS = r"(?:[a-zA-Z-]+\s+){0,4}[a-zA-Z]*[a-z]{3,}(?:\s+[a-zA-Z-]+){0,4}"
+_WORDS = r"(?=[a-zA-Z\s-]*[a-z]{3})[a-zA-Z-]++(?:\s++[a-zA-Z-]++){0,5}+"
 _THING = rf"""(?:
     (?:\\Delta\s*)?(?:[a-zA-Z]|\\[a-zA-Z]+){_INDEX}(?:'+|\^\{{?-1\}}?)?
         (?:\s*\([a-zA-Z](?:,\s*[a-zA-Z])*\))?
@@ -48,7 +48,8 @@ def spread(text: str) -> str:
     >>> spread("(p,q)=(3,2)"), spread("Area: 12"), spread("P(3,4)")
     ('(p = 3, q = 2)', 'Area = 12', 'P = (3,4)')
     """
-    text = _WORDS_BEFORE.sub(r"\g<name> = ", text, count=1)
+    words = _WORDS_BEFORE.match(text)
+    text = f"{words['name']} = {text[words.end() :]}" if words else text
     groups = [group for group in text.split(";") if group.strip()]
     if len(groups) > 1 and all(len(latex.parts(group)) > 1 and "=" in group for group in groups):
         return ", ".join(f"({group.strip()})" for group in groups)  # p=5,q=2; p=7,q=2

@@ -40,7 +40,7 @@ _REALS = re.compile(
 )
 _SAYS_REGION = re.compile(
     r"[<>]|\\(?:le|ge|lt|gt|ne|cup|cap|setminus|lor|land|vee|wedge)(?![a-zA-Z])|!="
-    rf"|{_REALS.pattern}|\].*\[|\[[^\]]*\)|\([^)]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
+    rf"|{_REALS.pattern}|^\].*\[$|\[[^\[\]()]*\)|\([^\[\]()]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(r"\\emptyset|\\\{\s*\\\}")

@@ -253,7 +253,7 @@ def _agree(gold: Expression, answer: Expression, same: _Same) -> bool | None:
             same = _parallel
     precision = _SERIES if _is_series(gold) or _is_series(answer) else _EXACT
     count = LEAST_POINTS if precision is _SERIES else POINTS  # a series is slow to evaluate
-    verdict = _agree_at(_drawn(symbols, precision), (gold, answer), same, precision, count)
+    verdict = _agree_at(_random_points(symbols, precision), (gold, answer), same, precision, count)
     if not verdict:
         return verdict if verdict is None else _unless_whole(gold, answer, symbols, same)
     if precision is _SERIES:
@@ -307,11 +307,11 @@ def _without(given: Expression, constant: Any) -> Expression:
     return Expression(given.expression.subs(constant, 0), left, given.imaginary)
 
 
-def _drawn(symbols: list[Any], precision: _Precision) -> Iterable[dict[Any, Any]]:
-    draws = random.Random(0)  # the same verdict at every run
+def _random_points(symbols: list[Any], precision: _Precision) -> Iterable[dict[Any, Any]]:
+    rng = random.Random(0)  # the same verdict at every run
     if precision is _SERIES:
-        return islice(points(symbols, NEAR_ZERO, draws), SERIES_TRIES)
-    return islice(points(symbols, RANGES, draws), TRIES)
+        return islice(points(symbols, NEAR_ZERO, rng), SERIES_TRIES)
+    return islice(points(symbols, RANGES, rng), TRIES)
 
 
 def _agree_at(

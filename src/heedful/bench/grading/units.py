@@ -14,8 +14,9 @@ LONGEST = 300
 
 _SIZES = {
     # a unit's names, and its size in others; "" for a base unit
-    "m meter metre": "", "g gram gramme": "", "s sec second": "", "A amp ampere": "",
-    "K kelvin": "", "mol mole": "", "dollar usd": "", "euro eur": "", "yuan 元 rmb": "", "yen": "", "pound": "",
+    "m meter metre": "", "g gram gramme": "", "s sec second": "", "K kelvin": "",
+    "A amp ampere": "", "mol mole": "", "dollar usd": "", "euro eur": "", "yuan 元 rmb": "",
+    "yen": "", "pound": "",
     "celsius": "", "fahrenheit": "", "rad radian": "", "degree deg": "",
     "in inch": "127/5000 m", "ft foot feet": "381/1250 m", "yd yard": "3 ft", "mi mile": "5280 ft",
     "min minute": "60 s", "h hr hour": "60 min", "d day": "24 h", "wk week": "7 d",
@@ -66,7 +67,7 @@ _MEASURED = re.compile(
       |/)""",
     re.VERBOSE,
 )
-_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([a-zA-Z]+)")
+_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+([a-zA-Z]++)")
 _COMPOUND = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\.?[\s,]*(?:and\s+)?){2,3}")
 _FUNCTIONS = re.compile(
     r"(?:sin|cos|tan|cot|csc|log|ln|exp|lim|max|det|gcd|lcm|mod|and|or|pi|sqrt)(?![a-z])",
@@ -198,10 +199,10 @@ def unit(name: str) -> Unit:
         else:
             power = sign * ahead * int(factor["power"] or 1)
             sign, ahead, last, last_sign = 1, 1, word, sign
-        one = _defined(word)
-        known = known and one.known
-        scale *= one.scale**power
-        for dimension, exponent in one.dimensions:
+        factor_unit = _defined(word)
+        known = known and factor_unit.known
+        scale *= factor_unit.scale**power
+        for dimension, exponent in factor_unit.dimensions:
             powers[dimension] = powers.get(dimension, 0) + exponent * power
     return Unit(frozenset((d, p) for d, p in powers.items() if p), scale, known)
 
@@ -234,7 +235,7 @@ def in_one_unit(text: str) -> str:
 
 def _singular(word: str) -> str:
     """Write a word without its case and plural; symbols of one or two letters stay as they are."""
-    if len(word) <= 2:  # noqa: PLR2004 - mg is no Mg
+    if len(word) <= 2:  # noqa: PLR2004 - mg isn't Mg
         return word
     word = word.casefold()
     if word.endswith("ies") and len(word) > _SHORT + 1:
