@@ -55,8 +55,8 @@ def main() -> None:
     files = sorted((arguments.data / "realcritic").glob("*.jsonl"))
     for reading in ("pred", "solution"):
         print(f"from {reading}:")
-        by_set = {file.stem: graded([file], reading, arguments.workers) for file in files}
-        for name, (rows, seconds) in by_set.items():
+        graded_files = {file.stem: graded([file], reading, arguments.workers) for file in files}
+        for name, (rows, seconds) in graded_files.items():
             report(name, rows, seconds)
         rows, seconds = graded(files, reading, arguments.workers)
         report("all in one", rows, seconds)

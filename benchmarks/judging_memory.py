@@ -21,11 +21,11 @@ def main() -> None:
     """Measure both sizes and print the difference."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, nargs=2, default=(10_000, 200_000))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     peaks = []
     with tempfile.TemporaryDirectory() as folder, serving() as url:
         flags = f"--judge checklist --model bench --base-url {url} --max-concurrency {IN_FLIGHT}"
-        for count in asked.rows:
+        for count in options.rows:
             path = Path(folder) / f"{count}.jsonl"
             with path.open("w", encoding="utf-8") as file:
                 for row in samples(count):

@@ -150,8 +150,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=3)
-    asked = parser.parse_args()
-    made = list(samples(asked.rows))
+    options = parser.parse_args()
+    made = list(samples(options.rows))
     prompt = prompts.make("plain")
     payloads = [
         json.dumps(
@@ -170,9 +170,9 @@ def main() -> None:
         rows = Path(folder) / "rows.jsonl"
         with rows.open("w", encoding="utf-8") as file:
             file.writelines(row.model_dump_json(exclude_defaults=True) + "\n" for row in made)
-        for turn in range(asked.rounds):
+        for turn in range(options.rounds):
             calls = asyncio.run(bare(url, payloads))
-            stored, done = judge(url, rows, Path(folder) / f"run-{turn}", asked.rows)
+            stored, done = judge(url, rows, Path(folder) / f"run-{turn}", options.rows)
             ratios.append((stored / calls, done / calls))
             print(
                 f"bare loop {calls:5.0f} calls/s, heedful {stored:5.0f} rows/s judged and "

@@ -419,7 +419,7 @@ def test_a_question_about_constraints_is_not_answered_by_a_reply_that_was_cut_of
             [0],
             lambda _: [Message(role="user", content="?")],
             blocks,
-            buyer="x",
+            caller="x",
             tokens=1,
         )
     )

@@ -155,7 +155,7 @@ def test_a_sentence_that_ends_on_a_formula_has_its_value() -> None:
 def test_fractions_are_compared_exactly(left: Fraction, right: Fraction) -> None:
     result = compare_quickly(f"{left.numerator}/{left.denominator}", str(right))
     assert result is not None
-    assert result.equal is (one == right)
+    assert result.equal is (left == right)
 
 
 @given(st.integers(-(10**15), 10**15))

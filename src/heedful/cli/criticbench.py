@@ -25,11 +25,11 @@ TEMPERATURE = 0.6
 @Parameter(name="*", group="Generators")
 @dataclass(frozen=True, kw_only=True)
 class GeneratorFlags(CallFlags):
-    """How generators are asked.
+    """The generators, and how they are called.
 
     Attributes:
         model: Who answers; several of different strength make a better benchmark.
-        temperature: 0.6 unless given.
+        temperature: Default: 0.6.
     """
 
     model: Names = field(default_factory=list)
@@ -39,11 +39,11 @@ class GeneratorFlags(CallFlags):
 @Parameter(name="*", group="Critics")
 @dataclass(frozen=True, kw_only=True)
 class CriticFlags(CallFlags):
-    """How critics are asked.
+    """The critics, and how they are called.
 
     Attributes:
         model: Who judges; each of several judges everything.
-        temperature: 0.6 unless given.
+        temperature: Default: 0.6.
     """
 
     model: Names = field(default_factory=list)
@@ -72,7 +72,7 @@ class TripletFlags:
     """Which questions are kept.
 
     Attributes:
-        queries: How many questions of each task are kept; all but the too easy unless given.
+        queries: Questions selected of each task. Default: all but those that are too easy.
         ranking: Which are kept first: separating (strong generators from weak), certain, uncertain.
         certainty: How certain a generator is, from how often it gave each answer.
     """
@@ -99,7 +99,7 @@ class CheckerFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ExaminationFlags:
-    """What each critic is asked.
+    """How critics are examined.
 
     Attributes:
         repeats: Critiques of each response by each critic.
@@ -137,14 +137,14 @@ class NumberFlags:
         from heedful.core.errors import UsageError
 
         sizes: dict[str, float] = {}
-        for one in self.size or ():
-            name, _, number = one.rpartition("=")
+        for text in self.size or ():
+            name, _, number = text.rpartition("=")
             try:
                 sizes[name] = float(number)
             except ValueError:
                 name = ""
             if not name:
-                raise UsageError(f"--size {one!r} is no size", hint="write --size NAME=7")
+                raise UsageError(f"--size {text!r} isn't a size", hint="write --size NAME=7")
         return sizes
 
 
@@ -167,7 +167,7 @@ def build(
         kept: Which questions are kept.
         checking: How code grades answers.
         output: Also write the triplets here, as JSON lines.
-        model_flags: How generators are asked.
+        model_flags: The generators and how they are called.
         flags: How the job is run.
 
     Returns:
@@ -215,7 +215,7 @@ def run(
     benchmark: Path,
     /,
     *,
-    asking: ExaminationFlags = ExaminationFlags(),
+    examination_flags: ExaminationFlags = ExaminationFlags(),
     counting: NumberFlags = NumberFlags(),
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     model_flags: CriticFlags = CriticFlags(),
@@ -225,10 +225,10 @@ def run(
 
     Args:
         benchmark: The directory of a build, or a file of triplets.
-        asking: What each critic is asked.
+        examination_flags: How critics are examined.
         counting: How critiques become numbers.
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
-        model_flags: How critics are asked.
+        model_flags: The critics and how they are called.
         flags: How the job is run.
 
     Returns:
@@ -243,14 +243,14 @@ def run(
     examination = Examination(
         benchmark,
         models,
-        repeats=asking.repeats,
+        repeats=examination_flags.repeats,
         sampling=sampling(model_flags, TEMPERATURE),
-        checks=asking.check,
-        thresholds=asking.threshold or (1.0, 2.0),
+        checks=examination_flags.check,
+        thresholds=examination_flags.threshold or (1.0, 2.0),
     )
     configs = [dict(model.config) for model in models]
     file = benchmark / TRIPLETS if benchmark.is_dir() else benchmark
-    asked = (asking.repeats, asking.check, asking.threshold)
+    asked = (examination_flags.repeats, examination_flags.check, examination_flags.threshold)
     options = (configs, str(examination.sampling), *asked)
     run = flags.run or unnamed("criticbench-run", _contents([str(file)]), *options)
     job = partial(
@@ -368,7 +368,7 @@ def _hints(summary: Mapping[str, Any], run: Path | None) -> tuple[str, ...]:
     ]
     hints = []
     if run is not None and (rows["failed"] or any(calls)):
-        hints.append(f"--retry-failed asks again for what failed (run {run})")
+        hints.append(f"--retry-failed requests again what failed (run {run})")
     if rows.get("waiting"):
         hints.append(f"{rows['waiting']:,} rows are not done: the run's command goes on")
     return tuple(hints)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class RealCriticFlags(CallFlags):
-    """How models are asked.
+    """The models, and how they are called.
 
     Attributes:
         model: Who is asked: a critic each, or for build a pool of two or more.
@@ -38,7 +38,7 @@ class GradingFlags:
 
     Attributes:
         grading_timeout: Seconds that comparing one answer may take; longer is undecided.
-        workers: Processes that compare; as many as there are cores unless given.
+        workers: Processes that compare answers. Default: one per core.
         accept_choice_text: Take a choice in words for its letter.
     """
 
@@ -87,7 +87,7 @@ def run(
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
         critiquing: What is criticised, how often, and who looks at the critiques.
         scoring: Of the table: strict, or faithful (as the published code counts).
-        model_flags: How models are asked.
+        model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
 
@@ -115,7 +115,7 @@ def run(
 
         summary = results.summary()
         rows = summary["rows"]
-        retry = "--retry-failed asks again where a call failed"
+        retry = "--retry-failed repeats the calls that failed"
         return Outcome(
             view=lambda: document(numbers(results, scoring), cost=summary.get("cost")).terminal(),
             written=(run / "results.jsonl",),
@@ -190,8 +190,8 @@ def build(
             hf:OWNER/NAME:CONFIG@SPLIT.
         output: The folder for SET.jsonl and manifest.json.
         cap: Questions of a set at most; a set with more is sampled.
-        seed: For what is drawn.
-        model_flags: How models are asked.
+        seed: Seed of the random choices.
+        model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
 
@@ -209,7 +209,7 @@ def build(
 
         failed = sum(counts["failed"] for counts in manifest["sets"].values())
         troubles = [{"problem": trouble} for trouble in manifest["troubles"]]
-        retry = f"{failed:,} calls failed; --retry-failed asks for them again"
+        retry = f"{failed:,} calls failed; --retry-failed requests them again"
         return Outcome(
             view=lambda: build_document(manifest).terminal(),
             written=(output,),

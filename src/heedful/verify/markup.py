@@ -63,7 +63,7 @@ def bold_passages(text: str) -> int:
     ahead = {tag: Ahead(pattern, text) for tag, pattern in _BOLD_ENDS.items()}
 
     def end(opening: re.Match[str]) -> int | None:
-        # At least one character stands between the tags, be it of another tag.
+        # At least one character stands between the tags, even of another tag.
         closing = ahead[opening["opened"]].after(opening.end() + 1)
         return closing.end() if closing and closing[0] != "\n" else None
 
@@ -115,9 +115,9 @@ def code_blocks(text: str) -> list[str]:
     >>> code_blocks("First:\n```json\n{}\n```\nThen:\n~~~\n[]\n~~~")
     ['{}', '[]']
     """
-    found: list[str] = []
+    blocks: list[str] = []
     if "```" not in text and "~~~" not in text:
-        return found
+        return blocks
     at = 0
     while opening := _OPENING_FENCE.search(text, at):
         at = opening.end()
@@ -125,9 +125,9 @@ def code_blocks(text: str) -> list[str]:
             closing = _FENCE.search(text, at)
             if closing is None:
                 break
-            found.append(text[at : closing.start()].rstrip())
+            blocks.append(text[at : closing.start()].rstrip())
             at = closing.end()
-    return found
+    return blocks
 
 
 def code_block_alone(text: str) -> str | None:

@@ -1,7 +1,7 @@
 """Building a benchmark as CriticBench's: generators answer, code annotates, triplets are selected.
 
-A build is one run: what generators answered is kept in its store, so selecting anew, by another
-ranking or certainty, costs nothing.
+A build is one run. Its store caches the generators' answers, so selecting again by another ranking
+or certainty costs nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.criticbench.generate import PROMPTS, Asked, Sampler, Tools
+from heedful.bench.criticbench.generate import PROMPTS, GenerationRequest, Sampler, Tools
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
     SAMPLES,
@@ -31,7 +31,7 @@ from heedful.bench.grading.sandbox import open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
@@ -73,7 +73,7 @@ class Built:
     progress: Progress
 
 
-class BuildJob(Job[Asked, Built]):
+class BuildJob(Job[GenerationRequest, Built]):
     """Obtain answers from generators, annotate them by code, and select triplets."""
 
     assumptions = f"{RESPONSE_TOKENS} an answer; reasoning comes on top"
@@ -109,18 +109,19 @@ class BuildJob(Job[Asked, Built]):
             check_output(self._output, None, plan.files)
         self._questions = Questions.read(plan)
         self._sampler: Sampler | None = None
+        self._sandbox: str | None = None
         self.calls_per_row = plan.samples
-        self.total = len(self._questions.asked) * len(plan.generators)
+        self.total = len(self._questions.problems) * len(plan.generators)
 
     @property
     def config(self) -> Mapping[str, Any]:
         """All that the answers depend on."""
         return _config(self._plan)
 
-    def rows(self) -> Iterator[Item[Asked]]:
+    def rows(self) -> Iterator[Item[GenerationRequest]]:
         """Give each question with each generator."""
         number = 0
-        for query, (file, line, problem) in self._questions.asked.items():
+        for query, (file, line, problem) in self._questions.problems.items():
             task = str(problem.tags.get("benchmark", problem.kind))
             for model in self._plan.generators:
                 number += 1
@@ -132,13 +133,13 @@ class BuildJob(Job[Asked, Built]):
                     file=Path(file).name,
                     line=line,
                 )
-                yield Item(number, f"{query}@{model.name}", Asked(samples, model))
+                yield Item(number, f"{query}@{model.name}", GenerationRequest(samples, model))
 
-    def encode(self, row: Asked) -> str:
+    def encode(self, row: GenerationRequest) -> str:
         """Write a question without its answers."""
         return row.samples.model_dump_json(exclude_defaults=True)
 
-    async def work(self, row: Asked) -> str:
+    async def work(self, row: GenerationRequest) -> str:
         """Obtain and annotate the answers to one question."""
         assert self._sampler is not None  # noqa: S101 - resources made it
         return (await self._sampler.sample(row)).model_dump_json(exclude_defaults=True)
@@ -156,15 +157,18 @@ class BuildJob(Job[Asked, Built]):
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders: a pool that compares answers, and a sandbox for programs."""
         plan = self._plan
-        programs = any(problem.kind == "code" for _, _, problem in self._questions.asked.values())
+        programs = any(
+            problem.kind == "code" for _, _, problem in self._questions.problems.values()
+        )
         box = open_sandbox(plan.sandbox) if programs and not dry else None
+        self._sandbox = None if box is None else box.name
         async with MathPool(timeout_s=plan.timeout_s) as pool:
             self._sampler = Sampler(plan.samples, plan.sampling, Tools(Grader(pool, box), pool))
             yield
 
     def result(self, store: Store, progress: Progress, prices: Mapping[str, Price] | None) -> Built:
         """Select, and write the benchmark."""
-        answered = _Answered()
+        answered = _AnswerCounts()
         with _written(store.directory, SAMPLES) as write:
             selected = select(
                 _each(store, self._plan.samples, self._formula, answered.add, write),
@@ -174,7 +178,8 @@ class BuildJob(Job[Asked, Built]):
             )
         about = {"certainty": self._certainty, "ranking": self._ranking, "queries": self._queries}
         summary = {
-            **_asked(self._plan, self._questions, store, prices),
+            **_about(self._plan, self._questions, store, prices),
+            "sandbox": self._sandbox,
             "tasks": answered.result(selected.triplets),
             "selection": {**about, "tasks": selected.counts},
             "triplets": len(selected.triplets),
@@ -202,7 +207,7 @@ def build(
     """Build a benchmark.
 
     Args:
-        plan: what generators are asked.
+        plan: the questions and generators.
         certainty: the formula, by its name or itself.
         ranking: which queries are preferred, by its name or itself.
         queries: how many of each task are kept; all that are not too easy by default.
@@ -213,7 +218,7 @@ def build(
         InputError: a file is missing, or holds no problem.
         RunError: the directory holds a run of another plan.
         StopRunError: no further call can succeed, or fits into the budget.
-        UsageError: an option makes no sense; or programs are to be run, and there is no sandbox.
+        UsageError: an option makes no sense, or programs are to be run without a sandbox.
     """
     job = BuildJob(plan, certainty=certainty, ranking=ranking, queries=queries, output=output)
     return job.run(**options)
@@ -247,7 +252,7 @@ def _named(
     return (names[0] if names else getattr(given, "__name__", "custom")), given
 
 
-def _asked(
+def _about(
     plan: BuildPlan, questions: Questions, store: Store, prices: Mapping[str, Price] | None
 ) -> dict[str, Any]:
     """Say what was asked, and what that came to."""
@@ -265,29 +270,29 @@ def _asked(
             "unread": len(questions.unread),
         },
         "problems": [*questions.unread, *failed][:PROBLEMS_LISTED],
-        "cost": Account(store.purchases(), prices).result(),
+        "cost": CostSummary(store.usage_records(), prices).result(),
     }
 
 
-class _Answered:
+class _AnswerCounts:
     """Counts how generators answered, by task and generator."""
 
     def __init__(self) -> None:
         self._shares: dict[tuple[str, str], Counter[ClusterShare]] = {}
         self._counts: dict[tuple[str, str], Counter[str]] = {}
 
-    def add(self, one: Samples) -> None:
-        key = one.task, one.generator
-        right = sum(response.correct is True for response in one.responses)
-        decided = sum(response.correct is not None for response in one.responses)
-        units = len(one.responses) + one.empty + one.failed
+    def add(self, samples: Samples) -> None:
+        key = samples.task, samples.generator
+        right = sum(response.correct is True for response in samples.responses)
+        decided = sum(response.correct is not None for response in samples.responses)
+        units = len(samples.responses) + samples.empty + samples.failed
         share = ClusterShare(right, decided, right, right + units - decided, units, decided)
         self._shares.setdefault(key, Counter())[share] += 1
         self._counts.setdefault(key, Counter()).update(
-            undecided=len(one.responses) - decided,
-            empty=one.empty,
-            failed=one.failed,
-            cut_off=one.cut_off,
+            undecided=len(samples.responses) - decided,
+            empty=samples.empty,
+            failed=samples.failed,
+            cut_off=samples.cut_off,
         )
 
     def result(self, triplets: Iterable[Triplet]) -> dict[str, Any]:
@@ -317,14 +322,14 @@ def _each(
     """
     for entry in store.entries():
         if entry.output is not None:
-            one = Samples.model_validate_json(entry.output).weighed(formula)
+            samples = Samples.model_validate_json(entry.output).weighed(formula)
         else:
-            asked = Samples.model_validate_json(entry.input or "")
+            request = Samples.model_validate_json(entry.input or "")
             lost = {"failed": n_samples, "problems": (entry.failure or "not asked yet",)}
-            one = asked.model_copy(update=lost)
-        count(one)
-        write(one)
-        yield one
+            samples = request.model_copy(update=lost)
+        count(samples)
+        write(samples)
+        yield samples
 
 
 @contextmanager

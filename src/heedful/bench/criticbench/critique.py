@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict
 
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message
-from heedful.engine.call_cache import ask
+from heedful.engine.call_cache import complete
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -37,11 +37,11 @@ _NEXT_EXAMPLE = re.compile(r"^[^\w\n]*+Example \d+\W*$", re.MULTILINE)
 
 
 class Verdict(BaseModel):
-    """What a critic said of a response.
+    """A critic's verdict on a response.
 
     Attributes:
         status: that it is correct, or incorrect; ``unparsed`` where the critique states no
-            judgment, ``failed`` where there is no critique.
+            judgment, ``failed`` where the call failed.
         text: the critique; where it failed, why.
     """
 
@@ -75,10 +75,10 @@ def judgment(text: str) -> Literal["correct", "incorrect"] | None:
     own = _NEXT_EXAMPLE.split(answer(text, _JUDGMENT.search), maxsplit=1)[0]
     unquoted = "\n".join(line for line in own.split("\n") if not line.startswith(">"))
     words = [match["verdict"].lower() for match in _JUDGMENT.finditer(unquoted)]
-    found = {word in ("correct", "right") for word in words}
-    if len(found) != 1:
+    verdicts = {word in ("correct", "right") for word in words}
+    if len(verdicts) != 1:
         return None
-    return "correct" if found.pop() else "incorrect"
+    return "correct" if verdicts.pop() else "incorrect"
 
 
 def version_of_prompt() -> str:
@@ -87,7 +87,7 @@ def version_of_prompt() -> str:
 
 
 async def critique(
-    model: Model, question: str, response: str, *, sampling: Sampling, repeat: int, buyer: str
+    model: Model, question: str, response: str, *, sampling: Sampling, repeat: int, caller: str
 ) -> Verdict:
     """Ask a critic for one critique of one response.
 
@@ -97,15 +97,15 @@ async def critique(
         response: the response to it.
         sampling: temperature and so on.
         repeat: numbers critiques of the same response, from 0.
-        buyer: as accounts name the purpose.
+        caller: as accounts name the purpose.
 
     Raises:
         StopRunError: no further call can succeed.
     """
-    purpose = Purpose(buyer, tokens=EXPLAINED_TOKENS)
+    purpose = Purpose(caller, tokens=EXPLAINED_TOKENS)
     try:
         messages = render(question, response)
-        completion = await ask(model, messages, sampling, sample=repeat, purpose=purpose)
+        completion = await complete(model, messages, sampling, sample=repeat, purpose=purpose)
     except ModelError as error:
         return Verdict(status="failed", text=str(error))
     status = None if completion.cut_off else judgment(completion.text)

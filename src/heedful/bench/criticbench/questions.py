@@ -1,4 +1,4 @@
-"""What a build of CriticBench asks whom, and the questions that it reads for it."""
+"""The plan of a CriticBench build, and the questions that it reads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["BuildPlan"]
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """What generators are asked, and how.
+    """Questions, generators and settings of a build.
 
     Attributes:
         files: of questions, each in a format that
@@ -55,12 +55,12 @@ class Questions:
     """The questions of all files, and what could not be read.
 
     Attributes:
-        asked: file, line and problem, by the query's id.
+        problems: file, line and problem, by the query's id.
         names: the files' names, as ids begin with them.
         unread: rows that could not be read: file, line and what is wrong.
     """
 
-    asked: dict[str, tuple[str, int, Problem]]
+    problems: dict[str, tuple[str, int, Problem]]
     names: dict[str, str]
     unread: list[dict[str, Any]]
 
@@ -75,21 +75,21 @@ class Questions:
         _refuse(plan)
         questions = cls({}, _file_names(plan.files), [])
         for source, name in questions.names.items():
-            before = len(questions.asked)
+            before = len(questions.problems)
             for attempt in read_problems(source):
-                if len(questions.asked) - before == plan.limit:
+                if len(questions.problems) - before == plan.limit:
                     break
                 key = f"{name}/{attempt.id}"
                 trouble = attempt.trouble
-                if key in questions.asked:
+                if key in questions.problems:
                     trouble = f"the id {attempt.id!r} is there twice"
                 if attempt.problem is None or trouble:
                     row = {"file": source, "line": attempt.line, "problem": trouble}
                     questions.unread.append(row)
                 else:
-                    asked = posed(attempt.problem, plan.seed)
-                    questions.asked[key] = (source, attempt.line, asked)
-            if len(questions.asked) == before:
+                    problem = posed(attempt.problem, plan.seed)
+                    questions.problems[key] = (source, attempt.line, problem)
+            if len(questions.problems) == before:
                 first = questions.unread[-1]["problem"]
                 raise InputError(f"no row is a problem; the last: {first}", where=source)
         return questions

@@ -99,7 +99,8 @@ class Grader:
             RowError: the problem has no tests, or they aren't Python.
             UsageError: there is no sandbox.
         """
-        from heedful.bench.grading.programs import completed, passed_tests
+        from heedful.bench.grading.completions import completed
+        from heedful.bench.grading.programs import passed_tests
 
         program = completed(problem, text)
         return await asyncio.to_thread(passed_tests, self._boxed(), problem, program, self._limits)
@@ -147,7 +148,8 @@ class Grader:
         return Grade(first.equal, answer, problem.answers[0], first.method, first.reason)
 
     async def _program(self, problem: Problem, text: str) -> Grade:
-        from heedful.bench.grading.programs import completed, tested
+        from heedful.bench.grading.completions import completed
+        from heedful.bench.grading.programs import tested
 
         sandbox = self._boxed()
         program = completed(problem, text)

@@ -21,7 +21,7 @@ __all__ = ["flow_charts"]
 
 PARADIGMS: tuple[Paradigm, ...] = ("self", "cross")
 STARTS = {"self": "direct", "cross": "baseline"}
-"""What critiques of each kind begin with."""
+"""The starting point of each kind of critique."""
 
 
 def rounds_chart(report: Mapping[str, Any]) -> Chart:
@@ -35,10 +35,10 @@ def rounds_chart(report: Mapping[str, Any]) -> Chart:
     """
     lines = []
     last = 0
-    for critic, found in report["critics"].items():
+    for critic, numbers in report["critics"].items():
         for paradigm, start in STARTS.items():
-            if paradigm in found:
-                measures = [found[start], *found[paradigm]]
+            if paradigm in numbers:
+                measures = [numbers[start], *numbers[paradigm]]
                 last = max(last, len(measures) - 1)
                 lines.append(Line(f"{critic}, {paradigm}", list(_points(measures))))
     names = ["start", *(f"round {place}" for place in range(1, last + 1))]

@@ -1,4 +1,4 @@
-"""What a run of RealCritic is to do: on which files, by which critics, how far."""
+"""The plan of a RealCritic run: its files, critics, modes and rounds."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Grading:
 
     Attributes:
         timeout_s: seconds that comparing one answer may take.
-        workers: processes that compare; as many as there are cores unless given.
+        workers: processes that compare; by default one a core.
         accept_choice_text: see :class:`~heedful.bench.grading.graders.Grader`.
     """
 
@@ -51,7 +51,7 @@ class Grading:
 
 @dataclass(frozen=True)
 class RealCriticPlan:
-    """What a run is to do.
+    """Files, critics and settings of a run.
 
     Attributes:
         files: RealCritic's files, one a set.
@@ -81,7 +81,7 @@ class RealCriticPlan:
         if not self.files:
             raise UsageError("no file to run on", hint="name RealCritic's files, one a set")
         if not names:
-            raise UsageError("there is no critic to ask", hint="name one with --model")
+            raise UsageError("no critic", hint="name one with --model")
         for name in names:
             if names.count(name) > 1:
                 raise UsageError(f"the critic {name!r} is named twice", hint="name each once")

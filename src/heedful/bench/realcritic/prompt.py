@@ -1,4 +1,4 @@
-"""What RealCritic asks a model, and how its replies are read; the prompts lie beside.
+"""RealCritic's prompts, which lie in files beside, and the parser of the replies.
 
 The sections of a critique are the published ones (Critique, Conclusion, Correction); the words of
 the prompts are ours. Replies to the published prompt are read too.
@@ -124,7 +124,7 @@ def read_review(text: str) -> Review:
     corrected = next(
         (n for n in range(concluded + 1, len(names)) if names[n] == "correction"), None
     )
-    conclusions = [one.body for one in sections[:corrected] if one.name == "conclusion"]
+    conclusions = [part.body for part in sections[:corrected] if part.name == "conclusion"]
     said = "\n".join(conclusions) or (
         text if corrected is None else text[: sections[corrected].start]
     )
@@ -196,10 +196,10 @@ def _is_heading(match: re.Match[str]) -> bool:
 
 def _verdicts(text: str, *, alone: bool) -> set[bool]:
     """Find what a text says of the solution; a word alone on its line counts in a conclusion."""
-    found = [match["verdict"] for match in _STATED.finditer(text)]
-    if alone and not found:
-        found = [match["verdict"] for match in _ALONE.finditer(text)]
-    return {word.casefold() == "correct" for word in found}
+    words = [match["verdict"] for match in _STATED.finditer(text)]
+    if alone and not words:
+        words = [match["verdict"] for match in _ALONE.finditer(text)]
+    return {word.casefold() == "correct" for word in words}
 
 
 def _number(text: str) -> int:
@@ -207,6 +207,6 @@ def _number(text: str) -> int:
     return -1 if bare.casefold() in ("none", "n/a") else int(bare)
 
 
-def _only(found: set[T]) -> T | None:
+def _only(values: set[T]) -> T | None:
     """Return the single member of a set."""
-    return next(iter(found)) if len(found) == 1 else None
+    return next(iter(values)) if len(values) == 1 else None

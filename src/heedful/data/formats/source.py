@@ -51,14 +51,18 @@ class Source:
         format: the format it is in.
         responses: the file that the responses come from, where it is not the same.
         task: only rows of this task are given.
-        filtered: how many rows the last pass left out for being of another task.
+        exclude_failures: leave out rows that say that no response was generated.
+        filtered: rows of another task that the last pass left out.
+        excluded: rows without a generated response that the last pass left out.
     """
 
     path: Path
     format: Format
     responses: Path | None = None
     task: str | None = None
+    exclude_failures: bool = False
     filtered: int = field(default=0, init=False)
+    excluded: int = field(default=0, init=False)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,12 +71,15 @@ class Source:
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
-        self.filtered = 0
+        self.filtered = self.excluded = 0
         with ExitStack() as stack:
             joined = None
             if self.responses is not None:
                 joined = stack.enter_context(opened(self.responses, self.format))
             for number, record in enumerate(records(self.path), start=1):
+                if self.exclude_failures and _generation_failed(record.data):
+                    self.excluded += 1
+                    continue
                 for row in self._rows(number, record, joined):
                     if row is None:
                         self.filtered += 1
@@ -133,6 +140,7 @@ def open_source(
     format: str | None = None,  # noqa: A002 - the option's name everywhere
     responses: str | Path | None = None,
     task: str | None = None,
+    exclude_generation_failures: bool = False,
 ) -> Source:
     """Open an input file; its first rows are looked at, nothing is read further.
 
@@ -141,6 +149,7 @@ def open_source(
         format: one of :data:`FORMATS`, or a plugin's; detected by default.
         responses: a file of responses to join by id or by prompt.
         task: give only rows of this task; AdvancedIF's tasks go by all their names.
+        exclude_generation_failures: leave out rows that say that no response was generated.
 
     Raises:
         InputError: a file is missing, empty or not in the format; or no row is of the task.
@@ -150,7 +159,8 @@ def open_source(
     named_format = detect(path) if format is None else _check(path, named(format))
     if responses is not None:
         kind(Path(responses))
-    source = Source(path, named_format, None if responses is None else Path(responses), task)
+    joined = None if responses is None else Path(responses)
+    source = Source(path, named_format, joined, task, exclude_generation_failures)
     if task is not None and task not in {*advancedif.TASKS, *advancedif.TASKS.values()}:
         _check_task(source, task)
     return source
@@ -281,6 +291,16 @@ def _check(path: Path, wanted: Format) -> Format:
 
 def _problem(error: RowError) -> str:
     return error.what + (f" ({error.hint})" if error.hint else "")
+
+
+def _generation_failed(record: Mapping[str, Any]) -> bool:
+    """Tell whether a row says that no response was generated.
+
+    AdvancedIF's generator says so in ``_generation_error``; ``heedful respond`` leaves
+    ``completion`` null beside the ``problem``.
+    """
+    failed = record.get("completion", ...) is None and bool(record.get("problem"))
+    return failed or bool(record.get("_generation_error"))
 
 
 def _is_of(sample: Sample, task: str) -> bool:
