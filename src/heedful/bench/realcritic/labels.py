@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from heedful.bench.realcritic.critic import RealCriticItem
     from heedful.bench.realcritic.run import RealCriticRow
 
-__all__ = ["Labels"]
 
 Labels = Literal["shipped", "corrected"]
 """Whether a given solution is correct by the file's label, or by the adjudicated one if any."""
