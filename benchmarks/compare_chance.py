@@ -21,7 +21,7 @@ def clusters(instructions: int, draw: random.Random) -> Counter[tuple[float, ...
 
     Half of the constraints of an instruction on a side share one fate, so they are not independent.
     """
-    found: Counter[tuple[float, ...]] = Counter()
+    pairs: Counter[tuple[float, ...]] = Counter()
     for _ in range(instructions):
         chance = draw.uniform(*ABILITIES)
         sides = []
@@ -29,8 +29,8 @@ def clusters(instructions: int, draw: random.Random) -> Counter[tuple[float, ...
             together = draw.random() < chance
             met = [together if n % 2 else draw.random() < chance for n in range(CONSTRAINTS)]
             sides += [float(sum(met)), float(CONSTRAINTS)]
-        found[tuple(sides)] += 1
-    return found
+        pairs[tuple(sides)] += 1
+    return pairs
 
 
 def measure(instructions: int, comparisons: int) -> None:
@@ -38,10 +38,10 @@ def measure(instructions: int, comparisons: int) -> None:
     draw = random.Random(instructions)
     excluded = small = 0
     for number in range(comparisons):
-        found = contrast(
+        comparison = contrast(
             {"": clusters(instructions, draw)}, name=str(number), seed=0, mirrored=False
         )
-        interval, p = found["difference"]["interval"], found["p"]
+        interval, p = comparison["difference"]["interval"], comparison["p"]
         excluded += interval is not None and (interval[0] > 0 or interval[1] < 0)
         small += p is not None and p < 0.05  # noqa: PLR2004 - as is usual
     print(

@@ -45,13 +45,13 @@ def cases(sample: Sample) -> list[Case]:
     """Judge a sample twice; keep the constraints that compile."""
     ours = asyncio.run(Compiled().judge(sample)).judgments
     theirs = asyncio.run(Recorded().judge(sample)).judgments
-    compared = []
+    cases = []
     for position, constraint in enumerate(sample.checklist):
         check = compile_constraint(constraint.text).check
         if check is not None:
             place = f"{sample.id} {position + 1}"
-            compared.append(Case(place, check, ours[position], theirs[position]))
-    return compared
+            cases.append(Case(place, check, ours[position], theirs[position]))
+    return cases
 
 
 def kind(check: Check) -> str:

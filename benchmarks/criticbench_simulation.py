@@ -6,7 +6,7 @@ Generators of four sizes answer sums of different difficulty, and are right with
 depends on both; critics likewise. The whole of ``heedful bench criticbench`` runs on them: build,
 run, report. Prints whether selection keeps what it claims and how far measured accuracies are from
 the true ones; draws the report's charts; and compares self-consistency with self-check for checkers
-from worse than chance to perfect. No model is asked, and nothing outside the output is written.
+from worse than chance to perfect. No model is called, and nothing outside the output is written.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Scripted(ScriptedModel):
 
 def summed(text: str) -> int:
     """Return the sum that the last question of a text asks for."""
-    one, two = _SUM.findall(text)[-1]
-    return int(one) + int(two)
+    first, second = _SUM.findall(text)[-1]
+    return int(first) + int(second)
 
 
 def difficulty(gold: int) -> float:
@@ -104,8 +104,8 @@ def critic(name: str, accuracy: Callable[[int], float]) -> Scripted:
     """Make a critic, from its accuracy on a question by the question's answer."""
 
     def reply(prompt: str, sample: int) -> str:
-        asked, response = (fenced.text for fenced in unfence(prompt))
-        gold = summed(asked)
+        question, response = (fenced.text for fenced in unfence(prompt))
+        gold = summed(question)
         right = _BOX.findall(response)[-1] == str(gold)
         chance = random.Random(f"{name} {gold} {response} {sample}").random()
         said = right == (chance < accuracy(gold))
@@ -150,9 +150,13 @@ def selection(folder: Path, plan: BuildPlan) -> None:
         made = build(plan, ranking=preferred, queries=queries, run=folder / "build")
         triplets, samples = made.triplets, read_samples(folder / "build")
         correct = sum(triplet.correct for triplet in triplets) / len(triplets)
-        kept = {triplet.query for triplet in triplets}
-        sure = [one.certainty for one in samples if one.query in kept and one.certainty is not None]
-        gap = gained(samples, kept)
+        chosen = {triplet.query for triplet in triplets}
+        sure = [
+            sample.certainty
+            for sample in samples
+            if sample.query in chosen and sample.certainty is not None
+        ]
+        gap = gained(samples, chosen)
         print(
             f"{ranking + (f', {queries}' if queries else ''):18} {len(triplets):9,} "
             f"{correct:8.1%} {convinced(triplets, samples):11.1%} {statistics.fmean(sure):10.2f} "
@@ -162,22 +166,24 @@ def selection(folder: Path, plan: BuildPlan) -> None:
 
 def convinced(triplets: Sequence[Triplet], samples: Sequence[Samples]) -> float:
     """Return the share of wrong responses that end on their generator's most frequent error."""
-    responses = {(one.query, one.generator): one.responses for one in samples}
+    responses = {(sample.query, sample.generator): sample.responses for sample in samples}
     hits = []
     for triplet in triplets:
         if not triplet.correct and triplet.provenance:
             sampled = responses[triplet.query, triplet.generator]
-            errors = Counter(one.answer for one in sampled if one.correct is False)
+            errors = Counter(each.answer for each in sampled if each.correct is False)
             hits.append(errors[triplet.provenance.answer] == max(errors.values()))
     return statistics.fmean(hits)
 
 
-def gained(samples: Sequence[Samples], kept: set[str]) -> float:
+def gained(samples: Sequence[Samples], chosen: set[str]) -> float:
     """Return how much more often the largest generator is right than the smallest."""
     names = list(SIZES)
     rates = {
         name: statistics.fmean(
-            one.accuracy or 0.0 for one in samples if one.generator == name and one.query in kept
+            sample.accuracy or 0.0
+            for sample in samples
+            if sample.generator == name and sample.query in chosen
         )
         for name in (names[0], names[-1])
     }
@@ -216,21 +222,21 @@ def checking(folder: Path, plan: BuildPlan) -> Chart:
     found, _, _ = CriticsJob(examination).run()
     rows = self_consistency(found, THRESHOLDS)
     print("\nchecker  certainty <      SC     SC²  change (95 % interval)   errors gone  critiques")
-    for one in rows:
-        low, high = one["interval"]
+    for row in rows:
+        low, high = row["interval"]
         print(
-            f"{one['critic']:>7} {one['threshold']:12g} {one['plain']['value']:7.1%} "
-            f"{one['checking']['value']:7.1%}  {one['difference']:+6.1%} "
-            f"({low:+.1%} to {high:+.1%}) {one['error_reduction']:+11.1%} {one['critiques']:10,}"
+            f"{row['critic']:>7} {row['threshold']:12g} {row['plain']['value']:7.1%} "
+            f"{row['checking']['value']:7.1%}  {row['difference']:+6.1%} "
+            f"({low:+.1%} to {high:+.1%}) {row['error_reduction']:+11.1%} {row['critiques']:10,}"
         )
     plain = rows[0]["plain"]["value"]
     lines = [
         Line(
             f"SC², certainty < {threshold:g}",
             [
-                Point(float(one["critic"]), one["checking"]["value"], *one["checking"]["interval"])
-                for one in rows
-                if one["threshold"] == threshold
+                Point(float(row["critic"]), row["checking"]["value"], *row["checking"]["interval"])
+                for row in rows
+                if row["threshold"] == threshold
             ],
         )
         for threshold in THRESHOLDS
@@ -251,12 +257,12 @@ def main() -> None:
         path = written(folder)
         generators = [generator(size, ability) for size, ability in ABILITIES.items()]
         selection(folder, BuildPlan([path], generators, samples=SAMPLES))
-        drawn = list(charts(measured(folder)))
-        one = BuildPlan([path], [generator("4B", ABILITIES["4B"])], samples=SAMPLES)
-        drawn.append(checking(folder, one))
+        figures = list(charts(measured(folder)))
+        plan = BuildPlan([path], [generator("4B", ABILITIES["4B"])], samples=SAMPLES)
+        figures.append(checking(folder, plan))
     if arguments.output:
         arguments.output.mkdir(parents=True, exist_ok=True)
-        for chart in drawn:
+        for chart in figures:
             (arguments.output / f"{chart.name}.svg").write_bytes(chart.image("svg"))
 
 

@@ -8,7 +8,7 @@ Six critiques of each of further responses are sampled from it, and pairs are ma
 teacher that is right. From these pairs it is trained with each loss. Responses are lists of words,
 constraints forbid a kind of them, so code knows every verdict; explanations list what they find,
 in several wordings. Prints positive, negative and mean F1 on held-out responses, in per cent, with
-the coverage. Everything in DIR is kept, and what is finished there is not done again.
+the coverage. Results in DIR are reused: what is finished there isn't run again.
 """
 
 from __future__ import annotations
@@ -67,11 +67,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        found = [run(folder / f"seed-{seed}", seed) for seed in range(options.seeds)]
+        runs = [run(folder / f"seed-{seed}", seed) for seed in range(options.seeds)]
     print("| loss | positive F1 | negative F1 | mean F1 | coverage | mean F1 by seed |")
     print("| --- | ---: | ---: | ---: | ---: | --- |")
-    for name in found[0]:
-        print(row(name, [one[name] for one in found]))
+    for name in runs[0]:
+        print(row(name, [each[name] for each in runs]))
     print(f"\n{options.seeds} seeds, {(time.monotonic() - began) / 60:.1f} minutes")
 
 
@@ -85,7 +85,7 @@ def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
     preferred = [sample(f"p{at}", numbers, {}) for at in range(PREFERRED)]
     held_out = [sample(f"h{at}", numbers, {}) for at in range(HELD_OUT)]
     data = folder / "taught.jsonl"
-    data.write_text("".join(f"{one.model_dump_json()}\n" for one in taught), encoding="utf-8")
+    data.write_text("".join(f"{sample.model_dump_json()}\n" for sample in taught), encoding="utf-8")
     model = folder / "model"
     if not model.exists():
         save_model(model, taught, seed)
@@ -107,16 +107,16 @@ def run(folder: Path, seed: int) -> dict[str, dict[str, Any]]:
             samples=SAMPLES,
             concurrency=100,
         )
-        rows = [one.sample for one in sampled if one.sample is not None]
+        rows = [each.sample for each in sampled if each.sample is not None]
         Pairs(rows, prompt_file=prompt_file).write(pairs)
-    found = {"fine-tuned only": sft.report["held_out"]}
+    reports = {"fine-tuned only": sft.report["held_out"]}
     for name, loss in LOSSES.items():
         chosen = DpoSettings(**shared, **loss, learning_rate=3e-4, batch_size=8, eval_every=100_000)
         output = folder / name.replace(" + ", "-")
         trained = train_dpo(pairs, output, model=sft.folder, settings=chosen, evaluation=held_out)
-        found[name] = trained.report["held_out"]
-        print(f"seed {seed}, {row(name, [found[name]])}", flush=True)
-    return found
+        reports[name] = trained.report["held_out"]
+        print(f"seed {seed}, {row(name, [reports[name]])}", flush=True)
+    return reports
 
 
 def sample(name: str, numbers: random.Random, errors: dict[bool, float]) -> Sample:
@@ -158,8 +158,8 @@ def save_model(folder: Path, samples: list[Sample], seed: int) -> None:
     base.decoder = decoders.Fuse()
     trainer = trainers.WordLevelTrainer(special_tokens=special, min_frequency=20)
     prompt = prompts.make("plain")
-    texts = [str(one.recording and one.recording.text) for one in samples]
-    texts += [prompt.render(one, one.checklist)[0].content[-400:] for one in samples]
+    texts = [str(sample.recording and sample.recording.text) for sample in samples]
+    texts += [prompt.render(sample, sample.checklist)[0].content[-400:] for sample in samples]
     base.train_from_iterator(texts, trainer)
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=base, unk_token="<|unknown|>")  # noqa: S106
     tokenizer.add_special_tokens({"pad_token": "<|pad|>", "eos_token": "<|end|>"})
@@ -181,14 +181,15 @@ def save_model(folder: Path, samples: list[Sample], seed: int) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def row(name: str, found: list[dict[str, Any]]) -> str:
+def row(name: str, reports: list[dict[str, Any]]) -> str:
     """Write a line of the table: means over the seeds."""
     rates = ("f1_met", "f1_unmet", "mean_f1")
     values = {
-        rate: [100 * (one["pooled"][rate]["value"] or 0.0) for one in found] for rate in rates
+        rate: [100 * (report["pooled"][rate]["value"] or 0.0) for report in reports]
+        for rate in rates
     }
     means = " | ".join(f"{statistics.fmean(values[rate]):.1f}" for rate in rates)
-    coverage = 100 * statistics.fmean(one["coverage"] for one in found)
+    coverage = 100 * statistics.fmean(report["coverage"] for report in reports)
     seeds = ", ".join(f"{value:.1f}" for value in values["mean_f1"])
     return f"| {name} | {means} | {coverage:.1f} % | {seeds} |"
 

@@ -55,8 +55,8 @@ def main() -> None:
     files = sorted((arguments.data / "realcritic").glob("*.jsonl"))
     for reading in ("pred", "solution"):
         print(f"from {reading}:")
-        found = {file.stem: graded([file], reading, arguments.workers) for file in files}
-        for name, (rows, seconds) in found.items():
+        graded_files = {file.stem: graded([file], reading, arguments.workers) for file in files}
+        for name, (rows, seconds) in graded_files.items():
             report(name, rows, seconds)
         rows, seconds = graded(files, reading, arguments.workers)
         report("all in one", rows, seconds)

@@ -78,17 +78,17 @@ def findings(data: Path, nltk_data: Path) -> tuple[str, list[Any]]:
             check=True,
             stdout=subprocess.PIPE,
         )
-    rules, found = json.loads(done.stdout)
-    return rules, found
+    rules, findings = json.loads(done.stdout)
+    return rules, findings
 
 
-def agreement(data: Path, found: list[Any]) -> float:
+def agreement(data: Path, findings: list[Any]) -> float:
     """Print the agreement with the stored verdicts, and each disagreement."""
     agreed = total = 0
     position = 0
     for row in samples(data):
         for place in range(len(row["instruction_id_list"])):
-            id_, strict, loose, reason = found[position]
+            id_, strict, loose, reason = findings[position]
             position += 1
             if row["stored"] is None:
                 continue

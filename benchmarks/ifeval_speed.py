@@ -55,14 +55,16 @@ def samples(data: Path) -> tuple[list[Row], list[Row]]:
 
 def without_language(rows: list[Row]) -> list[Row]:
     """Drop the constraints that need language detection, and rows that have no others."""
-    kept = []
+    rows_with_checks = []
     for row in rows:
         pairs = zip(row["instruction_id_list"], row["kwargs"], strict=True)
         left = [(id_, args) for id_, args in pairs if id_ not in LANGUAGE]
         if left:
             ids, kwargs = zip(*left, strict=True)
-            kept.append(row | {"instruction_id_list": list(ids), "kwargs": list(kwargs)})
-    return kept
+            rows_with_checks.append(
+                row | {"instruction_id_list": list(ids), "kwargs": list(kwargs)}
+            )
+    return rows_with_checks
 
 
 def heedful(rows: list[Row]) -> Verdicts:
@@ -74,8 +76,8 @@ def heedful(rows: list[Row]) -> Verdicts:
     for row in rows:
         readings = Readings(row["response"])
         pairs = zip(row["instruction_id_list"], row["kwargs"], strict=True)
-        found = [readings.read(Check(id=id_, args=args)) for id_, args in pairs]
-        verdicts.append([[each.strict.met for each in found], [each.loose for each in found]])
+        findings = [readings.read(Check(id=id_, args=args)) for id_, args in pairs]
+        verdicts.append([[each.strict.met for each in findings], [each.loose for each in findings]])
     return verdicts
 
 

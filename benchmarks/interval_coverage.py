@@ -105,14 +105,14 @@ def simulate(
     """Return coverage and mean width of one kind of interval, for each rate and correlation."""
     sizes, interval = kind
     correlations = CORRELATIONS if sizes[1] > 1 else (0.0,)
-    found = []
+    cells = []
     for rate, correlation in product(RATES, correlations):
         draw = np.random.default_rng([seed, n, round(100 * rate), round(100 * correlation)])
         ends = [interval(clusters(draw, n, sizes, rate, correlation)) for _ in range(runs)]
         known = [(low, high) for low, high in filter(None, ends)]
         hits = sum(low - ROUNDING <= rate <= high + ROUNDING for low, high in known)
-        found.append((hits / len(known), sum(high - low for low, high in known) / len(known)))
-    return found
+        cells.append((hits / len(known), sum(high - low for low, high in known) / len(known)))
+    return cells
 
 
 def main() -> None:
@@ -126,9 +126,9 @@ def main() -> None:
     for name, kind in (KINDS | (BOOTSTRAPS if options.bootstrap else {})).items():
         line = f"{name:52}"
         for n in SIZES:
-            found = simulate(kind, n, runs=options.runs)
-            least, mean = min(c for c, _ in found), sum(c for c, _ in found) / len(found)
-            width = sum(w for _, w in found) / len(found)
+            cells = simulate(kind, n, runs=options.runs)
+            least, mean = min(c for c, _ in cells), sum(c for c, _ in cells) / len(cells)
+            width = sum(w for _, w in cells) / len(cells)
             line += f"{100 * least:8.1f} /{100 * mean:5.1f}{100 * width:4.0f}"
         print(line, flush=True)
 

@@ -63,10 +63,10 @@ def advancedif() -> Iterator[Sample]:
                 conversation.append(Message(role="user", content=prose(60)))
                 if turn < turns - 1:
                     conversation.append(Message(role="assistant", content=prose(200)))
-            asked = draw.randint(6, 9)
+            size = draw.randint(6, 9)
             texts = [
                 draw.choice(FORM if k % 3 == 0 else CONTENT).format(draw.randint(40, 400))
-                for k in range(asked)
+                for k in range(size)
             ]
             yield Sample(
                 id=f"{task}-{number}",
@@ -92,7 +92,7 @@ def sysbench(data: Path) -> Iterator[Sample]:
 
 
 def judges() -> dict[str, Judge]:
-    """Make the judges that are compared; nobody is asked."""
+    """Make the judges that are compared; no call is made."""
     model = ScriptedModel("")
     whole = Checklist(model, prompts.make("plain"))
     single = Checklist(model, prompts.make("plain"), per_call=1)
@@ -109,9 +109,9 @@ def show(name: str, rows: list[Sample]) -> None:
     constraints = sum(len(row.checklist) for row in rows)
     print(f"{name}: {len(rows):,} rows, {constraints:,} constraints")
     for judge, made in judges().items():
-        found = dry_run(evaluate, rows, judge=made)
-        tokens = found["prompt_tokens"], found["completion_tokens"]
-        print(f"  {judge:26} {found['calls']:6,} calls {tokens[0]:11,} + {tokens[1]:9,} tokens")
+        estimate = dry_run(evaluate, rows, judge=made)
+        tokens = estimate["prompt_tokens"], estimate["completion_tokens"]
+        print(f"  {judge:26} {estimate['calls']:6,} calls {tokens[0]:11,} + {tokens[1]:9,} tokens")
 
 
 def main() -> None:

@@ -82,10 +82,10 @@ def main() -> None:
     for name, aggregate in (("Reward, fraction", "fraction"), ("Reward, gate", "gate")):
         with Reward(critic(), aggregate) as reward:
             started = time.perf_counter()
-            found = reward.score_sync(rows)
+            rewards = reward.score_sync(rows)
             show(name, len(rows), time.perf_counter() - started)
             cost = reward.summary().get("cost", {"calls": 0})
-            print(f"  {cost['calls']} calls; {sum(one.decided for one in found)} decided")
+            print(f"  {cost['calls']} calls; {sum(each.decided for each in rewards)} decided")
     coded = samples(NO_COMMAS, SHORT)
     with Reward() as reward:
         reward.score_sync(coded[:1])

@@ -99,8 +99,8 @@ def serve_model(port: int) -> None:
     from aiohttp import web
 
     async def answer(request: web.Request) -> web.Response:
-        asked = (await request.json())["messages"][-1]["content"]
-        numbers = re.findall(r"^(\d+)\. ", asked, re.MULTILINE)
+        prompt = (await request.json())["messages"][-1]["content"]
+        numbers = re.findall(r"^(\d+)\. ", prompt, re.MULTILINE)
         text = "\n".join(f"<c{number}>\nSeen.\nVERDICT: MET\n</c{number}>" for number in numbers)
         await asyncio.sleep(float(request.match_info["seconds"]))
         message = {"role": "assistant", "content": text}
@@ -266,8 +266,8 @@ def calls(model_url: str, row: Row, size: int) -> None:
     for start in range(0, len(texts), size):
         numbered = enumerate(texts[start : start + size], 1)
         listed = "\n".join(f"{number}. {text}" for number, text in numbered)
-        asked = f"{row['prompt']}\n{row['response']}\n{listed}\nVERDICT?"
-        body = {"model": "critic", "messages": [{"role": "user", "content": asked}]}
+        prompt = f"{row['prompt']}\n{row['response']}\n{listed}\nVERDICT?"
+        body = {"model": "critic", "messages": [{"role": "user", "content": prompt}]}
         request = urllib.request.Request(  # noqa: S310 - the loopback
             f"{model_url}/{SETTINGS[1][0]}/v1/chat/completions",
             json.dumps(body).encode(),

@@ -42,8 +42,8 @@ def hanta() -> Callable[[str], bool]:
     from heedful.verify import Response, check
 
     importlib.import_module("HanTa")
-    asked = Check(id="words:start_verb")
-    return lambda text: check(asked, Response(text)).met
+    wanted = Check(id="words:start_verb")
+    return lambda text: check(wanted, Response(text)).met
 
 
 def textblob() -> Callable[[str], bool]:
@@ -71,12 +71,12 @@ def main() -> int:
         except ImportError as error:
             print(f"{package.__name__}: not installed ({error})")
             continue
-        asked = dict.fromkeys(openings(VERB), True)
-        asked |= dict.fromkeys(openings(NO_VERB), False)
-        wrong = [text for text, verb in asked.items() if starts_with_verb(text) is not verb]
-        print(f"{package.__name__}: {len(asked) - len(wrong)}/{len(asked)} right")
+        openers = dict.fromkeys(openings(VERB), True)
+        openers |= dict.fromkeys(openings(NO_VERB), False)
+        wrong = [text for text, verb in openers.items() if starts_with_verb(text) is not verb]
+        print(f"{package.__name__}: {len(openers) - len(wrong)}/{len(openers)} right")
         for text in wrong:
-            print(f"  {'a verb' if asked[text] else 'no verb'}: {text}")
+            print(f"  {'a verb' if openers[text] else 'no verb'}: {text}")
     return 0
 
 

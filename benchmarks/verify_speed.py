@@ -50,7 +50,7 @@ CONSTRAINTS = (
 )
 
 
-def rate(asked: Check, text: str, number: int) -> float:
+def rate(wanted: Check, text: str, number: int) -> float:
     """Return checks a second, the median of some rounds."""
     rates = []
     for turn in range(ROUNDS):
@@ -58,14 +58,14 @@ def rate(asked: Check, text: str, number: int) -> float:
         responses = [Response(f"{text} {turn * number + at}.") for at in range(number)]
         start = time.perf_counter()
         for response in responses:
-            _run(asked, response)
+            _run(wanted, response)
         rates.append(number / (time.perf_counter() - start))
     return statistics.median(rates)
 
 
-def _run(asked: Check, response: Response) -> None:
+def _run(wanted: Check, response: Response) -> None:
     with contextlib.suppress(UndecidedError):
-        check(asked, response)
+        check(wanted, response)
 
 
 def main() -> None:
@@ -76,9 +76,9 @@ def main() -> None:
     for title, text in TEXTS.items():
         print(title)
         for name, (id_, args) in CHECKS.items():
-            asked = Check(id=f"heedful:{id_}", args=args)
-            _run(asked, Response(text))  # profiles and patterns are loaded once
-            print(f"    {name}: {rate(asked, text, number):,.0f} checks/s")
+            wanted = Check(id=f"heedful:{id_}", args=args)
+            _run(wanted, Response(text))  # profiles and patterns are loaded once
+            print(f"    {name}: {rate(wanted, text, number):,.0f} checks/s")
     texts = [template.format(at) for template in CONSTRAINTS for at in range(2, number)]
     compile_constraint("warm up")
     start = time.perf_counter()

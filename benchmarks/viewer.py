@@ -58,9 +58,9 @@ class Server:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
         assert self.process.stdout is not None  # noqa: S101 - as asked for above
         said = "".join(self.process.stdout.readline() for _ in range(3))
-        found = re.search(r"http://([^/]+)/\?token=(\S+)", said)
-        assert found is not None, said  # noqa: S101 - it says so first
-        self.host, self.token = found.groups()
+        match = re.search(r"http://([^/]+)/\?token=(\S+)", said)
+        assert match is not None, said  # noqa: S101 - it says so first
+        self.host, self.token = match.groups()
         self.cookie = f"heedful_view_{self.host.rpartition(':')[2]}={self.token}"
 
     def get(self, path: str) -> tuple[float, str]:
@@ -76,8 +76,8 @@ class Server:
     def memory(self) -> tuple[float, float]:
         """Return the memory of the server in MB: now, and at most."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = dict(re.findall(r"(VmRSS|VmHWM):\s+(\d+)", status))
-        return int(found["VmRSS"]) / 1024, int(found["VmHWM"]) / 1024
+        memory = dict(re.findall(r"(VmRSS|VmHWM):\s+(\d+)", status))
+        return int(memory["VmRSS"]) / 1024, int(memory["VmHWM"]) / 1024
 
 
 @contextmanager
@@ -102,8 +102,8 @@ def cool(*folders: Path) -> None:
 
 def counted(text: str) -> str:
     """Return what a page says of how many samples there are."""
-    found = re.search(r'<p class="count".*?>(.*?)</p>', text, re.DOTALL)
-    words = re.sub(r"<[^>]+>|·.*", "", found[1] if found else "", flags=re.DOTALL)
+    match = re.search(r'<p class="count".*?>(.*?)</p>', text, re.DOTALL)
+    words = re.sub(r"<[^>]+>|·.*", "", match[1] if match else "", flags=re.DOTALL)
     return " ".join(words.split())
 
 
@@ -112,9 +112,9 @@ def first_pages(folder: Path, cache: Path) -> tuple[Path, str]:
     with serving(folder, cache) as server:
         cool(folder)
         seconds, text = server.get("/")
-        found = re.search(r'href="(/run/[^"]+)"', text)
-        assert found is not None  # noqa: S101 - there is a run
-        base = f"{found[1]}/samples"
+        match = re.search(r'href="(/run/[^"]+)"', text)
+        assert match is not None  # noqa: S101 - there is a run
+        base = f"{match[1]}/samples"
         print(f"| the list of runs, cold | | {seconds:.2f} | |")
         cool(folder)
         seconds, _ = server.get(base)
@@ -149,9 +149,9 @@ def filters(folder: Path, cache: Path, base: str) -> None:
     with serving(folder, cache) as server:
         for query in FILTERS.values():
             _, text = server.get(f"{base}?{query}")
-            found = re.search(r'data-open href="([^"]+)"', text)
-            if found:
-                server.get(found[1].replace("&amp;", "&"))
+            match = re.search(r'data-open href="([^"]+)"', text)
+            if match:
+                server.get(match[1].replace("&amp;", "&"))
         now, most = server.memory()
         print(
             f"\nserver after all of these, one after another: {now:.0f} MB, at most {most:.0f} MB"
@@ -163,11 +163,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("samples", type=int, nargs="?", default=200_000)
     parser.add_argument("--run", type=Path, help="a folder to make the run in, or to find it in")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = asked.run or Path(temporary) / "runs"
+        folder = options.run or Path(temporary) / "runs"
         if not (folder / "million" / "run.sqlite").exists():
-            fill(folder / "million", asked.samples)
+            fill(folder / "million", options.samples)
         cache = Path(temporary) / "cache"
         print("| page | samples | cold, s | warm, s |\n| --- | --- | ---: | ---: |")
         _, base = first_pages(folder, cache)

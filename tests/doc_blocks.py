@@ -7,8 +7,8 @@ What a page says about a block stands in a comment right before it:
 
 All other blocks with commands or Python are run, in the order of the page and in one folder. A
 command that ends otherwise than with 0 says so at its end: ``# exit code 1``. A ``text`` block
-right after one of them has lines of what it prints. Packages are taken to be installed, and the toy
-to be running.
+right after one of them has lines of what it prints. Packages are taken to be installed, and the
+mock server to be running.
 """
 
 from __future__ import annotations
@@ -128,19 +128,19 @@ def within(seconds: int, place: str) -> Iterator[None]:
 class Reader:
     """Somebody who types what a page says, in a folder of their own.
 
-    Where a page has an address on this machine, the toy of the examples answers.
+    Where a page has an address on this machine, the mock server answers.
     """
 
-    def __init__(self, folder: Path, toy: str, *, stands_in: bool = False) -> None:
+    def __init__(self, folder: Path, mock: str, *, stands_in: bool = False) -> None:
         """Begin on a page.
 
         Args:
             folder: where commands are typed.
-            toy: the toy's address.
+            mock: the mock server's address.
             stands_in: whether it also answers for models of which the page gives no address.
         """
         self.folder = folder
-        self.toy = toy
+        self.mock = mock
         self.stands_in = stands_in
         self.names: dict[str, Any] = {"__name__": "__page__"}
 
@@ -159,7 +159,7 @@ class Reader:
         assert not missing, f"{block.place}: not printed: {missing[0]}\n{printed.getvalue()}"
 
     def _run(self, block: Block) -> None:
-        code = re.sub(r"http://127\.0\.0\.1:\d+/v1", self.toy, block.code)
+        code = re.sub(r"http://127\.0\.0\.1:\d+/v1", self.mock, block.code)
         if block.kind == "python":
             exec(compile(code, block.place, "exec"), self.names)  # noqa: S102 - our own pages
             return
@@ -170,11 +170,11 @@ class Reader:
                 assert found == expected, f"{block.place}: {command}: exit code {found}"
 
     def _known(self, command: str) -> bool:
-        """Do what needs no running: packages are there, the toy answers, variables are set."""
+        """Do what needs no running: packages, the mock server, variables."""
         if match := _ASSIGNED.fullmatch(command):
             os.environ[match[1]] = match[2].replace("…", "none")
             return True
-        return "pip install " in command or command.startswith("python examples/toy_model.py")
+        return "pip install " in command or command.startswith("python examples/mock_server.py")
 
     def _type(self, command: str) -> int:
         words = shlex.split(os.path.expandvars(command), comments=True)
@@ -185,7 +185,7 @@ class Reader:
 
     def _heedful(self, words: list[str]) -> int:
         if self.stands_in and _ASKS & {*words} and "--base-url" not in words:
-            words = [*words, "--base-url", self.toy]
+            words = [*words, "--base-url", self.mock]
         try:
             main([*self._expanded(words)])
         except SystemExit as end:

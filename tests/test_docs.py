@@ -72,13 +72,13 @@ IFEVAL = {
 }
 
 
-TOY = runpy.run_path(str(ROOT / "examples" / "toy_model.py"))
+MOCK = runpy.run_path(str(ROOT / "examples" / "mock_server.py"))
 
 
 @pytest.fixture(scope="module")
-def toy() -> Iterator[str]:
-    """The address at which the toy of the examples answers."""
-    with TOY["Server"](("127.0.0.1", 0), TOY["Toy"]) as server:
+def mock() -> Iterator[str]:
+    """The address at which the mock server answers."""
+    with MOCK["Server"](("127.0.0.1", 0), MOCK["Handler"]) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)
         thread.start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
@@ -87,7 +87,7 @@ def toy() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def stage(toy: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stage(mock: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with files under the names that the guides use, made of our examples."""
     folder = tmp_path_factory.mktemp("stage")
     shutil.copytree(ROOT / "examples", folder / "examples")
@@ -106,7 +106,7 @@ def stage(toy: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     before = Path.cwd()
     os.chdir(folder)
     try:
-        reader = Reader(folder, toy, stands_in=True)
+        reader = Reader(folder, mock, stands_in=True)
         reader.run(Block(ROOT / "stage", "sh", STAGE, 1, None))
     finally:
         os.chdir(before)
@@ -129,7 +129,7 @@ def name(page: Path) -> str:
 @pytest.mark.parametrize("page", PAGES_TO_RUN, ids=name)
 def test_what_a_page_says_can_be_typed(
     page: Path,
-    toy: str,
+    mock: str,
     request: pytest.FixtureRequest,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -142,8 +142,8 @@ def test_what_a_page_says_can_be_typed(
         shutil.copytree(ROOT / "examples", folder / "examples")
     monkeypatch.chdir(folder)
     monkeypatch.setattr(os, "environ", os.environ.copy())
-    TOY["Toy"].seen.clear()  # as after its start
-    reader = Reader(folder, toy, stands_in=guide)
+    MOCK["Handler"].seen.clear()  # as after its start
+    reader = Reader(folder, mock, stands_in=guide)
     for block in all_blocks(page):
         if block.reason is None:
             reader.run(block)
@@ -243,8 +243,8 @@ def test_every_page_is_in_the_navigation() -> None:
 
 
 @pytest.mark.slow
-def test_the_toy_answers_as_a_script(tmp_path: Path) -> None:
-    script = [sys.executable, str(ROOT / "examples" / "toy_model.py"), "0"]
+def test_the_mock_server_answers_as_a_script(tmp_path: Path) -> None:
+    script = [sys.executable, str(ROOT / "examples" / "mock_server.py"), "0"]
     with subprocess.Popen(script, stderr=subprocess.PIPE, text=True) as process:
         try:
             assert process.stderr is not None

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import completion
-from heedful.bench.realcritic.prompt import read_review
+from heedful.bench.realcritic.replies import read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.critic.data.experts import Expert
 from heedful.critic.data.replies import Calls, blocks
@@ -419,7 +419,7 @@ def test_a_question_about_constraints_is_not_answered_by_a_reply_that_was_cut_of
             [0],
             lambda _: [Message(role="user", content="?")],
             blocks,
-            buyer="x",
+            caller="x",
             tokens=1,
         )
     )

@@ -70,7 +70,7 @@ def _patterns_in(value: object, depth: int = 3) -> Iterator[re.Pattern[str]]:
 
 def _applied(module: ModuleType) -> dict[str, set[Mode]]:
     """Say for each name in a module by which methods it is used as a pattern."""
-    found: dict[str, set[Mode]] = defaultdict(set)
+    modes: dict[str, set[Mode]] = defaultdict(set)
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         if (
             isinstance(node, ast.Attribute)
@@ -79,8 +79,8 @@ def _applied(module: ModuleType) -> dict[str, set[Mode]]:
             and node.attr in _MODES
             and node.attr != "split"  # it is a method of texts too
         ):
-            found[node.value.id].add(_MODES[node.attr])
-    return found
+            modes[node.value.id].add(_MODES[node.attr])
+    return modes
 
 
 @cache
@@ -90,7 +90,7 @@ def used_patterns() -> list[Used]:
     One that is in a list, or passed on, counts as applied in each way in which its module applies
     what is no pattern of its own; where it applies none, as searched for.
     """
-    found: dict[tuple[str, int], Used] = {}
+    patterns: dict[tuple[str, int], Used] = {}
     for module in _modules():
         applied = _applied(module)
         own = {name for name, value in vars(module).items() if isinstance(value, re.Pattern)}
@@ -99,10 +99,10 @@ def used_patterns() -> list[Used]:
         for name, value in vars(module).items():
             for pattern in _patterns_in(value):
                 key = (pattern.pattern, pattern.flags)
-                used = found.setdefault(key, Used(pattern, set(), set()))
+                used = patterns.setdefault(key, Used(pattern, set(), set()))
                 used.names.add(f"{module.__name__}.{name}")
                 used.modes.update(applied.get(name, others))
-    return list(found.values())
+    return list(patterns.values())
 
 
 def _apply(pattern: re.Pattern[str], mode: Mode) -> Callable[[str], object]:
@@ -155,7 +155,7 @@ def _choices(hint: Any) -> list[Any]:
 def all_checks() -> list[Check]:
     """Make checks of every verifier: with all arguments and with few, and of each named choice."""
     base.known("none of these")  # loads all, plugins too
-    found = {}
+    checks = {}
     for id_, registered in base._registry.items():  # noqa: SLF001 - it is open, nothing lists it
         hints = _signature(registered.function)
         args = {name: _value(name, hint) for name, (hint, _) in hints.items()}
@@ -169,33 +169,33 @@ def all_checks() -> list[Check]:
             for choice in _choices(hint):
                 variants += [args | {name: choice}, few | {name: choice}]
         for variant in variants:
-            found[id_, repr(variant)] = Check(id=id_, args=variant)
-    return list(found.values())
+            checks[id_, repr(variant)] = Check(id=id_, args=variant)
+    return list(checks.values())
 
 
 def stalled(text: Callable[[int], str], *, faithful: bool) -> list[str]:
     """Name the checks that take too long on a text."""
     shared = Response(text(SIZE))
 
-    def decide(response: Response, asked: Check) -> None:
+    def decide(response: Response, requirement: Check) -> None:
         response.faithful = random.Random(0) if faithful else None
         with suppress(HeedfulError):
-            check(asked, response)
+            check(requirement, response)
 
-    found = []
-    for asked in all_checks():
+    slow = []
+    for requirement in all_checks():
 
-        def anew(text: str, asked: Check = asked) -> None:
-            decide(Response(text), asked)
+        def afresh(text: str, requirement: Check = requirement) -> None:
+            decide(Response(text), requirement)
 
-        def at_first(_: str, asked: Check = asked) -> None:
-            decide(shared, asked)  # with what other checks have worked out of it already
+        def at_first(_: str, requirement: Check = requirement) -> None:
+            decide(shared, requirement)  # with what other checks have worked out of it already
 
         if cpu_s(at_first, shared.text, _LIMIT_S) >= FLOOR_S:
-            ratio = excess(anew, text, _LIMIT_S)
+            ratio = excess(afresh, text, _LIMIT_S)
             if ratio:
-                found.append(f"{asked.id} {asked.args}: {ratio:.1f} times")
-    return found
+                slow.append(f"{requirement.id} {requirement.args}: {ratio:.1f} times")
+    return slow
 
 
 # --- tests --------------------------------------------------------------------------------------
@@ -256,16 +256,16 @@ def test_work_that_is_not_linear_is_found() -> None:
 def test_all_patterns_and_verifiers_are_found() -> None:
     names = {name for used in used_patterns() for name in used.names}
     assert {"heedful.verify.text.layout._MARKS", "heedful.models.attempts._MASKED"} <= names
-    assert {asked.id for asked in all_checks()} == set(base._registry)  # noqa: SLF001
-    for asked in all_checks():
-        base.describe(asked)  # so that its arguments fit
+    assert {requirement.id for requirement in all_checks()} == set(base._registry)  # noqa: SLF001
+    for requirement in all_checks():
+        base.describe(requirement)  # so that its arguments fit
 
 
 def _slow_patterns(text: Callable[[int], str]) -> list[str]:
-    found = []
+    slow = []
     for used in used_patterns():
         for mode in used.modes:
             ratio = excess(_apply(used.pattern, mode), text)
             if ratio:
-                found.append(f"{', '.join(sorted(used.names))} ({mode}): {ratio:.1f} times")
-    return found
+                slow.append(f"{', '.join(sorted(used.names))} ({mode}): {ratio:.1f} times")
+    return slow

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PAGE = 8192
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
 
-OLDER = "DROP TABLE calls; DROP TABLE purchases"
+OLDER = "DROP TABLE calls; DROP TABLE usage"
 FOREIGN = 'UPDATE meta SET value = \'{"store": 1, "judge": "rules"}\' WHERE key = \'config\''
 NO_JSON = "UPDATE inputs SET value = 'no JSON'; UPDATE outputs SET value = '[]'"
 
@@ -426,7 +426,7 @@ def test_a_run_tells_what_it_is(runs: Path) -> None:
             run.entry(9)
     with SavedRun(runs / "respond") as run:
         assert run.command == "respond"
-        assert [purchase.calls for purchase in run.purchases()] == [9]
+        assert [record.calls for record in run.usage_records()] == [9]
         cost = run.cost()
         assert cost is not None
         assert cost["calls"] == 9

@@ -202,8 +202,8 @@ def installed(id_: str) -> None:
 
 
 def met(id_: str, args: dict[str, Any], text: str, *, faithful: bool = False) -> bool:
-    draws = random.Random(0) if faithful else None
-    return check(Check(id=id_, args=args), Response(text, faithful=draws)).met
+    rng = random.Random(0) if faithful else None
+    return check(Check(id=id_, args=args), Response(text, faithful=rng)).met
 
 
 def test_all_58_ids_are_there() -> None:
@@ -235,8 +235,8 @@ def test_faithful_scoring_repeats_what_the_published_code_decides(
 
 
 def test_nulls_beside_the_arguments_and_whole_numbers_as_floats_are_fine() -> None:
-    asked = {"N": 2.0, "keyword": None, "small_n": None}
-    assert met("count:numbers", asked, "1 and 2")
+    padded = {"N": 2.0, "keyword": None, "small_n": None}
+    assert met("count:numbers", padded, "1 and 2")
 
 
 @pytest.mark.parametrize(
@@ -322,8 +322,8 @@ def test_faithful_scoring_draws_a_place_instead_of_0() -> None:
         id="repeat:repeat_span",
         args={"prompt_to_repeat": "a b c d e f", "n_start": 0, "n_end": 5},
     )
-    drawn = {Readings("a b c d e", seed=seed).read(span).strict.met for seed in range(40)}
-    assert drawn == {True, False}
+    verdicts = {Readings("a b c d e", seed=seed).read(span).strict.met for seed in range(40)}
+    assert verdicts == {True, False}
     assert Readings("a b c d e f").read(span).strict.met
 
 
@@ -386,7 +386,7 @@ def test_stairs_lose_blank_lines_as_in_the_published_code(text: str) -> None:
         if not line.strip():
             lines.remove(line)
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
-    expected = all(one < two for one, two in pairwise(indents)) and bool(text.strip())
+    expected = all(before < line for before, line in pairwise(indents)) and bool(text.strip())
     assert met("format:line_indent", {}, text, faithful=True) is expected
 
 

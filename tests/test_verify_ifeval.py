@@ -62,7 +62,7 @@ TAKES = {
 }
 
 
-def asked(id_: str, **args: Any) -> Check:
+def requirement(id_: str, **args: Any) -> Check:
     """Make a check with the arguments above where none are given."""
     usual = {name: ARGUMENTS[name] for name in TAKES.get(id_, "").split()}
     return Check(id=id_, args=usual | args)
@@ -70,7 +70,7 @@ def asked(id_: str, **args: Any) -> Check:
 
 @pytest.mark.parametrize("id_", IDS)
 def test_each_id_is_described_in_a_sentence(id_: str) -> None:
-    words = describe(asked(id_))
+    words = describe(requirement(id_))
     assert words[0].isupper()
     assert "{" not in words
     assert all(str(ARGUMENTS[n]) in words for n in TAKES.get(id_, "").split() if n[:3] == "num")
@@ -124,8 +124,8 @@ MET = [
 
 @pytest.mark.parametrize(("id_", "args", "good", "bad"), MET)
 def test_what_is_met_and_what_is_not(id_: str, args: dict[str, Any], good: str, bad: str) -> None:
-    assert check(asked(id_, **args), Response(good)).met
-    assert not check(asked(id_, **args), Response(bad)).met
+    assert check(requirement(id_, **args), Response(good)).met
+    assert not check(requirement(id_, **args), Response(bad)).met
 
 
 def test_all_ids_are_tested() -> None:
@@ -143,35 +143,35 @@ FAITHFUL = [
 
 @pytest.mark.parametrize(("id_", "args", "text"), FAITHFUL)
 def test_faithful_scoring_reads_words_as_patterns(id_: str, args: Any, text: str) -> None:
-    assert not check(asked(id_, **args), Response(text)).met
-    assert check(asked(id_, **args), Response(text, faithful=random.Random(0))).met
+    assert not check(requirement(id_, **args), Response(text)).met
+    assert check(requirement(id_, **args), Response(text, faithful=random.Random(0))).met
 
 
 @pytest.mark.parametrize("constant", ["NaN", "Infinity", "-Infinity"])
 def test_constants_of_python_are_json_in_faithful_scoring_alone(constant: str) -> None:
     text = f'{{"price": {constant}}}'
-    json_format = asked("detectable_format:json_format")
+    json_format = requirement("detectable_format:json_format")
     assert not check(json_format, Response(text)).met
     assert check(json_format, Response(text, faithful=random.Random(0))).met
 
 
 @pytest.mark.parametrize("text", ['{"a": 1}\u00a0', '{"a": 1}\f', '\v{"a": 1}', "\u2028[1]"])
 def test_white_space_that_json_has_not_is_accepted_in_faithful_scoring_alone(text: str) -> None:
-    json_format = asked("detectable_format:json_format")
+    json_format = requirement("detectable_format:json_format")
     assert not check(json_format, Response(text)).met
     assert check(json_format, Response(text, faithful=random.Random(0))).met
-    assert not check(asked("heedful:json"), Response(text)).met
+    assert not check(requirement("heedful:json"), Response(text)).met
     assert check(json_format, Response(" \t\r\n" + text.strip() + "\r\n")).met
 
 
 def test_faithful_scoring_looks_for_the_nth_paragraph_among_empty_ones() -> None:
-    nth = asked("length_constraints:nth_paragraph_first_word")
+    nth = requirement("length_constraints:nth_paragraph_first_word")
     assert check(nth, Response("a\n\n\n\nso")).met
     assert not check(nth, Response("a\n\n\n\nso", faithful=random.Random(0))).met
 
 
 def test_a_pattern_that_is_none_is_a_verifier_error() -> None:
-    broken = asked("keywords:existence", keywords=["("])
+    broken = requirement("keywords:existence", keywords=["("])
     assert check(broken, Response("(")).met
     with pytest.raises(VerifierError):
         check(broken, Response("(", faithful=random.Random(0)))
@@ -189,8 +189,8 @@ def test_bullets_are_counted_as_ifeval_does(text: str) -> None:
     number = len(stars) + len(re.findall(r"^\s*-.*$", text, flags=re.MULTILINE))
     if text.strip():
         bullets = "detectable_format:number_bullet_lists"
-        assert check(asked(bullets, num_bullets=number), Response(text)).met
-        assert not check(asked(bullets, num_bullets=number + 1), Response(text)).met
+        assert check(requirement(bullets, num_bullets=number), Response(text)).met
+        assert not check(requirement(bullets, num_bullets=number + 1), Response(text)).met
 
 
 @given(st.text(st.sampled_from("*ab \n"), max_size=60))
@@ -205,13 +205,13 @@ def test_highlights_are_counted_as_ifeval_does(text: str) -> None:
 def test_titles_are_found_as_ifeval_does(text: str) -> None:
     titles = re.findall(r"<<[^\n]+>>", text)
     expected = any(each.lstrip("<").rstrip(">").strip() for each in titles)
-    assert check(asked("detectable_format:title"), Response(text)).met is expected
+    assert check(requirement("detectable_format:title"), Response(text)).met is expected
 
 
 def assert_counts(id_: str, argument: str, number: int, text: str) -> None:
     if text.strip():
-        assert check(asked(id_, **{argument: number}), Response(text)).met
-        assert not check(asked(id_, **{argument: number + 1}), Response(text)).met
+        assert check(requirement(id_, **{argument: number}), Response(text)).met
+        assert not check(requirement(id_, **{argument: number + 1}), Response(text)).met
 
 
 @given(st.text())
@@ -219,7 +219,7 @@ def test_no_verifier_fails_on_any_text(text: str) -> None:
     readings = Readings(text)
     for id_ in IDS:
         if not id_.startswith(("language", "change_case:english")):
-            reading = readings.read(asked(id_))
+            reading = readings.read(requirement(id_))
             assert reading.loose or not reading.strict.met
 
 
@@ -228,7 +228,7 @@ def test_time_grows_with_the_text_and_no_faster(text: str) -> None:
     def read(long: str) -> None:
         readings = Readings(f"{long}a")
         for id_ in IDS:
-            readings.read(asked(id_))
+            readings.read(requirement(id_))
 
     assert excess(read, repeated(text), LIMIT_S) is None
 
@@ -249,11 +249,11 @@ def score(rows: list[dict[str, Any]], seed: int | None) -> tuple[int, int, int, 
     for row in rows:
         readings = Readings(row["response"], seed=seed, sample=str(row["key"]))
         pairs = zip(row["instruction_id_list"], row["kwargs"], strict=True)
-        found = [
+        results = [
             readings.read(Check(id=id_, args=args), place)
             for place, (id_, args) in enumerate(pairs)
         ]
-        strict, loose = [each.strict.met for each in found], [each.loose for each in found]
+        strict, loose = [each.strict.met for each in results], [each.loose for each in results]
         for at, number in enumerate((all(strict), sum(strict), all(loose), sum(loose))):
             counts[at] += number
     return counts[0], counts[1], counts[2], counts[3]
@@ -269,6 +269,6 @@ def test_gpt_4_scores_as_published(data: Path) -> None:
 
 @given(st.sampled_from(string.ascii_letters), st.integers(0, 99))
 def test_faithful_scoring_counts_a_letter_that_is_one(letter: str, seed: int) -> None:
-    counted = asked("keywords:letter_frequency", letter=letter, let_relation="at least")
+    counted = requirement("keywords:letter_frequency", letter=letter, let_relation="at least")
     text = letter * 3
     assert check(counted, Response(text, faithful=random.Random(seed))).met

@@ -115,8 +115,8 @@ USUAL = {id_: args for id_, args, *_ in reversed(MET)}
 
 
 def met(id_: str, args: dict[str, Any], text: str, *, faithful: bool = False) -> bool:
-    draws = random.Random(0) if faithful else None
-    return check(Check(id=id_, args=args), Response(text, faithful=draws)).met
+    rng = random.Random(0) if faithful else None
+    return check(Check(id=id_, args=args), Response(text, faithful=rng)).met
 
 
 def test_all_29_ids_are_there() -> None:
@@ -218,7 +218,7 @@ def test_words_and_pairs_are_wrapped(words: list[str]) -> None:
     wrapped = [f"[{word}]" for word in words]
     assert met("detectable_format:square_brackets", {}, " ".join(wrapped))
     assert not met("detectable_format:square_brackets", {}, " ".join([*wrapped, "y"]))
-    pairs = [f"<<{one} {two}>>" for one, two in zip(words, words, strict=True)]
+    pairs = [f"<<{first} {second}>>" for first, second in zip(words, words, strict=True)]
     assert met("detectable_format:bigram_wrapping", {}, " ".join(pairs))
     assert not met("detectable_format:bigram_wrapping", {}, " ".join([*pairs, "y y"]))
 

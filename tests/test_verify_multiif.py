@@ -97,12 +97,12 @@ def test_scripts_without_spaces_or_dictionary_are_refused_with_the_mend() -> Non
 
 @without_thai
 def test_thai_without_its_dictionary_says_what_to_install() -> None:
-    asked = Check(
+    requirement = Check(
         id="multiif:length_constraints:number_words",
         args={"num_words": 5, "relation": "at least"},
     )
     with pytest.raises(VerifierError, match=r"pip install 'heedful\[thai\]'"):
-        Readings("ประเทศไทยสวยงาม").read(asked)
+        Readings("ประเทศไทยสวยงาม").read(requirement)
 
 
 @needs_thai
@@ -138,8 +138,8 @@ WORDS = [
 
 @pytest.mark.parametrize(("text", "strictly", "faithfully", "why"), WORDS)
 def test_words_by_language(text: str, strictly: int, faithfully: int, why: str) -> None:
-    found = counted.count_words(strict(text)), counted.count_words(faithful(text))
-    assert found == (strictly, faithfully), why
+    counts = counted.count_words(strict(text)), counted.count_words(faithful(text))
+    assert counts == (strictly, faithfully), why
 
 
 SENTENCES = [
@@ -153,8 +153,8 @@ SENTENCES = [
 
 @pytest.mark.parametrize(("text", "strictly", "faithfully", "why"), SENTENCES)
 def test_sentences_by_language(text: str, strictly: int, faithfully: int, why: str) -> None:
-    found = counted.count_sentences(strict(text)), counted.count_sentences(faithful(text))
-    assert found == (strictly, faithfully), why
+    counts = counted.count_sentences(strict(text)), counted.count_sentences(faithful(text))
+    assert counts == (strictly, faithfully), why
 
 
 def test_strict_counting_goes_by_script_where_the_detector_errs() -> None:

@@ -127,11 +127,11 @@ def test_packed_punkt_data_is_read_too(tmp_path: Path, monkeypatch: pytest.Monke
         for name in PUNKT:
             packed.write(tmp_path / "english" / name, f"punkt_tab/english/{name}")
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    found = punkt()
-    assert found is not None
-    assert found.abbreviations == {"blah"}
-    assert found.seen("the") == 34
-    assert found.seen("other") == 0
+    parameters = punkt()
+    assert parameters is not None
+    assert parameters.abbreviations == {"blah"}
+    assert parameters.seen("the") == 34
+    assert parameters.seen("other") == 0
 
 
 def test_damaged_punkt_data_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -256,9 +256,9 @@ def test_installed_punkt_data_gives_the_same_verdicts(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NLTK_DATA", str(data / "nltk_data"))
-    found = punkt()
-    assert found is not None
-    trained = Splitter(found)
+    parameters = punkt()
+    assert parameters is not None
+    trained = Splitter(parameters)
     path = data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl"
     lines = path.read_text(encoding="utf-8").splitlines()
     texts = [json.loads(line)["response"] for line in lines]

@@ -173,7 +173,7 @@ def _is_upward(module: Module, other: Module) -> bool:
 
 def circles(modules: Mapping[str, Module]) -> list[list[str]]:
     """Find the sets of modules that import each other (strongly connected components)."""
-    found: list[list[str]] = []
+    cycles: list[list[str]] = []
     number: dict[str, int] = {}
     lowest: dict[str, int] = {}
     path: list[str] = []
@@ -190,12 +190,12 @@ def circles(modules: Mapping[str, Module]) -> list[list[str]]:
             component = path[path.index(name) :]
             del path[path.index(name) :]
             if len(component) > 1:
-                found.append(sorted(component))
+                cycles.append(sorted(component))
 
     for name in modules:
         if name not in number:
             visit(name)
-    return found
+    return cycles
 
 
 def long_signatures(modules: Mapping[str, Module]) -> list[str]:

@@ -94,12 +94,12 @@ def comparisons(number: int, prompt: JudgePrompt, *, in_context: bool) -> Iterat
 
 def _blocks(texts: list[str], response: str, rng: random.Random, *, concluded: bool) -> list[str]:
     """Describe a response in view of each constraint."""
-    found = []
-    for one in map(world.constraint, texts):
-        words = world.relevant(one, response)
-        end = f" ; {CONCLUDED[world.holds(one, words)]}" if concluded else ""
-        found.append(worded(one, words, rng) + end)
-    return found
+    blocks = []
+    for constraint in map(world.constraint, texts):
+        words = world.relevant(constraint, response)
+        end = f" ; {CONCLUDED[world.holds(constraint, words)]}" if concluded else ""
+        blocks.append(worded(constraint, words, rng) + end)
+    return blocks
 
 
 def _numbered(blocks: list[str]) -> list[str]:
@@ -129,9 +129,9 @@ def _texts(prompt: JudgePrompt) -> Iterator[str]:
         judgments = [
             Judgment(
                 status=rng.choice((Status.MET, Status.UNMET)),
-                explanation=worded(one, world.relevant(one, response), rng),
+                explanation=worded(constraint, world.relevant(constraint, response), rng),
             )
-            for one in constraints
+            for constraint in constraints
         ]
         yield Plain().write(judgments, constraints)
         yield Plain().write(judgments[:1], constraints[:1])

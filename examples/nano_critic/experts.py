@@ -71,7 +71,7 @@ _JUDGMENT = re.compile(
 
 
 class Scripted:
-    """A model whose answers are computed from the prompt: all that heedful needs of one."""
+    """A model whose answers are computed from the prompt: all that heedful needs of a model."""
 
     def __init__(self, name: str, seed: int) -> None:
         """Name it; the seed stands for who it is."""
@@ -80,7 +80,7 @@ class Scripted:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All that its answers depend on: what was asked under other rates is asked anew."""
+        """All that its answers depend on: other rates request other answers."""
         return {"model": self.name, "seed": self.seed, "rates": RATES}
 
     async def generate(
@@ -109,14 +109,14 @@ class Expert(Scripted):
     def answer(self, texts: Sequence[tuple[str, str]], rng: random.Random) -> str:
         """Write a critique as heedful's plain prompt asks for it."""
         response = next(text for label, text in texts if label == "RESPONSE")
-        earlier = [found for _, text in texts if (found := _JUDGMENT.fullmatch(text))]
+        earlier = [judgment for _, text in texts if (judgment := _JUDGMENT.fullmatch(text))]
         if earlier:
-            checklist = [world.constraint(found["text"]) for found in earlier]
-            judgments = [_corrected(found, response, rng) for found in earlier]
+            checklist = [world.constraint(judgment["text"]) for judgment in earlier]
+            judgments = [_corrected(judgment, response, rng) for judgment in earlier]
         else:
             listed = next(text for label, text in texts if label == "CHECKLIST").splitlines()
             checklist = [world.constraint(line.partition(" ")[2]) for line in listed]
-            judgments = [_judged(one, response, rng) for one in checklist]
+            judgments = [_judged(constraint, response, rng) for constraint in checklist]
         return make("plain").write(judgments, checklist)
 
 
@@ -126,14 +126,14 @@ class Verifier(Scripted):
     def answer(self, texts: Sequence[tuple[str, str]], rng: random.Random) -> str:
         """Answer both questions on each judgment."""
         response = next(text for label, text in texts if label == "RESPONSE")
-        given = [found for _, text in texts if (found := _JUDGMENT.fullmatch(text))]
+        given = [judgment for _, text in texts if (judgment := _JUDGMENT.fullmatch(text))]
         blocks = []
-        for number, found in enumerate(given, start=1):
-            one = world.constraint(found["text"])
-            said = _read(one, found["explanation"])
-            follows = world.holds(one, said) == (found["verdict"] == "MET")
-            long = " of a length" if one.type == "length" else ""
-            right = _agree(one, said, world.relevant(one, response))
+        for number, judgment in enumerate(given, start=1):
+            constraint = world.constraint(judgment["text"])
+            said = _read(constraint, judgment["explanation"])
+            follows = world.holds(constraint, said) == (judgment["verdict"] == "MET")
+            long = " of a length" if constraint.type == "length" else ""
+            right = _agree(constraint, said, world.relevant(constraint, response))
             faults = not right and _happens(rng, f"sees a wrong explanation{long}")
             faults |= right and _happens(rng, "faults what is right")
             opposes = not follows and _happens(rng, "sees a wrong conclusion")
@@ -162,83 +162,87 @@ def _happens(rng: random.Random, what: str) -> bool:
     return rng.random() < RATES[what]
 
 
-def _kind(one: Constraint) -> str:
-    return one.text.split()[-1]
+def _kind(constraint: Constraint) -> str:
+    return constraint.text.split()[-1]
 
 
-def _misread(one: Constraint, response: str, rng: random.Random) -> list[str]:
-    """Return the words as a careless reader finds them: another one, one too few or too many."""
+def _misread(constraint: Constraint, response: str, rng: random.Random) -> list[str]:
+    """Return the words as a careless reader sees them: a wrong one, one too few or one too many."""
     words = response.split()
-    if one.type == "edge":
+    if constraint.type == "edge":
         return [rng.choice(words)]
-    right = world.relevant(one, response)
+    right = world.relevant(constraint, response)
     if right and rng.random() < 0.5:  # noqa: PLR2004 - one half
         del right[rng.randrange(len(right))]
         return right
-    extra = rng.choice(world.KINDS.get(_kind(one), words))
+    extra = rng.choice(world.KINDS.get(_kind(constraint), words))
     right.insert(rng.randint(0, len(right)), extra)
     return right
 
 
-def _judged(one: Constraint, response: str, rng: random.Random) -> Judgment:
+def _judged(constraint: Constraint, response: str, rng: random.Random) -> Judgment:
     """Judge as an expert does."""
-    words = world.relevant(one, response)
-    if world.near_miss(one, response) and _happens(rng, "lets pass what fails by one word"):
+    words = world.relevant(constraint, response)
+    if world.near_miss(constraint, response) and _happens(rng, "lets pass what fails by one word"):
         # It sees what it wishes to see; where it does not, it closes its eyes to what it sees.
-        wrong = _misread(one, response, rng)
-        return _judgment(one, wrong if world.holds(one, wrong) else words, rng, met=True)
+        wrong = _misread(constraint, response, rng)
+        return _judgment(
+            constraint, wrong if world.holds(constraint, wrong) else words, rng, met=True
+        )
     if _happens(rng, "overlooks a word, or counts a wrong one"):
-        words = _misread(one, response, rng)
+        words = _misread(constraint, response, rng)
     opposite = _happens(rng, "concludes the opposite")
-    return _judgment(one, words, rng, met=world.holds(one, words) ^ opposite)
+    return _judgment(constraint, words, rng, met=world.holds(constraint, words) ^ opposite)
 
 
 def _corrected(earlier: re.Match[str], response: str, rng: random.Random) -> Judgment:
-    """Write a judgment on a length anew, with the count that is given; or as it was."""
-    one = world.constraint(earlier["text"])
+    """Write a judgment on a length again with the given count, or as it was."""
+    constraint = world.constraint(earlier["text"])
     if earlier["counted"] is None or not _happens(rng, "takes over the true count"):
         status = Status.MET if earlier["verdict"] == "MET" else Status.UNMET
         return Judgment(status=status, explanation=earlier["explanation"])
     words = response.split()[: int(earlier["counted"])]
-    return _judgment(one, words, rng, met=world.holds(one, words))
+    return _judgment(constraint, words, rng, met=world.holds(constraint, words))
 
 
-def _judgment(one: Constraint, words: list[str], rng: random.Random, *, met: bool) -> Judgment:
-    explanation = f"{worded(one, words, rng)} ; {CONCLUDED[met]}"
+def _judgment(
+    constraint: Constraint, words: list[str], rng: random.Random, *, met: bool
+) -> Judgment:
+    explanation = f"{worded(constraint, words, rng)} ; {CONCLUDED[met]}"
     return Judgment(status=Status.MET if met else Status.UNMET, explanation=explanation)
 
 
-def worded(one: Constraint, words: Sequence[str], rng: random.Random) -> str:
+def worded(constraint: Constraint, words: Sequence[str], rng: random.Random) -> str:
     """Say what was seen in view of a constraint, in one of many ways.
 
     Args:
-        one: the constraint.
+        constraint: the constraint.
         words: those that decide it, as somebody sees them.
         rng: draws the way.
     """
-    if one.type == "edge":
-        edge = "beginning" if one.text.startswith("begin") else "end"
+    if constraint.type == "edge":
+        edge = "beginning" if constraint.text.startswith("begin") else "end"
         form = rng.choice(SEEN)
         said = {"edge": edge, "word": words[0], "seen": world.kind_of(words[0])}
     else:
         form = rng.choice(UNCOUNTED if _happens(rng, "does not count aloud") else COUNTED)
-        limit = " ".join(one.text.split()[1:-1])
+        limit = " ".join(constraint.text.split()[1:-1])
         said = {"listing": world.listed(words), "total": str(len(words)), "limit": limit}
-    explanation = form.format(kind=_kind(one), **said)
+    explanation = form.format(kind=_kind(constraint), **said)
     if _happens(rng, "remarks on something else"):
         explanation = f"{rng.choice(REMARKS)} {explanation}"
     return explanation
 
 
-def _read(one: Constraint, explanation: str) -> list[str]:
+def _read(constraint: Constraint, explanation: str) -> list[str]:
     """Return words that would decide a constraint as an explanation says that they do."""
-    if one.type == "edge":
+    if constraint.type == "edge":
         return [word for word in explanation.split() if world.kind_of(word)]
-    total = re.search(rf"(\d+) {_kind(one)}", explanation)
+    total = re.search(rf"(\d+) {_kind(constraint)}", explanation)
     # Only how many they are counts.
     return ["word"] * int(total[1]) if total else []
 
 
-def _agree(one: Constraint, said: Sequence[str], true: Sequence[str]) -> bool:
+def _agree(constraint: Constraint, said: Sequence[str], true: Sequence[str]) -> bool:
     """Say whether what an explanation says is so."""
-    return said == true if one.type == "edge" else len(said) == len(true)
+    return said == true if constraint.type == "edge" else len(said) == len(true)

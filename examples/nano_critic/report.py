@@ -51,8 +51,8 @@ class _Line(NamedTuple):
 
     def values(self, rate: str) -> dict[int, float]:
         """Return a rate by seed, where there is one."""
-        found = {seed: one["pooled"][rate]["value"] for seed, one in self.seeds.items()}
-        return {seed: value for seed, value in found.items() if value is not None}
+        values = {seed: judge["pooled"][rate]["value"] for seed, judge in self.seeds.items()}
+        return {seed: value for seed, value in values.items() if value is not None}
 
 
 def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: str) -> None:
@@ -83,17 +83,19 @@ def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: 
             charts.append(_policy_chart(name, title, rewarded))
     tables.append(_seconds(out))
     document = Document(f"nano critic, {out.name}", parts=[*charts, *tables])
-    numbers = {line.name: {str(seed): one for seed, one in line.seeds.items()} for line in lines}
+    numbers = {
+        line.name: {str(seed): judge for seed, judge in line.seeds.items()} for line in lines
+    }
     document.write(out, numbers)
     print(out / "report.md")
 
 
 def _measured(out: Path, file: str) -> Measured:
-    found = {}
+    judges = {}
     for path in sorted(out.glob(f"seed-*/{file}.json")):
         seed = int(path.parts[-3].removeprefix("seed-"))
-        found[seed] = json.loads(path.read_text(encoding="utf-8"))["judges"][0]
-    return dict(sorted(found.items()))
+        judges[seed] = json.loads(path.read_text(encoding="utf-8"))["judges"][0]
+    return dict(sorted(judges.items()))
 
 
 def _over_seeds(values: Collection[float], *, sign: bool = False) -> str:
@@ -122,7 +124,7 @@ def _critics(lines: Sequence[_Line], main: str) -> Table:
                     for rate in ("f1_met", "f1_unmet", "mean_f1")
                 ),
                 "" if line.name == main else _over_seeds(apart, sign=True),
-                f"{100 * mean(one['coverage'] for one in line.seeds.values()):.1f}",
+                f"{100 * mean(report['coverage'] for report in line.seeds.values()):.1f}",
                 str(len(line.seeds)),
             ]
         )
@@ -143,8 +145,8 @@ def _by_seed(lines: Sequence[_Line]) -> Table:
     for number, line in enumerate(lines, start=1):
         cells = []
         for seed in seeds:
-            found = line.seeds.get(seed, {}).get("pooled", {}).get("mean_f1", {})
-            cells.append(estimate(found.get("value"), found.get("interval")))
+            mean_f1 = line.seeds.get(seed, {}).get("pooled", {}).get("mean_f1", {})
+            cells.append(estimate(mean_f1.get("value"), mean_f1.get("interval")))
         rows.append([f"{number}. {line.name}", *cells])
     return Table(
         "Mean F1, seed by seed",
@@ -160,7 +162,7 @@ def _quality(lines: Sequence[_Line]) -> Table:
     rows = [
         [
             line.name,
-            f"{mean(sum(one['verdicts'].values()) for one in line.seeds.values()):.0f}",
+            f"{mean(sum(report['verdicts'].values()) for report in line.seeds.values()):.0f}",
             *(
                 _over_seeds(line.values(rate).values())
                 for rate in ("f1_met", "f1_unmet", "mean_f1")
@@ -182,8 +184,8 @@ def _types_chart(lines: Sequence[_Line]) -> Chart:
         [
             _mean_or_none(
                 [
-                    one["by_constraint_type"].get(kind, {}).get("mean_f1", {}).get("value")
-                    for one in line.seeds.values()
+                    report["by_constraint_type"].get(kind, {}).get("mean_f1", {}).get("value")
+                    for report in line.seeds.values()
                 ]
             )
             for kind in TYPES
@@ -202,20 +204,20 @@ def _mean_or_none(values: Sequence[float | None]) -> float | None:
 
 
 def _critics_chart(lines: Sequence[_Line]) -> Chart:
-    drawn = []
+    charted = []
     for name, rate in (("positive F1", "f1_met"), ("negative F1", "f1_unmet")):
         points = []
         for number, line in enumerate(lines, start=1):
             values = list(line.values(rate).values())
             if values:
                 points.append(Point(str(number), mean(values), min(values), max(values)))
-        drawn.append(Line(name, points, joined=False))
-    low = min((point.low or 0.0 for line in drawn for point in line.points), default=0.0)
+        charted.append(Line(name, points, joined=False))
+    low = min((point.low or 0.0 for line in charted for point in line.points), default=0.0)
     names = [str(number) for number in range(1, len(lines) + 1)]
     x = Axis("critic, as numbered in the table", names=names)
     y = Axis("F1", percent=True, bounds=(max(0.0, low - 0.05), 1.0))
     title = "F1 of the critics: means over seeds, from the lowest to the highest"
-    return Chart("critics", title, line_chart(drawn, x, y))
+    return Chart("critics", title, line_chart(charted, x, y))
 
 
 # --- the policy ---------------------------------------------------------------------------------
@@ -223,11 +225,11 @@ def _critics_chart(lines: Sequence[_Line]) -> Chart:
 
 def _policies(out: Path, name: str) -> dict[int, list[dict[str, float]]]:
     """Read the steps of GRPO by seed."""
-    found = {}
+    policies = {}
     for path in sorted(out.glob(f"seed-*/{name}.json")):
         seed = int(path.parts[-2].removeprefix("seed-"))
-        found[seed] = json.loads(path.read_text(encoding="utf-8"))["steps"]
-    return found
+        policies[seed] = json.loads(path.read_text(encoding="utf-8"))["steps"]
+    return policies
 
 
 def _policy(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Table:
@@ -236,10 +238,10 @@ def _policy(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -
     for seed, steps in policies.items():
         ends = steps[:WINDOW], steps[-WINDOW:]
         cells = [
-            f"{mean(one[key] for one in end):.3f}" for key in ("reward", "truth") for end in ends
+            f"{mean(step[key] for step in end):.3f}" for key in ("reward", "truth") for end in ends
         ]
-        apart = [f"{mean(one['reward'] - one['truth'] for one in end):+.3f}" for end in ends]
-        words = [f"{mean(one['words'] - 1 for one in end):.1f}" for end in ends]
+        apart = [f"{mean(step['reward'] - step['truth'] for step in end):+.3f}" for end in ends]
+        words = [f"{mean(step['words'] - 1 for step in end):.1f}" for end in ends]
         rows.append([f"seed {seed}", str(len(steps)), *cells, *apart, *words])
     return Table(
         title,
@@ -263,7 +265,7 @@ def _policy_chart(
         points = []
         for start in range(0, max(1, steps - WINDOW + 1), WINDOW):
             values = [
-                mean(one[key] for one in s[start : start + WINDOW]) for s in policies.values()
+                mean(step[key] for step in s[start : start + WINDOW]) for s in policies.values()
             ]
             points.append(Point(start + WINDOW / 2, mean(values), min(values), max(values)))
         lines.append(Line(means, points))
@@ -282,17 +284,17 @@ def _seconds(out: Path) -> Table:
         if not path.exists():
             continue
         known: dict[str, tuple[float, float]] = {}
-        for result, one in json.loads(path.read_text(encoding="utf-8")).items():
+        for result, spent in json.loads(path.read_text(encoding="utf-8")).items():
             stage = _stage(result)
             if path.parent == out or any(part in result for part in MAIN_PATH):
                 share = 1 if path.parent == out else seeds
-                main.append({name: value / share for name, value in one.items()})
+                main.append({name: value / share for name, value in spent.items()})
             wall, cpu = known.get(stage, (0.0, 0.0))
-            known[stage] = wall + one["wall"], cpu + one["cpu"]
+            known[stage] = wall + spent["wall"], cpu + spent["cpu"]
         for stage, seconds in known.items():
             took.setdefault(stage, []).append(seconds)
     rows = [
-        [stage, f"{mean(one[0] for one in all_):.0f}", f"{mean(one[1] for one in all_):.0f}"]
+        [stage, f"{mean(wall for wall, _ in all_):.0f}", f"{mean(cpu for _, cpu in all_):.0f}"]
         for stage, all_ in took.items()
     ]
     if main:
@@ -305,7 +307,7 @@ def _seconds(out: Path) -> Table:
 
 
 def _total(took: Sequence[Mapping[str, float]]) -> list[str]:
-    return [f"{sum(one[clock] for one in took):.0f}" for clock in ("wall", "cpu")]
+    return [f"{sum(seconds[clock] for seconds in took):.0f}" for clock in ("wall", "cpu")]
 
 
 def _stage(result: str) -> str:

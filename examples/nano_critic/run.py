@@ -121,8 +121,8 @@ CRITICS = (
     Critic("no filters", "unfiltered", "constraint-level"),
     Critic("one constraint a call: fine-tuning only", "single"),
     Critic("one constraint a call", "single", "constraint-level"),
-    *(Critic(f"no filter {one}: fine-tuning only", f"without-{one}") for one in STAGES),
-    *(Critic(f"no filter {one}", f"without-{one}", "constraint-level") for one in STAGES),
+    *(Critic(f"no filter {stage}: fine-tuning only", f"without-{stage}") for stage in STAGES),
+    *(Critic(f"no filter {stage}", f"without-{stage}", "constraint-level") for stage in STAGES),
 )
 MAIN = CRITICS[1]
 
@@ -165,7 +165,7 @@ def filtered(
             expert=expert,
             extractor=Extractor("extractor", expert.seed),
             settings=FilterSettings(skip=skip),
-            # One run for all ways: what was asked for one is not asked again for the next.
+            # One run for all ways: what one requested, the next reads from the cache.
             run=step.folder / "filtering",
             output=path,
         )
@@ -278,13 +278,13 @@ def measure(step: Steps, one: Critic, critic: Path) -> None:
     """Measure a critic against the truth, with heedful's meta-evaluation."""
 
     def make(path: Path) -> None:
-        found = heedful.meta(
+        report = heedful.meta(
             step.folder / "test.jsonl",
             judge=judge(critic, single=one.data == "single"),
             concurrency=256,
             folder=step.folder / "judged" / one.folder,
         )
-        put(path, found)
+        put(path, report)
 
     step(f"measured/{one.folder}.json", make)
 
@@ -410,7 +410,7 @@ def main() -> None:
     except TimeoutError:
         print("the time is over; the same command goes on here")
     if "report" in stages:
-        names = {one.folder: one.name for one in CRITICS}
+        names = {critic.folder: critic.name for critic in CRITICS}
         report.write(out, names, {data: data for data in DATA if data != "single"}, MAIN.name)
 
 

@@ -51,9 +51,9 @@ class Steps:
         return path
 
 
-def put(path: Path, found: object) -> None:
+def put(path: Path, value: object) -> None:
     """Write a result as JSON."""
-    path.write_text(json.dumps(found, indent=1), encoding="utf-8")
+    path.write_text(json.dumps(value, indent=1), encoding="utf-8")
 
 
 def write(path: Path, samples: Iterable[Sample]) -> None:

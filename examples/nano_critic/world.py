@@ -97,16 +97,17 @@ def edge(response: heedful.Response, *, edge: str, kind: str) -> heedful.Finding
 
 def constraint(text: str) -> Constraint:
     """Read a constraint's text: its type, and the check that decides it."""
-    if found := _EDGE.fullmatch(text):
-        check = Check(id="nano:edge", args=found.groupdict())
+    if edge := _EDGE.fullmatch(text):
+        check = Check(id="nano:edge", args=edge.groupdict())
         return Constraint(text=text, type="edge", check=check)
-    found = _COUNT.fullmatch(text)
-    if found is None:
+    counted = _COUNT.fullmatch(text)
+    if counted is None:
         message = f"no constraint of this world: {text!r}"
         raise ValueError(message)
-    kind = found["kind"]
-    limit = {"at_most": 0} if found["no"] else {f"at_{found['bound']}": int(found["number"])}
-    type_ = "length" if kind == "words" else "absence" if found["no"] else "count"
+    kind = counted["kind"]
+    bound = f"at_{counted['bound']}"
+    limit = {"at_most": 0} if counted["no"] else {bound: int(counted["number"])}
+    type_ = "length" if kind == "words" else "absence" if counted["no"] else "count"
     check = Check(id="nano:count", args={"kind": kind, **limit})
     return Constraint(text=text, type=type_, check=check)
 
@@ -117,33 +118,33 @@ def met(text: str, response: str) -> bool:
     return check is not None and verify.check(check, heedful.Response(response)).met
 
 
-def relevant(one: Constraint, response: str) -> list[str]:
+def relevant(limit: Constraint, response: str) -> list[str]:
     """Return the words of a response that decide a constraint."""
     words = response.split()
-    args = _args(one)
-    if one.type == "edge":
+    args = _args(limit)
+    if limit.type == "edge":
         return words[:1] if args["edge"] == "begin" else words[-1:]
     return of_kind(words, args["kind"])
 
 
-def holds(one: Constraint, words: Sequence[str]) -> bool:
+def holds(limit: Constraint, words: Sequence[str]) -> bool:
     """Say whether a constraint would be met if these were the words that decide it."""
-    args = _args(one)
-    if one.type == "edge":
+    args = _args(limit)
+    if limit.type == "edge":
         return bool(kind_of(words[0]) == args["kind"])
     return bool(args.get("at_least", 0) <= len(words) <= args.get("at_most", NO_LIMIT))
 
 
-def near_miss(one: Constraint, response: str) -> bool:
+def near_miss(limit: Constraint, response: str) -> bool:
     """Say whether a response fails a limit by a single word."""
-    if one.type == "edge":
+    if limit.type == "edge":
         return False
-    args, number = _args(one), len(relevant(one, response))
+    args, number = _args(limit), len(relevant(limit, response))
     return 1 in (args.get("at_least", 0) - number, number - args.get("at_most", NO_LIMIT))
 
 
-def _args(one: Constraint) -> dict[str, Any]:
-    return one.check.args if one.check is not None else {}
+def _args(limit: Constraint) -> dict[str, Any]:
+    return limit.check.args if limit.check is not None else {}
 
 
 # --- data ---------------------------------------------------------------------------------------
@@ -167,8 +168,8 @@ def draw_checklist(rng: random.Random) -> list[str]:
 
 def draw_response(rng: random.Random, texts: Sequence[str], tries: int) -> str:
     """Write a response: of some random ones the one that meets the most constraints."""
-    drawn = [" ".join(rng.choices(WORDS, k=rng.choice(LENGTHS))) for _ in range(tries)]
-    return max(drawn, key=lambda text: sum(met(one, text) for one in texts))
+    candidates = [" ".join(rng.choices(WORDS, k=rng.choice(LENGTHS))) for _ in range(tries)]
+    return max(candidates, key=lambda text: sum(met(limit, text) for limit in texts))
 
 
 def instruction(texts: Sequence[str]) -> tuple[Message, ...]:
@@ -185,11 +186,11 @@ def samples(number: int, seed: int, name: str) -> Iterator[Sample]:
     for at in range(number):
         texts = draw_checklist(rng)
         text = draw_response(rng, texts, rng.choice((1, 2, 4)))
-        checklist = [constraint(one).model_copy(update={"check": None}) for one in texts]
+        checklist = [constraint(text).model_copy(update={"check": None}) for text in texts]
         yield Sample(
             id=f"{name}-{at}",
             conversation=instruction(texts),
             checklist=tuple(checklist),
             response=text,
-            labels=tuple(met(one, text) for one in texts),
+            labels=tuple(met(limit, text) for limit in texts),
         )

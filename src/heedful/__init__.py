@@ -32,7 +32,8 @@ if TYPE_CHECKING:
         Sample,
         Status,
     )
-    from heedful.engine.job import Estimate, Job, dry_run
+    from heedful.engine.dry_run import Estimate, dry_run
+    from heedful.engine.job import Job
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.checklists import checklist
@@ -60,7 +61,8 @@ _HOMES = {
     "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
     "heedful.analysis.export": ("export",),
     "heedful.pages.report.report": ("report",),
-    "heedful.engine.job": ("Estimate", "Job", "dry_run"),
+    "heedful.engine.dry_run": ("Estimate", "dry_run"),
+    "heedful.engine.job": ("Job",),
     "heedful.engine.options": ("RunOptions",),
     "heedful.engine.saved_run": ("SavedRun",),
     "heedful.jobs.rows": ("Generated", "Generation"),

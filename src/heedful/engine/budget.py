@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
     from heedful.engine.purpose import Purpose
-    from heedful.engine.store import Purchase
+    from heedful.engine.store import UsageRecord
     from heedful.models.base import Completion, Model, Sampling
     from heedful.models.pricing import Price
 
-__all__ = ["check_limit", "refuse_unknown"]
+__all__ = ["check_limit", "refuse_unpriced"]
 
 ROUNDING = 1 + 1e-9
 """Sums of dollars are not exact; what just fits shall fit."""
@@ -38,7 +38,7 @@ def check_limit(limit: float) -> None:
         raise UsageError(f"--max-cost is {limit:g}", hint="give dollars above 0")
 
 
-def refuse_unknown(names: Iterable[str], prices: Mapping[str, Price]) -> None:
+def refuse_unpriced(names: Iterable[str], prices: Mapping[str, Price]) -> None:
     """Refuse to keep a limit on models whose price is not known.
 
     Raises:
@@ -53,11 +53,11 @@ def refuse_unknown(names: Iterable[str], prices: Mapping[str, Price]) -> None:
 class Budget:
     """Lets calls through as long as what they may cost fits into what is left.
 
-    What a call may cost is guessed from what is sent and expected, times the largest ratio there
-    has been of counted tokens to guessed ones. The first call goes alone, as nothing is known
-    before it. With ``max_tokens`` the longest answer is known, and is reckoned with. A call that
-    does not fit waits for those in flight, which may cost less than they might have; the run
-    stops only when none is in flight, so that no answer that was paid for is lost.
+    The cost of a call is estimated from the tokens sent and expected, times the largest ratio so
+    far of counted tokens to estimated ones. The first call goes alone, as nothing is known before
+    it. With ``max_tokens`` the longest answer is known, and is assumed. A call that doesn't fit
+    waits for those in flight, which may cost less than assumed; the run stops only when none is in
+    flight, so that no answer that was paid for is lost.
 
     Attributes:
         limit: dollars that the run may spend, over all its sessions.
@@ -65,14 +65,14 @@ class Budget:
     """
 
     def __init__(
-        self, limit: float, prices: Mapping[str, Price], before: Iterable[Purchase] = ()
+        self, limit: float, prices: Mapping[str, Price], before: Iterable[UsageRecord] = ()
     ) -> None:
         """Open a budget.
 
         Args:
             limit: dollars that the run may spend, over all its sessions.
             prices: dollars by model.
-            before: what earlier sessions of the run bought.
+            before: usage of earlier sessions of the run.
 
         Raises:
             UsageError: the limit is not above 0.
@@ -82,22 +82,22 @@ class Budget:
         self.limit = limit
         self.spent = 0.0
         self._prices = prices
-        self._prompts = _Guess()
-        self._answers = _Guess()
+        self._prompts = _Estimator()
+        self._answers = _Estimator()
         self._reserved = 0.0
-        self._flying = 0
+        self._in_flight = 0
         self._room = asyncio.Condition()
-        for purchase in before:
-            if purchase.uncounted:
-                raise _uncounted(purchase.asked)
+        for record in before:
+            if record.uncounted:
+                raise _uncounted(record.requested)
             usage = Usage(
-                prompt_tokens=purchase.prompt_tokens,
-                cached_tokens=purchase.cached_tokens,
-                completion_tokens=purchase.completion_tokens,
+                prompt_tokens=record.prompt_tokens,
+                cached_tokens=record.cached_tokens,
+                completion_tokens=record.completion_tokens,
             )
-            self.spent += self._price(usage, purchase.answered, purchase.asked)
+            self.spent += self._price(usage, record.model, record.requested)
 
-    async def buy(
+    async def call(
         self,
         model: Model,
         messages: Sequence[Message],
@@ -133,7 +133,7 @@ class Budget:
 
     async def release(self, reserved: float) -> None:
         """Give back what was set aside for a call that is over."""
-        self._flying -= 1
+        self._in_flight -= 1
         self._reserved -= reserved
         async with self._room:
             self._room.notify_all()
@@ -152,13 +152,13 @@ class Budget:
                 )
                 most = self._price(usage, model.name, model.name)
                 fits = self.spent + self._reserved + most <= self.limit * ROUNDING
-                if not self._flying:
+                if not self._in_flight:
                     if self._prompts.blind:
                         raise _uncounted(model.name)
                     if not fits:
                         raise self._exhausted(most)
-                if fits and (self._prompts.known or not self._flying):
-                    self._flying += 1
+                if fits and (self._prompts.known or not self._in_flight):
+                    self._in_flight += 1
                     self._reserved += most
                     return most
                 await self._room.wait()
@@ -198,7 +198,7 @@ class _Call:
         self._sent = sum(estimate_tokens(turn.content) for turn in messages)
         self._reserved: float | None = None
         self._charged = False
-        self._books = METER.get()
+        self._meter = METER.get()
 
     async def reserve(self) -> None:
         """Wait until an attempt fits, and set aside what it may cost."""
@@ -220,9 +220,9 @@ class _Call:
         self._budget.learn(self._sent, self._purpose.tokens, usage, counted=counted)
 
     def charge(self, model: str, usage: Usage) -> None:
-        """Count a reply without an answer, and pass it on to the books."""
-        if self._books is not None:
-            self._books.charge(model, usage)
+        """Count a reply without an answer, and pass it on to be recorded."""
+        if self._meter is not None:
+            self._meter.charge(model, usage)
         self._charged = True
         self.pay(model, usage, counted=usage.prompt_tokens > 0)
 
@@ -233,7 +233,7 @@ class _Call:
             await self.reserve()
 
 
-class _Guess:
+class _Estimator:
     """Learns how far guesses of tokens are off: the largest ratio that there has been."""
 
     def __init__(self) -> None:

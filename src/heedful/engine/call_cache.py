@@ -1,8 +1,8 @@
-"""Asking a model within a run: an answer that the run's store holds is not bought again.
+"""The cache of calls: an answer that the run's store holds is not requested again.
 
 The key is all that the answer depends on: the model's configuration, the messages, the sampling,
-and which of several independent samples it is. Askings that are under way are shared too, so equal
-prompts in flight at the same time cost one call.
+and which of several independent samples it is. Calls in flight are shared too, so equal prompts at
+the same time cost one call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.store import Purchase
+from heedful.engine.store import UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
 
@@ -27,52 +27,52 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Message
     from heedful.engine.budget import Budget
-    from heedful.engine.dry_run import DryRunLedger
+    from heedful.engine.call_counter import CallCounter
     from heedful.engine.store import Store
     from heedful.models.base import Model, Sampling, Usage
 
-__all__ = ["REASK", "ask", "expense", "keeping", "retries"]
+__all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
 
 REASK = 1000
-"""Added to a sample's number at each further asking, so that no draw is taken twice."""
+"""Added to the number of a sample each time it is requested again, so that none is used twice."""
 
-BEGUN_KEPT = 256
+PREFIXES_CACHED = 256
 
 
-class _Ledger:
-    """What one run has bought and is buying."""
+class _CallCache:
+    """The calls of one run: those it has stored, and those in flight."""
 
     def __init__(
-        self, store: Store, retries: int, budget: Budget | None, tally: DryRunLedger | None
+        self, store: Store, retries: int, budget: Budget | None, counter: CallCounter | None
     ) -> None:
         self.store = store
         self.retries = retries
         self.budget = budget
-        self.tally = tally
-        self.flying: dict[bytes, asyncio.Future[Completion]] = {}
+        self.counter = counter
+        self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
-        self._begun: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
+        self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
 
     def key(
         self, model: Model, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> bytes:
         """Digest all that an answer depends on."""
-        begun = self._begun.get((id(model), id(sampling)))
-        if begun is None:
-            if len(self._begun) >= BEGUN_KEPT:
-                self._begun.clear()
-            # Model and sampling are kept with it, so that their ids remain theirs.
-            begun = _begun(model, sampling), model, sampling
-            self._begun[id(model), id(sampling)] = begun
-        digest = begun[0].copy()
+        prefix = self._prefixes.get((id(model), id(sampling)))
+        if prefix is None:
+            if len(self._prefixes) >= PREFIXES_CACHED:
+                self._prefixes.clear()
+            # The entry holds model and sampling, so that their ids aren't given to others.
+            prefix = _prefix(model, sampling), model, sampling
+            self._prefixes[id(model), id(sampling)] = prefix
+        digest = prefix[0].copy()
         digest.update(b"%d" % sample)
         for message in messages:
             _add(digest, message.role)
             _add(digest, message.content)
         return digest.digest()
 
-    async def buy(
+    async def call(
         self,
         model: Model,
         messages: Sequence[Message],
@@ -80,29 +80,29 @@ class _Ledger:
         sample: int,
         purpose: Purpose,
     ) -> Completion:
-        """Ask the model, within the budget where there is one."""
-        token = METER.set(_Books(self, model.name, purpose))
+        """Call the model, within the budget where there is one."""
+        token = METER.set(_UsageMeter(self, model.name, purpose))
         try:
             if self.budget is None:
                 return await model.generate(messages, sampling, sample=sample)
-            return await self.budget.buy(model, messages, sampling, sample, purpose)
+            return await self.budget.call(model, messages, sampling, sample, purpose)
         except ModelError as error:
             logger.error("a call failed: %s", error)
             raise
         finally:
             METER.reset(token)
 
-    def keep(self, key: bytes, completion: Completion, asked: str, purpose: Purpose) -> None:
-        """Keep an answer for good: what was paid for is committed before anything else is done.
+    def save(self, key: bytes, completion: Completion, requested: str, purpose: Purpose) -> None:
+        """Store an answer: what was paid for is committed before anything else is done.
 
         Answers that came together are committed together.
         """
         text = completion.model_dump_json(exclude_defaults=True)
-        self.store.add_call(key, text, _purchase(completion, asked, purpose))
+        self.store.add_call(key, text, _usage_record(completion, requested, purpose))
         self.commit_soon()
 
     def commit_soon(self) -> None:
-        """Commit what was booked as soon as nothing else is due."""
+        """Commit what was recorded as soon as nothing else is due."""
         if not self._due:
             self._due = True
             asyncio.get_running_loop().call_soon(self._commit)
@@ -112,72 +112,77 @@ class _Ledger:
         self.store.flush()
 
 
-class _Books:
-    """Books what a call cost beside its answer."""
+class _UsageMeter:
+    """Records the usage of a call's replies without an answer."""
 
-    def __init__(self, ledger: _Ledger, asked: str, purpose: Purpose) -> None:
-        self._ledger = ledger
-        self._asked = asked
+    def __init__(self, cache: _CallCache, requested: str, purpose: Purpose) -> None:
+        self._cache = cache
+        self._requested = requested
         self._purpose = purpose
 
     def charge(self, model: str, usage: Usage) -> None:
-        """Book a reply without an answer."""
+        """Record a reply without an answer."""
         purpose = self._purpose
         logger.debug(
             "model %s billed %s without an answer: %d + %d tokens",
-            *(model, purpose.buyer, usage.prompt_tokens, usage.completion_tokens),
+            model,
+            purpose.caller,
+            usage.prompt_tokens,
+            usage.completion_tokens,
         )
-        paid = Purchase(purpose.buyer, self._asked, model, again=int(purpose.again))
-        self._ledger.store.add_purchase(
-            paid._replace(
-                prompt_tokens=usage.prompt_tokens,
-                cached_tokens=usage.cached_tokens,
-                completion_tokens=usage.completion_tokens,
-            )
+        record = UsageRecord(
+            caller=purpose.caller,
+            requested=self._requested,
+            model=model,
+            reasks=int(purpose.reask),
+            prompt_tokens=usage.prompt_tokens,
+            cached_tokens=usage.cached_tokens,
+            completion_tokens=usage.completion_tokens,
         )
-        self._ledger.commit_soon()
+        self._cache.store.add_usage(record)
+        self._cache.commit_soon()
 
     async def affordable(self) -> None:
         """Return at once: without a budget nothing is too expensive."""
 
 
-_ledger: ContextVar[_Ledger | None] = ContextVar("heedful_ledger", default=None)
+_current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", default=None)
 
 
 @asynccontextmanager
-async def keeping(
+async def cache_calls(
     store: Store,
     *,
     retries: int = 0,
     budget: Budget | None = None,
-    tally: DryRunLedger | None = None,
+    counter: CallCounter | None = None,
 ) -> AsyncIterator[None]:
-    """Keep in a store what is asked inside; at the end, close the models that were asked.
+    """Cache the calls made inside in a store; at the end, close the models that were called.
 
     Args:
         store: the run's.
-        retries: how often the run was told to judge its undecided rows again.
+        retries: how often the run was started with ``retry_failed``.
         budget: stops the run before it spends more.
-        tally: counts what the store does not hold, in the place of asking for it.
+        counter: counts the calls that the store doesn't hold, in place of making them.
     """
-    ledger = _Ledger(store, retries, budget, tally)
-    token = _ledger.set(ledger)
+    cache = _CallCache(store, retries, budget, counter)
+    token = _current.set(cache)
     try:
         yield
     finally:
-        _ledger.reset(token)
-        if tally is None:
-            _remember_adaptations(ledger)
-        await asyncio.gather(*(model.close() for model in ledger.models.values()))
+        _current.reset(token)
+        if counter is None:
+            _store_adaptations(cache)
+        await asyncio.gather(*(model.close() for model in cache.models.values()))
 
 
 def retries() -> int:
-    """Say how often the present run was told to judge its undecided rows again."""
-    ledger = _ledger.get()
-    return 0 if ledger is None else ledger.retries
+    """Return how often the present run was started with ``retry_failed``."""
+    cache = _current.get()
+    return 0 if cache is None else cache.retries
 
 
-async def ask(
+async def complete(
     model: Model,
     messages: Sequence[Message],
     sampling: Sampling,
@@ -185,12 +190,12 @@ async def ask(
     sample: int = 0,
     purpose: Purpose = Purpose(),  # noqa: B008 - immutable
 ) -> Completion:
-    """Ask a model, or take what an equal asking brought before.
+    """Complete a conversation by a model, or by the stored answer to an equal call.
 
-    Outside of :func:`keeping` nothing is kept.
+    Outside of :func:`cache_calls` nothing is stored.
 
     Args:
-        model: who is asked.
+        model: the model to call.
         messages: the conversation, ending on the turn to answer.
         sampling: how to sample.
         sample: numbers independent samples of the same prompt, from 0.
@@ -203,50 +208,50 @@ async def ask(
         ModelError: no answer for these messages.
         StopRunError: there will be none for any.
     """
-    ledger = _ledger.get()
-    if ledger is None:
+    cache = _current.get()
+    if cache is None:
         return await model.generate(messages, sampling, sample=sample)
-    ledger.models[id(model)] = model
-    key = ledger.key(model, messages, sampling, sample)
+    cache.models[id(model)] = model
+    key = cache.key(model, messages, sampling, sample)
     while True:
-        kept = ledger.store.call(key)
-        if kept is not None:
-            if ledger.tally is not None:
-                ledger.tally.reused += 1
-            return Completion.model_validate_json(kept).model_copy(update={"attempts": 0})
-        under_way = ledger.flying.get(key)
-        if under_way is None:
+        stored = cache.store.call(key)
+        if stored is not None:
+            if cache.counter is not None:
+                cache.counter.reused += 1
+            return Completion.model_validate_json(stored).model_copy(update={"attempts": 0})
+        in_flight = cache.in_flight.get(key)
+        if in_flight is None:
             break
-        # Not awaited itself: whoever stops waiting must not take the answer from the others.
-        await asyncio.wait([under_way])
-        if not under_way.cancelled():
-            return under_way.result().model_copy(update={"attempts": 0})
-        # Whoever was asking was told to stop; the next of those who waited asks.
-    if ledger.tally is not None:
-        ledger.tally.count(key, model, messages, sampling, purpose)
-    answer = ledger.flying[key] = asyncio.get_running_loop().create_future()
+        # Not awaited itself: a waiter that is cancelled must not cancel the call for the others.
+        await asyncio.wait([in_flight])
+        if not in_flight.cancelled():
+            return in_flight.result().model_copy(update={"attempts": 0})
+        # The caller was cancelled, so the next of the waiters makes the call.
+    if cache.counter is not None:
+        cache.counter.count(key, model, messages, sampling, purpose)
+    answer = cache.in_flight[key] = asyncio.get_running_loop().create_future()
     try:
-        completion = await ledger.buy(model, messages, sampling, sample, purpose)
+        completion = await cache.call(model, messages, sampling, sample, purpose)
     except Exception as error:
         answer.set_exception(error)
-        answer.exception()  # looked at, so that nobody is told off when nobody else waited
+        answer.exception()  # retrieved, so that asyncio doesn't warn where nobody else waited
         raise
     else:
-        ledger.keep(key, completion, model.name, purpose)
+        cache.save(key, completion, model.name, purpose)
         answer.set_result(completion)
         return completion
     finally:
-        answer.cancel()  # of no effect but when this asking was cancelled
-        del ledger.flying[key]
+        answer.cancel()  # has an effect only where this call was cancelled
+        del cache.in_flight[key]
 
 
 def expense(judge: str, completion: Completion, *, reask: bool = False) -> Expense:
-    """Say what an asking cost.
+    """Return the expense of a call.
 
     Args:
-        judge: who asked.
-        completion: what :func:`ask` returned.
-        reask: whether it asked again for what a reply had left out.
+        judge: the judge that made it.
+        completion: the return value of :func:`complete`.
+        reask: whether it requested again what a reply had left out.
     """
     if not completion.attempts:
         return Expense(judge=judge, model=completion.model, reused=1)
@@ -262,18 +267,22 @@ def expense(judge: str, completion: Completion, *, reask: bool = False) -> Expen
     )
 
 
-def _purchase(completion: Completion, asked: str, purpose: Purpose) -> Purchase:
+def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> UsageRecord:
     usage, counted = completion.usage, completion.counted
     logger.debug(
         "model %s answered %s in %.2f s: %d + %d tokens, %s",
-        *(asked, purpose.buyer, completion.latency_s),
-        *(usage.prompt_tokens, usage.completion_tokens, completion.finish_reason),
+        requested,
+        purpose.caller,
+        completion.latency_s,
+        usage.prompt_tokens,
+        usage.completion_tokens,
+        completion.finish_reason,
     )
-    return Purchase(
-        buyer=purpose.buyer,
-        asked=asked,
-        answered=completion.model,
-        again=int(purpose.again),
+    return UsageRecord(
+        caller=purpose.caller,
+        requested=requested,
+        model=completion.model,
+        reasks=int(purpose.reask),
         uncounted=int(not counted),
         prompt_tokens=usage.prompt_tokens if counted else 0,
         cached_tokens=usage.cached_tokens if counted else 0,
@@ -281,16 +290,16 @@ def _purchase(completion: Completion, asked: str, purpose: Purpose) -> Purchase:
     )
 
 
-def _remember_adaptations(ledger: _Ledger) -> None:
-    """Keep what was sent otherwise than asked; a model need not say that it does such a thing."""
-    known = ledger.store.meta("adaptations") or []
-    told = {line for model in ledger.models.values() for line in getattr(model, "adaptations", ())}
-    if not told <= {*known}:
-        ledger.store.set_meta("adaptations", sorted({*known} | told))
+def _store_adaptations(cache: _CallCache) -> None:
+    """Store which parameters were sent differently, for models that say so."""
+    known = {*(cache.store.meta("adaptations") or [])}
+    lines = {line for model in cache.models.values() for line in getattr(model, "adaptations", ())}
+    if not lines <= known:
+        cache.store.set_meta("adaptations", sorted(known | lines))
 
 
-def _begun(model: Model, sampling: Sampling) -> blake2b:
-    """Begin a key with what is the same for all prompts of a judge."""
+def _prefix(model: Model, sampling: Sampling) -> blake2b:
+    """Begin a key with the parts that all prompts of a judge share."""
     digest = blake2b(digest_size=16)
     for part in (dict(model.config), sampling.model_dump(mode="json", exclude_defaults=True)):
         _add(digest, json.dumps(part, sort_keys=True))

@@ -1,4 +1,4 @@
-"""What a run cost: the sums over all that it bought, by judge and model."""
+"""The cost of a run: the sums over all its calls, by judge and model."""
 
 from __future__ import annotations
 
@@ -9,53 +9,54 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from heedful.core.nouns import Critique
-    from heedful.engine.store import Purchase
+    from heedful.engine.store import UsageRecord
     from heedful.models import Price
 
-__all__ = ["Account"]
+__all__ = ["CostSummary"]
 
 CALLS = ("calls", "reused", "reasks", "uncounted")
 TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 
 
-class Account:
-    """What the model calls of a run cost, by judge and the model that answered.
+class CostSummary:
+    """Cost of the model calls of a run, by judge and the model that answered.
 
-    What was bought is what the store booked, be it in use or not: a row that is judged again, or
-    was interrupted, has cost what it cost. Critiques say how many answers they found in the run;
-    of a judge that buys by itself, past the store, they say the rest too.
+    The store's records count all calls, whether their answers are in use or not: a row that was
+    judged again, or was interrupted, has cost what it cost. Critiques count how many answers came
+    from the cache; for a judge that calls a model by itself, past the store, they count the rest
+    too.
     """
 
     def __init__(
-        self, bought: Iterable[Purchase], prices: Mapping[str, Price] | None = None
+        self, records: Iterable[UsageRecord], prices: Mapping[str, Price] | None = None
     ) -> None:
-        """Open an account.
+        """Sum up what was recorded.
 
         Args:
-            bought: what the run's store booked.
-            prices: dollars by model; our own table unless given.
+            records: of the run's store.
+            prices: dollars by model; heedful's own table by default.
         """
         self._prices = prices
-        self._asked: dict[tuple[str, str], str] = {}
-        self._booked: dict[tuple[str, str], Counter[str]] = {}
-        self._told: dict[tuple[str, str], Counter[str]] = {}
-        for purchase in bought:
-            key = purchase.buyer, purchase.answered
-            self._asked[key] = purchase.asked
-            booked = self._booked.setdefault(key, Counter())
-            booked.update({name: getattr(purchase, name) for name in TOKENS})
-            booked.update(calls=purchase.calls, reasks=purchase.again, uncounted=purchase.uncounted)
+        self._requested: dict[tuple[str, str], str] = {}
+        self._recorded: dict[tuple[str, str], Counter[str]] = {}
+        self._reported: dict[tuple[str, str], Counter[str]] = {}
+        for record in records:
+            key = record.caller, record.model
+            self._requested[key] = record.requested
+            recorded = self._recorded.setdefault(key, Counter())
+            recorded.update({name: getattr(record, name) for name in TOKENS})
+            recorded.update(calls=record.calls, reasks=record.reasks, uncounted=record.uncounted)
 
     def __bool__(self) -> bool:
-        """Whether any model was asked."""
-        return bool(self._booked or self._told)
+        """Whether there was any call."""
+        return bool(self._recorded or self._reported)
 
     def add(self, critique: Critique) -> None:
-        """Add what one critique says that it cost."""
+        """Add the expenses that a critique reports."""
         for expense in critique.expenses:
-            told = self._told.setdefault((expense.judge, expense.model), Counter())
-            told.update({name: getattr(expense, name) for name in TOKENS})
-            told.update(
+            reported = self._reported.setdefault((expense.judge, expense.model), Counter())
+            reported.update({name: getattr(expense, name) for name in TOKENS})
+            reported.update(
                 calls=expense.calls,
                 reused=expense.reused,
                 reasks=expense.reasks,
@@ -63,8 +64,8 @@ class Account:
             )
 
     def judges(self) -> set[str]:
-        """Return the names of the judges that asked a model."""
-        return {judge for judge, _ in (*self._booked, *self._told)}
+        """Return the names of the judges that called a model."""
+        return {judge for judge, _ in (*self._recorded, *self._reported)}
 
     def result(self) -> dict[str, Any]:
         """Sum up: counts in all, and by judge with the model that answered.
@@ -75,34 +76,35 @@ class Account:
         total: Counter[str] = Counter()
         whole: float | None = 0.0
         judges = []
-        for judge, model in sorted({*self._booked, *self._told}):
-            told = self._told.get((judge, model), Counter())
-            spent = self._booked.get((judge, model), told) | Counter(reused=told["reused"])
-            total.update(spent)
-            dollars = self._dollars(spent, judge, model)
+        for judge, model in sorted({*self._recorded, *self._reported}):
+            reported = self._reported.get((judge, model), Counter())
+            counts = self._recorded.get((judge, model), reported)
+            counts |= Counter(reused=reported["reused"])
+            total.update(counts)
+            dollars = self._dollars(counts, judge, model)
             whole = None if whole is None or dollars is None else whole + dollars
-            judges.append({"judge": judge, "model": model, **_laid_out(spent), "dollars": dollars})
+            judges.append({"judge": judge, "model": model, **_laid_out(counts), "dollars": dollars})
         return {**_laid_out(total), "dollars": whole, "judges": judges}
 
-    def _dollars(self, spent: Counter[str], judge: str, model: str) -> float | None:
-        """Price what was spent, under the name of who answered or else of who was asked."""
+    def _dollars(self, counts: Counter[str], judge: str, model: str) -> float | None:
+        """Price the calls, under the name of the model that answered, else of the one requested."""
         from heedful.models import Usage, cost
         from heedful.models.pricing import PRICES
 
-        if not spent["calls"]:
+        if not counts["calls"]:
             return 0.0
-        if spent["uncounted"]:
+        if counts["uncounted"]:
             return None
-        usage = Usage(**{name: spent[name] for name in TOKENS})
+        usage = Usage(**{name: counts[name] for name in TOKENS})
         prices = PRICES if self._prices is None else self._prices
         dollars = cost(usage, model, prices)
-        return (
-            cost(usage, self._asked.get((judge, model), ""), prices) if dollars is None else dollars
-        )
+        if dollars is None:
+            dollars = cost(usage, self._requested.get((judge, model), ""), prices)
+        return dollars
 
 
-def _laid_out(spent: Counter[str]) -> dict[str, int | None]:
-    unknown = spent["uncounted"] and spent["uncounted"] == spent["calls"]
-    tokens = {name: None if unknown else spent[name] for name in TOKENS}
-    calls = {name: spent[name] for name in CALLS if name != "uncounted" or spent[name]}
+def _laid_out(counts: Counter[str]) -> dict[str, int | None]:
+    unknown = counts["uncounted"] and counts["uncounted"] == counts["calls"]
+    tokens = {name: None if unknown else counts[name] for name in TOKENS}
+    calls = {name: counts[name] for name in CALLS if name != "uncounted" or counts[name]}
     return {**calls, **tokens}

@@ -1,8 +1,8 @@
 """One driver for all jobs: durable, cached, within a budget, resumable, or only counted.
 
-A job says what is done: its rows, the work on each, what its results depend on, and what comes of
-it. :meth:`Job.run` does it in a run's directory; :meth:`Job.dry_run` counts the calls that would be
-made, with nobody asked and nothing written.
+A job defines its rows, the work on each, what its outputs depend on, and its result.
+:meth:`Job.run` does the work in a run's directory; :meth:`Job.dry_run` counts the calls that it
+would make, without making any and without writing anything.
 """
 
 from __future__ import annotations
@@ -10,121 +10,44 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from contextlib import contextmanager, nullcontext, suppress
-from contextvars import ContextVar
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, InputError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, InputError, ModelError
 from heedful.core.log import logger
 from heedful.core.text import amount
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
+from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
 from heedful.engine.inputs import fingerprints
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
-from heedful.engine.reader import Reader
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
+    from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
     from heedful.engine.store import Entry
     from heedful.models import Price
 
-__all__ = ["Estimate", "Job", "dry_run", "end_dry_run", "is_dry_run"]
+__all__ = ["Job"]
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
 
-Estimate = dict[str, Any]
-"""What a run would take: ``rows`` (``read``; ``done`` before; ``failed``), then ``calls``,
-``reused``, ``prompt_tokens``, ``completion_tokens`` and ``dollars`` (``None`` where a price is not
-known), in all and by ``judges``; ``spent``, the dollars that the run has cost so far;
-``assumptions``: how long answers are taken to be, in words; and ``on_top``, where there is more to
-come that cannot be counted yet: what, in words."""
-
-P = ParamSpec("P")
-
-_dry: ContextVar[bool] = ContextVar("heedful_dry_run", default=False)
-"""Whether jobs are to be counted rather than run."""
-
 TRUSTED = "trusted_rows"
-"""Under this the store says how many rows, from the first on, are known to be the input's."""
-
-
-class _Counted(BaseException):
-    """Ends a dry run with its estimate; it is no error, so nothing on the way may handle it."""
-
-    def __init__(self, estimate: Estimate) -> None:
-        super().__init__()
-        self.estimate = estimate
-
-
-def dry_run(function: Callable[P, object], *args: P.args, **kwargs: P.kwargs) -> Estimate:
-    """Count what a call would request and spend, with nobody asked and nothing written.
-
-    >>> from heedful import Message, Sample, dry_run, respond
-    >>> from heedful.models import ScriptedModel
-    >>> sample = Sample(id="1", conversation=(Message(role="user", content="Say hello."),))
-    >>> dry_run(respond, [sample], models=ScriptedModel("Hello."))["calls"]
-    1
-
-    Args:
-        function: one that runs a job, such as :func:`heedful.evaluate` or :func:`heedful.respond`.
-        args: its arguments.
-        kwargs: its arguments, ``run`` among them: what that run holds is not counted.
-
-    Raises:
-        UsageError: the function runs no job; what else the function raises.
-    """
-    token = _dry.set(True)
-    try:
-        function(*args, **kwargs)
-    except _Counted as counted:
-        return counted.estimate
-    finally:
-        _dry.reset(token)
-    name = getattr(function, "__name__", str(function))
-    raise UsageError(f"{name} has no dry run", hint="call it as it is")
-
-
-def is_dry_run() -> bool:
-    """Tell whether jobs are to be counted rather than run; for functions that run several."""
-    return _dry.get()
-
-
-def end_dry_run(estimates: Sequence[Estimate], *, on_top: str | None = None) -> NoReturn:
-    """End a dry run with the sum over the jobs that a function would have run, if any.
-
-    Args:
-        estimates: of the jobs.
-        on_top: what comes on top and cannot be counted yet, in words.
-    """
-    nothing = {"assumptions": "", "rows": {"read": 0, "done": 0, "failed": 0}, "judges": []}
-    total: Estimate = dict(estimates[0] if estimates else nothing)
-    for name in ("calls", "reused", "prompt_tokens", "completion_tokens", "dollars", "spent"):
-        values = [estimate[name] for estimate in estimates]
-        total[name] = None if None in values else sum(values)
-    names = [str(estimate["judge"]) for estimate in estimates if "judge" in estimate]
-    if names:
-        total["judge"] = ", ".join(names)
-    total["judges"] = [judge for estimate in estimates for judge in estimate["judges"]]
-    total["rows"] = {
-        name: sum(estimate["rows"].get(name, 0) for estimate in estimates) for name in total["rows"]
-    }
-    if on_top is not None:
-        total["on_top"] = on_top
-    raise _Counted(total)
+"""Key under which the store counts the first rows that are known to be the input's."""
 
 
 class Job(ABC, Generic[Row, Result]):
-    """What a run does.
+    """The work of a run.
 
     Attributes:
         assumptions: how long a dry run takes answers to be, in words.
@@ -160,7 +83,7 @@ class Job(ABC, Generic[Row, Result]):
 
     @abstractmethod
     def encode(self, row: Row) -> str:
-        """Write a row as the store keeps it, as JSON."""
+        """Encode a row as it is stored, as JSON."""
 
     @abstractmethod
     def result(
@@ -169,17 +92,17 @@ class Job(ABC, Generic[Row, Result]):
         """Sum up a finished run, and write its files."""
 
     def is_unfinished(self, entry: Entry) -> bool:
-        """Tell whether ``retry_failed`` works on a finished row again."""
+        """Whether ``retry_failed`` works on a finished row again."""
         return entry.failure is not None
 
     def begin(self, store: Store) -> None:
-        """Record in a run how its numbers come about, before the first row."""
+        """Record in a run how its numbers are computed, before the first row."""
 
     def check(self, run: Path | None) -> None:
         """Refuse, before anything is done, what could not be written after it."""
 
     def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]:
-        """Hold what the work needs while it goes on, such as a pool of processes."""
+        """Hold resources that the work needs, such as a pool of processes."""
         del dry
         return nullcontext()
 
@@ -194,7 +117,7 @@ class Job(ABC, Generic[Row, Result]):
             options: see :class:`~heedful.engine.options.RunOptions`.
 
         Returns:
-            What comes of it.
+            Its result.
 
         Raises:
             InputError: the input is missing or broken, or changed in the meantime; what was done
@@ -211,8 +134,8 @@ class Job(ABC, Generic[Row, Result]):
         """Do the job inside a running event loop; see :meth:`run`."""
         refuse_unknown(options)
         directory = _directory(options)
-        if _dry.get():
-            raise _Counted(await self.dry_run_async(**options))
+        if is_dry_run():
+            raise EndOfDryRun(await self.dry_run_async(**options))
         self.check(directory)
         config = self.config
         with only_writer(directory):
@@ -256,9 +179,9 @@ class Job(ABC, Generic[Row, Result]):
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
+        rows = amount(progress.done, "row")
         logger.info(
-            "%s done, %d of them before, %d failed",
-            *(amount(progress.done, "row"), progress.resumed, progress.failed),
+            "%s done, %d of them before, %d failed", rows, progress.resumed, progress.failed
         )
         return progress
 
@@ -270,8 +193,8 @@ class Job(ABC, Generic[Row, Result]):
     def dry_run(self, **options: Unpack[RunOptions]) -> Estimate:
         """Count what :meth:`run` with the same options would request and spend.
 
-        Rows are prepared, code decides what it can, and prompts are rendered; only the models are
-        not asked. What the run's directory holds is not counted, and nothing is written.
+        Rows are prepared, code decides what it can, and prompts are rendered; only the models
+        aren't called. What the run's directory holds isn't counted, and nothing is written.
 
         Args:
             options: as for :meth:`run`.
@@ -285,18 +208,21 @@ class Job(ABC, Generic[Row, Result]):
 
     async def dry_run_async(self, **options: Unpack[RunOptions]) -> Estimate:
         """Count inside a running event loop; see :meth:`dry_run`."""
-        from heedful.engine.call_cache import keeping
-        from heedful.engine.dry_run import DryRunLedger
+        from heedful.engine.call_cache import cache_calls
+        from heedful.engine.call_counter import CallCounter
 
         refuse_unknown(options)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
-        with _opened_for_dry_run(_directory(options), self.config) as store:
-            remaining = _Remaining(self.rows(), store, self._again(store, retry=retry))
+        with opened_for_dry_run(_directory(options), self.config) as store:
+            remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
-                tally = DryRunLedger(counted)
-                async with keeping(store, retries=retries, tally=tally), self.resources(dry=True):
+                counter = CallCounter(counted)
+                async with (
+                    cache_calls(store, retries=retries, counter=counter),
+                    self.resources(dry=True),
+                ):
                     progress = await run_all(
                         remaining,
                         self._uncalled,
@@ -305,8 +231,8 @@ class Job(ABC, Generic[Row, Result]):
                         concurrency=1,
                         on_progress=options.get("on_progress", ignore),
                     )
-                cost = Account(counted.purchases(), prices).result()
-            spent = Account(store.purchases(), prices).result()["dollars"]
+                cost = CostSummary(counted.usage_records(), prices).result()
+            spent = CostSummary(store.usage_records(), prices).result()["dollars"]
         read = progress.read + remaining.done
         rows = {"read": read, "done": remaining.done, "failed": progress.failed}
         rows |= self.counts_dry_run()
@@ -315,12 +241,12 @@ class Job(ABC, Generic[Row, Result]):
             "assumptions": self.assumptions,
             "rows": rows,
             **cost,
-            "reused": tally.reused,
+            "reused": counter.reused,
             "spent": spent,
         }
 
     def about_dry_run(self) -> dict[str, Any]:
-        """Say who would be asked, for the head of an estimate."""
+        """Name the models that would be called, for the head of an estimate."""
         return {}
 
     def counts_dry_run(self) -> dict[str, int]:
@@ -328,7 +254,7 @@ class Job(ABC, Generic[Row, Result]):
         return {}
 
     async def _uncalled(self, row: Row) -> str:
-        with suppress(ModelError):  # how the tally says that nobody was asked
+        with suppress(ModelError):  # raised in place of each call
             await self.work(row)
         return ""
 
@@ -341,37 +267,13 @@ class Job(ABC, Generic[Row, Result]):
         return (entry.position for entry in store.entries() if self.is_unfinished(entry))
 
 
-class _Remaining(Generic[Row]):
-    """The rows that a run is not done with; counts the others."""
-
-    def __init__(self, rows: Iterable[Item[Row]], store: Store, again: Iterator[int]) -> None:
-        self.done = 0
-        self._rows = rows
-        self._store = store
-        self._again = again
-
-    def __iter__(self) -> Iterator[Item[Row]]:
-        done = self._store.done()
-        next_done, next_again = next(done, None), next(self._again, None)
-        for position, item in enumerate(self._rows):
-            finished = position == next_done
-            if finished:
-                next_done = next(done, None)
-            if position == next_again:
-                finished = False
-                next_again = next(self._again, None)
-            self.done += finished
-            if not finished:
-                yield item
-
-
 def _directory(options: RunOptions) -> Path | None:
     run = options.get("run")
     return None if run is None else Path(run)
 
 
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
-    """Say whether all rows are to be worked on again, since the run had other settings so far."""
+    """Whether the run had other settings so far, so that all rows are to be worked on again."""
     return settings is not None and store.meta("settings") != settings
 
 
@@ -404,45 +306,23 @@ def _unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[None]:
 
 
 def _spent(store: Store, prices: Mapping[str, Price] | None) -> float | None:
-    """Price what a run has bought; ``None`` where it has bought nothing, or that is not known."""
-    account = Account(store.purchases(), prices)
-    dollars: float | None = account.result()["dollars"] if account else None
+    """Price the calls of a run; ``None`` where there are none, or a price is not known."""
+    costs = CostSummary(store.usage_records(), prices)
+    dollars: float | None = costs.result()["dollars"] if costs else None
     return dollars
 
 
 def _calls_in(
     store: Store, max_cost: float | None, prices: Mapping[str, Price] | None
 ) -> AbstractAsyncContextManager[None]:
-    """Cache and book the calls of models; a job that makes none does not pay for their import."""
+    """Cache calls and record their usage; a job without models doesn't pay for their import."""
     if "heedful.models" not in sys.modules and max_cost is None:
         return nullcontext()
     from heedful.engine.budget import Budget
-    from heedful.engine.call_cache import keeping
+    from heedful.engine.call_cache import cache_calls
     from heedful.models.pricing import PRICES
 
     budget = None
     if max_cost is not None:
-        budget = Budget(max_cost, PRICES if prices is None else prices, store.purchases())
-    return keeping(store, retries=store.meta("retries") or 0, budget=budget)
-
-
-@contextmanager
-def _opened_for_dry_run(directory: Path | None, config: Mapping[str, Any]) -> Iterator[Store]:
-    """Open a run read-only; an empty one where it is not there, which is not made.
-
-    Args:
-        directory: the run's.
-        config: what the run would be made or resumed with.
-
-    Raises:
-        RunError: the directory holds a run with another configuration.
-    """
-    path = None if directory is None else directory / "run.sqlite"
-    if directory is None or path is None or not path.is_file() or not path.stat().st_size:
-        with Store(None) as store:
-            yield store
-        return
-    with Reader(directory) as store:
-        if store.meta("config") is not None:  # it was stopped before it began
-            store.configure(config)
-        yield store
+        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
+    return cache_calls(store, retries=store.meta("retries") or 0, budget=budget)

@@ -1,4 +1,4 @@
-"""What a call is for, as far as accounts and estimates need to know."""
+"""The purpose of a call, for cost summaries and estimates."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ __all__ = [
 ]
 
 EXPLAINED_TOKENS = 150
-"""What a judgment with its explanation takes, roughly: IF-Critic's published critiques have 152 to
+"""Tokens of a judgment with its explanation, roughly: IF-Critic's published critiques have 152 to
 171 a constraint by :func:`~heedful.models.pricing.estimate_tokens`.
 """
 
 VERDICT_TOKENS = 25
-"""What a verdict alone takes, roughly: CFBench's judged files, which repeat the criterion, have 26.
+"""Tokens of a verdict alone, roughly: CFBench's judged files, which repeat the criterion, have 26.
 """
 
 RESPONSE_TOKENS = 300
-"""What a response takes, roughly: GPT-4's to IFEval's prompts have 299 on average."""
+"""Tokens of a response, roughly: GPT-4's to IFEval's prompts have 299 on average."""
 
 CHECKLIST_TOKENS = 250
-"""What a checklist takes, roughly: IF-Critic's published ones have 245 on average."""
+"""Tokens of a checklist, roughly: IF-Critic's published ones have 245 on average."""
 
 
 class Purpose(NamedTuple):
-    """What a call is for.
+    """Purpose of a call.
 
     Attributes:
-        buyer: who asks, as accounts name it.
-        tokens: how many tokens the answer will have, roughly and without reasoning; estimates
-            ahead of a run, and the budget before it has seen an answer, go by it.
-        again: whether it asks again for what an earlier answer left out.
+        caller: the part of the job that makes it, by the name under which its cost is summed up.
+        tokens: how many tokens the answer will have, roughly and without reasoning; for dry runs,
+            and for the budget before it has seen an answer.
+        reask: whether it requests again what an earlier answer left out.
     """
 
-    buyer: str = ""
+    caller: str = ""
     tokens: int = EXPLAINED_TOKENS
-    again: bool = False
+    reask: bool = False

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NAME, LOG = "run.sqlite", "run.sqlite-wal"
 
-TABLES = {"meta", "inputs", "outputs", "calls", "purchases"}
+TABLES = {"meta", "inputs", "outputs", "calls", "usage"}
 
 
 class Reader(Store):

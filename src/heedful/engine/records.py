@@ -1,8 +1,7 @@
-"""What a run's store takes and gives: rows as they come, what became of them, what was bought."""
+"""Records of a run's store: rows as they are read, their outputs, and the usage of calls."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = ["Entry"]
@@ -26,8 +25,7 @@ class Input(NamedTuple):
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of a run, as stored.
 
     Attributes:
@@ -49,31 +47,31 @@ class Entry:
     failure: str | None
 
 
-class Purchase(NamedTuple):
-    """What a call cost, or the sum over the calls of one buyer to one model.
+class UsageRecord(NamedTuple):
+    """Usage of a call, or the sum over the calls of one caller to one model.
 
     Attributes:
-        buyer: who asked.
-        asked: the model that was asked, by the name it was asked under.
-        answered: the model that answered, by the server's name for it.
-        calls: replies that were paid for, those without an answer among them.
-        again: how many of them asked again for what an earlier answer had left out.
+        caller: the part of the job that made the call, such as a judge, by its name.
+        requested: the model that was requested, by the user's name for it.
+        model: the model that answered, by the server's name for it.
+        calls: replies that were paid for, including those without an answer.
+        reasks: how many of them requested again what an earlier answer had left out.
         uncounted: how many of them came without a count of their tokens.
-        prompt_tokens: tokens sent in the calls that were counted, those below among them.
+        prompt_tokens: tokens sent in the calls that were counted, including cached ones.
         cached_tokens: how many of them the provider had cached.
-        completion_tokens: tokens generated, reasoning among them.
+        completion_tokens: tokens generated, including reasoning.
     """
 
-    buyer: str
-    asked: str
-    answered: str
+    caller: str
+    requested: str
+    model: str
     calls: int = 1
-    again: int = 0
+    reasks: int = 0
     uncounted: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
 
-    def plus(self, other: Purchase) -> Purchase:
-        """Add up two purchases of the same buyer from the same model."""
-        return Purchase(*self[:3], *map(int.__add__, self[3:], other[3:]))
+    def plus(self, other: UsageRecord) -> UsageRecord:
+        """Add up two records of the same caller and model."""
+        return UsageRecord(*self[:3], *map(int.__add__, self[3:], other[3:]))

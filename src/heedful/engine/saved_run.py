@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from heedful.data.formats import Format
-    from heedful.engine.records import Entry, Purchase
+    from heedful.engine.records import Entry, UsageRecord
     from heedful.models import Price
 
 __all__ = ["SUMMARY", "SavedRun"]
@@ -283,20 +283,20 @@ class SavedRun:
         """Yield the rows of its input in order, those that could not be read among them."""
         return self.rows(_input)
 
-    def purchases(self) -> Iterator[Purchase]:
-        """Yield what it paid for, summed up by buyer and model."""
-        return self._reader.purchases()
+    def usage_records(self) -> Iterator[UsageRecord]:
+        """Yield the usage of its calls, summed up by caller and model."""
+        return self._reader.usage_records()
 
     def cost(self, prices: Mapping[str, Price] | None = None) -> dict[str, Any] | None:
-        """Sum up what it paid for; ``None`` where no model was asked.
+        """Sum up the cost of its calls; ``None`` where there were none.
 
         Args:
             prices: dollars by model; heedful's own table by default.
         """
-        from heedful.engine.cost import Account
+        from heedful.engine.cost import CostSummary
 
-        account = Account(self.purchases(), prices)
-        return account.result() if account else None
+        costs = CostSummary(self.usage_records(), prices)
+        return costs.result() if costs else None
 
     def answers(self) -> Iterator[dict[str, Any]]:
         """Yield the answers of models that it holds, in constant memory.

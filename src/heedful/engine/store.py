@@ -18,14 +18,14 @@ import weakref
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from heedful.core.errors import RunError
-from heedful.engine.records import Entry, Input, Purchase
+from heedful.engine.records import Entry, Input, UsageRecord
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from types import TracebackType
 
-__all__ = ["Entry", "Input", "Purchase", "Store"]
+__all__ = ["Entry", "Input", "Store", "UsageRecord"]
 
 T = TypeVar("T")
 
@@ -53,11 +53,11 @@ CREATE TABLE IF NOT EXISTS calls (
     key BLOB PRIMARY KEY,          -- all that the answer depends on, digested
     value TEXT NOT NULL            -- the answer, as JSON
 );  -- with row ids: keys come in random order, and only they should be written so
-CREATE TABLE IF NOT EXISTS purchases (  -- what the calls cost, summed up as they come
-    buyer TEXT, asked TEXT, answered TEXT,
-    calls INTEGER, again INTEGER, uncounted INTEGER,
+CREATE TABLE IF NOT EXISTS usage (  -- of the calls, summed up as they come
+    caller TEXT, requested TEXT, model TEXT,
+    calls INTEGER, reasks INTEGER, uncounted INTEGER,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    PRIMARY KEY (buyer, asked, answered)
+    PRIMARY KEY (caller, requested, model)
 ) WITHOUT ROWID;
 """
 
@@ -68,12 +68,12 @@ SELECT position, line, id, inputs.value, inputs.problem, outputs.value, outputs.
 FROM inputs LEFT JOIN outputs USING (position)
 """
 
-SELECT_PURCHASES = f"SELECT {', '.join(Purchase._fields)} FROM purchases"  # noqa: S608 - ours
+SELECT_USAGE = f"SELECT {', '.join(UsageRecord._fields)} FROM usage"  # noqa: S608 - ours
 
-INSERT_PURCHASE = """
-INSERT INTO purchases VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+INSERT_USAGE = """
+INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
     calls = calls + excluded.calls,
-    again = again + excluded.again,
+    reasks = reasks + excluded.reasks,
     uncounted = uncounted + excluded.uncounted,
     prompt_tokens = prompt_tokens + excluded.prompt_tokens,
     cached_tokens = cached_tokens + excluded.cached_tokens,
@@ -110,9 +110,9 @@ class Store:
             ) from error
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
-        self._bought: dict[tuple[str, str, str], Purchase] = {}
+        self._usage: dict[tuple[str, str, str], UsageRecord] = {}
         self._outputs: list[tuple[int, str | None, str | None]] = []
-        self._kept: _Digests | None = None
+        self._digests: _Digests | None = None
         self._flushed = time.monotonic()
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)
@@ -227,46 +227,46 @@ class Store:
         self._outputs.append((position, value, problem))
         self._waiting += 1
 
-    def add_call(self, key: bytes, value: str, purchase: Purchase) -> None:
-        """Keep the answer to a call, so that it is never made again, and book what it cost.
+    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
+        """Store the answer to a call, so that it is never made again, and its usage.
 
         Args:
             key: a digest of all that the answer depends on, of at least three bytes.
             value: the answer, as JSON.
-            purchase: what it cost.
+            usage: its tokens.
         """
         self._calls[key] = value
-        self.add_purchase(purchase)
+        self.add_usage(usage)
 
-    def add_purchase(self, purchase: Purchase) -> None:
-        """Book what a call cost; it is committed within :data:`FLUSH_SECONDS`."""
-        who = purchase[:3]
-        before = self._bought.get(who)
+    def add_usage(self, usage: UsageRecord) -> None:
+        """Record the usage of a call; it is committed within :data:`FLUSH_SECONDS`."""
+        key = usage[:3]
+        before = self._usage.get(key)
         # One statement for all calls of a batch, not one for each.
-        self._bought[who] = purchase if before is None else before.plus(purchase)
+        self._usage[key] = usage if before is None else before.plus(usage)
         self._waiting += 1
 
-    def purchases(self) -> Iterator[Purchase]:
-        """Yield what was bought in this run so far, summed up by buyer and model."""
+    def usage_records(self) -> Iterator[UsageRecord]:
+        """Yield the usage of all calls of this run so far, summed up by caller and model."""
         self.flush()
-        yield from map(Purchase._make, self.query(SELECT_PURCHASES))
+        yield from map(UsageRecord._make, self.query(SELECT_USAGE))
 
     def call(self, key: bytes) -> str | None:
-        """Return the answer kept under a key."""
+        """Return the answer stored under a key."""
         if key in self._calls:
             return self._calls[key]
-        if self._kept is None:
-            self._kept = _Digests()
-            for (kept,) in self.query("SELECT key FROM calls"):
-                self._kept.add(kept)
-        if key not in self._kept:
+        if self._digests is None:
+            self._digests = _Digests()
+            for (stored,) in self.query("SELECT key FROM calls"):
+                self._digests.add(stored)
+        if key not in self._digests:
             return None
         for (value,) in self.query("SELECT value FROM calls WHERE key = ?", key):
             return str(value)
         return None
 
     def answers(self) -> Iterator[str]:
-        """Yield all answers kept, as JSON, in constant memory."""
+        """Yield all stored answers, as JSON, in constant memory."""
         self.flush()
         for (value,) in self.query("SELECT value FROM calls"):
             yield value
@@ -287,14 +287,14 @@ class Store:
         if self._waiting:
             self._begin(0)
             self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?)", self._calls.items())
-            self._db.executemany(INSERT_PURCHASE, self._bought.values())
+            self._db.executemany(INSERT_USAGE, self._usage.values())
             self._db.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", self._outputs)
             self._db.execute("COMMIT")
-            if self._kept is not None:
+            if self._digests is not None:
                 for key in self._calls:
-                    self._kept.add(key)
+                    self._digests.add(key)
             self._calls.clear()
-            self._bought.clear()
+            self._usage.clear()
             self._outputs.clear()
             self._waiting = 0
         self._flushed = time.monotonic()
@@ -335,12 +335,11 @@ class Store:
         """Yield all rows read so far from a place on, in input order, in constant memory."""
         self.flush()
         query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
-        for columns in self.query(query, since):
-            yield Entry(*columns)
+        yield from map(Entry._make, self.query(query, since))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""
-        return Entry(*next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+        return Entry._make(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
 
     def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
         """Yield what a function makes of the rows, in input order, in constant memory."""

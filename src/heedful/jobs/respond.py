@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
-from heedful.engine.call_cache import ask, expense
+from heedful.engine.call_cache import complete, expense
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_unanswerable
@@ -60,13 +60,13 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        models: who answers; several answer each sample.
+        models: the models that answer; several answer each sample.
         samples: independent responses for each sample and model.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
         models_per_sample: how many of the models answer each sample, chosen at random for it; all
             by default.
         seed: of that choice, which depends on nothing else but the sample's id and the models.
-        overwrite: ask also where there is a response; otherwise such a row stays as it is.
+        overwrite: also replace responses; otherwise such a row stays as it is.
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
@@ -144,7 +144,7 @@ def _recipe(
         raise UsageError(f"samples is {samples}", hint="give at least 1")
     if samples > 1 and sampling.temperature == 0:
         raise UsageError(
-            f"{samples} samples at temperature 0 would be one and the same",
+            f"{samples} samples at temperature 0 would be the same",
             hint="give a temperature above 0",
         )
 
@@ -189,7 +189,7 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
 def _task(row: Sample, model: Model, sampling: Sampling, sample_index: int) -> Task:
     async def make() -> Addition:
         refuse_unanswerable(row)
-        completion = await ask(
+        completion = await complete(
             model,
             row.conversation,
             sampling,

@@ -149,12 +149,12 @@ _FORMULAS = {"mean_f1": _mean_both, "f1_met": _mean_met, "f1_unmet": _mean_unmet
 
 
 def _averages(
-    found: Mapping[str, IntervalEstimate], instructions: int, totals: list[float]
+    estimates: Mapping[str, IntervalEstimate], instructions: int, totals: list[float]
 ) -> Averages:
     return Averages(
-        mean_f1=found["mean_f1"],
-        f1_met=found["f1_met"],
-        f1_unmet=found["f1_unmet"],
+        mean_f1=estimates["mean_f1"],
+        f1_met=estimates["f1_met"],
+        f1_unmet=estimates["f1_unmet"],
         instructions=instructions,
         defined={"f1_met": int(totals[1]), "f1_unmet": int(totals[3])},
     )

@@ -86,14 +86,14 @@ def corrected_rate(
     """
     import numpy as np
 
-    found = estimates(
+    rated = estimates(
         labelled,
         {"sensitivity": recall_met, "specificity": recall_unmet},
         name=f"{name}.labelled",
         seed=seed,
     )
     rates = estimates(judged, {"apparent": _share}, name=f"{name}.judged", seed=seed)
-    values = [rates["apparent"], found["sensitivity"], found["specificity"]]
+    values = [rates["apparent"], rated["sensitivity"], rated["specificity"]]
     known = [value["value"] for value in values if value["value"] is not None]
     value = number(rogan_gladen(*known)) if len(known) == len(values) else None
     interval = None
@@ -106,8 +106,8 @@ def corrected_rate(
         interval = [low, high]
     return Corrected(
         apparent=rates["apparent"],
-        sensitivity=found["sensitivity"],
-        specificity=found["specificity"],
+        sensitivity=rated["sensitivity"],
+        specificity=rated["specificity"],
         corrected=IntervalEstimate(value=value, interval=interval),
     )
 

@@ -105,9 +105,7 @@ def measure(
             :class:`heedful.metrics.clusters.ClusterStore`.
     """
     interval = rate_interval(_spread(shares, together))
-    found = _point(shares, readable)
-    found["interval"] = list(interval) if interval else None
-    return found
+    return {**_point(shares, readable), "interval": list(interval) if interval else None}
 
 
 def macro_measure(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from heedful.engine.job import Estimate
+    from heedful.engine.dry_run import Estimate
 
 __all__ = ["estimate_view"]
 

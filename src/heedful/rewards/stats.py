@@ -1,4 +1,4 @@
-"""What a reward is like: its distribution, its signal, its leaning to length, and a second one's.
+"""Statistics of a reward: distribution, signal, relation to length, agreement with another.
 
 Groups of responses to one instruction are the units. Intervals take those together that vary
 together, as everywhere (:func:`heedful.metrics.clusters.cluster_of`).
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.rewards.groups import collect
-from heedful.rewards.policy_pairs import account
+from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,14 +54,14 @@ def statistics(
         seed: of the bootstrap.
 
     Returns:
-        What was read; ``mean`` with its interval, ``deviation``, ``quantiles``, ``values`` (how
-        often each); ``signal``: of the groups with two decided rewards or more, the share whose
-        rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and, with another
-        reward, ``agreement``: see :func:`_related`.
+        The result of :func:`row_counts`; ``mean`` with its interval, ``deviation``, ``quantiles``,
+        ``values`` (how often each); ``signal``: of the groups with two decided rewards or more,
+        the share whose rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and,
+        with another reward, ``agreement``: see :func:`_related`.
 
     Raises:
         InputError: a file is missing, empty or in no known format.
-        RunError: a directory holds no run that can be read.
+        RunError: a directory holds no readable run.
         UsageError: no response is in both.
     """
     from heedful.metrics.statistics import bootstrap_interval
@@ -76,13 +76,17 @@ def statistics(
     )
     lengths = [
         [
-            [(one.value, float(one.length)) for one in group if one.value is not None]
+            [
+                (response.value, float(response.length))
+                for response in group
+                if response.value is not None
+            ]
             for group in cluster
         ]
         for cluster in _clusters(groups)
     ]
-    found = {
-        **account(groups),
+    description = {
+        **row_counts(groups),
         "mean": math.fsum(flat) / len(flat) if flat else None,
         "interval": bootstrap_interval(sums, name="reward.mean", seed=seed) if flat else None,
         **_spread(flat),
@@ -91,8 +95,8 @@ def statistics(
         "length": _related(lengths, "length", seed),
     }
     if other is not None:
-        found["agreement"] = _agreement(groups, collect(*other), seed)
-    return found
+        description["agreement"] = _agreement(groups, collect(*other), seed)
+    return description
 
 
 def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> list[dict[str, Any]]:
@@ -109,7 +113,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
     """
     from heedful.metrics.statistics import bootstrap_interval
 
-    found = []
+    rows = []
     most = max((len(values) for cluster in clusters for values in cluster), default=0)
     # For 0 there are no powers, and for a power of 2 it is the last.
     for k in sorted({2**power for power in range(most.bit_length())} | {most} - {0}):
@@ -120,7 +124,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
         means = [mean for cluster in found_means for mean in cluster]
         counts = Counter((math.fsum(cluster), float(len(cluster))) for cluster in found_means)
         interval = bootstrap_interval(counts, name=f"reward.best_of.{k}", seed=seed)
-        found.append(
+        rows.append(
             {
                 "k": k,
                 "mean": math.fsum(means) / len(means),
@@ -128,7 +132,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
                 "instructions": len(means),
             }
         )
-    return found
+    return rows
 
 
 def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
@@ -138,8 +142,8 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
         How many are ordered alike, of how many of which neither is tied.
     """
     alike = ordered = 0
-    for one, other in combinations(pairs, 2):
-        first, second = one[0] - other[0], one[1] - other[1]
+    for left, right in combinations(pairs, 2):
+        first, second = left[0] - right[0], left[1] - right[1]
         if first and second:
             ordered += 1
             alike += (first > 0) == (second > 0)
@@ -148,14 +152,14 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
 
 def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     """List the instructions' responses, those together that vary together."""
-    found: dict[bytes, list[list[ScoredResponse]]] = {}
+    members: dict[bytes, list[list[ScoredResponse]]] = {}
     for instruction, candidates in groups.candidates.items():
-        found.setdefault(groups.clusters[instruction], []).append(candidates)
-    return list(found.values())
+        members.setdefault(groups.clusters[instruction], []).append(candidates)
+    return list(members.values())
 
 
 def _values(group: Sequence[ScoredResponse]) -> list[float]:
-    return [one.value for one in group if one.value is not None]
+    return [response.value for response in group if response.value is not None]
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
@@ -180,11 +184,12 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
     """Count the groups from which nothing can be learnt, as all of their rewards are equal."""
     from heedful.metrics.proportions import Spread, rate_interval
 
-    found = [[values for values in cluster if len(values) > 1] for cluster in clusters]
-    several = [values for cluster in found for values in cluster]
+    several_of = [[values for values in cluster if len(values) > 1] for cluster in clusters]
+    several = [values for cluster in several_of for values in cluster]
     flat = sum(len({*values}) == 1 for values in several)
     pairs = (
-        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1) for cluster in found
+        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1)
+        for cluster in several_of
     )
     return {
         "groups": len(several),
@@ -197,9 +202,9 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
 
 
 def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dict[str, Any]:
-    """Compare two rewards of the same responses, found by their ids."""
-    second = {(one.id, one.text): one.value for one in others}
-    shared = {(one.id, one.text) for one in groups} & {*second}
+    """Compare two rewards of the same responses, matched by their ids and texts."""
+    second = {(response.id, response.text): response.value for response in others}
+    shared = {(response.id, response.text) for response in groups} & {*second}
     if not shared:
         raise UsageError(
             "the two rewards have no response in common",
@@ -208,9 +213,10 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dic
     joint = [
         [
             [
-                (one.value, value)
-                for one in group
-                if one.value is not None and (value := second.get((one.id, one.text))) is not None
+                (response.value, value)
+                for response in group
+                if response.value is not None
+                and (value := second.get((response.id, response.text))) is not None
             ]
             for group in cluster
         ]
@@ -220,14 +226,14 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dic
     return {
         "shared": len(shared),
         **_related(joint, "agreement", seed),
-        "equal": sum(one == other for one, other in pairs) / len(pairs) if pairs else None,
+        "equal": sum(first == other for first, other in pairs) / len(pairs) if pairs else None,
     }
 
 
 def _related(
     clusters: Sequence[Sequence[Sequence[tuple[float, float]]]], name: str, seed: int
 ) -> dict[str, Any]:
-    """Say how a reward goes with another quantity, over all responses and within groups.
+    """Relate a reward to another quantity, over all responses and within groups.
 
     Returns:
         ``responses``; ``rho``: Spearman's rank correlation over all of them, its interval from
@@ -237,18 +243,18 @@ def _related(
     """
     from heedful.metrics.proportions import Spread, rate_interval
 
-    orders = [
-        tuple(map(sum, zip((0, 0), *map(concordance, cluster), strict=True)))
-        for cluster in clusters
-    ]
-    alike, ordered = sum(one for one, _ in orders), sum(both for _, both in orders)
+    orders = []
+    for cluster in clusters:
+        counted = [concordance(group) for group in cluster]
+        orders.append((sum(alike for alike, _ in counted), sum(ordered for _, ordered in counted)))
+    alike, ordered = sum(pair[0] for pair in orders), sum(pair[1] for pair in orders)
     flat = [[pair for group in cluster for pair in group] for cluster in clusters]
     return {
         "responses": sum(map(len, flat)),
         "rho": _rank_correlation(flat, name, seed),
         "within": {
             "value": alike / ordered if ordered else None,
-            "interval": rate_interval(Spread.of(((one, both), 1) for one, both in orders)),
+            "interval": rate_interval(Spread.of((pair, 1) for pair in orders)),
         },
         "within_pairs": int(ordered),
     }
@@ -282,8 +288,8 @@ def _pearson(totals: Floats) -> Floats:
 
     n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
     with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.clip(found, -1.0, 1.0)
+        correlation: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    return np.clip(correlation, -1.0, 1.0)
 
 
 def _best_of(values: Sequence[float], k: int) -> float:

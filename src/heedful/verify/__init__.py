@@ -1,13 +1,13 @@
-r"""Code that decides constraints exactly: the verifiers, found by id.
+r"""Decide constraints by code: the verifiers, looked up by id.
 
 >>> from heedful.core.nouns import Check
 >>> from heedful.verify import Readings, describe
->>> asked = Check(
+>>> limit = Check(
 ...     id="length_constraints:number_words", args={"num_words": 3, "relation": "less than"}
 ... )
->>> describe(asked)
+>>> describe(limit)
 'Write less than 3 words.'
->>> Readings("Here it is:\nOne two.").read(asked)
+>>> Readings("Here it is:\nOne two.").read(limit)
 StrictAndLoose(strict=Finding(met=False, found='5 words, asked for less than 3'), loose=True)
 
 Third parties add verifiers of their own with :func:`verifier`, either in their own script or in a

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError, VerifierError
-from heedful.verify.arguments import origin, validated
+from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
 
-__all__ = ["describe"]
+__all__ = ["arguments", "describe"]
 
 Relation = Literal["less than", "at least"]
 """Relations by which IFEval and its family compare a count with a bound."""
@@ -52,10 +52,12 @@ _BUILT_IN = (
     "heedful.verify.custom.phrases",
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.formatting",
+    "heedful.verify.custom.forms",
+    "heedful.verify.custom.language",
     "heedful.verify.custom.json_format",
 )
 _PLUGINS = "heedful.verifiers"
-_BINDINGS_KEPT = 8192
+_MOST_BINDINGS = 8192
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +65,8 @@ class Finding:
     """A verifier's verdict.
 
     Attributes:
-        met: whether the response does what was asked.
-        found: what was found, e.g. ``"412 words, asked for less than 400"``.
+        met: whether the response meets the constraint.
+        found: the reason in a few words, e.g. ``"412 words, asked for less than 400"``.
     """
 
     met: bool
@@ -133,8 +135,20 @@ def known(id: str) -> bool:  # noqa: A002 - what the data calls it
     return _find(id) is not None
 
 
+def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
+    """Return the JSON schema of a verifier's arguments.
+
+    Raises:
+        VerifierError: no verifier has that id.
+    """
+    entry = _find(id)
+    if entry is None:
+        raise _unknown(id)
+    return schema(entry.function)
+
+
 def describe(check: Check) -> str:
-    """Say in English what a check asks for, e.g. ``"Write at least 300 words."``.
+    """Describe a check in English, e.g. ``"Write at least 300 words."``.
 
     Raises:
         VerifierError: no verifier has the check's id, or the arguments do not fit it.
@@ -195,7 +209,7 @@ def compare(number: int, relation: Relation, bound: int, noun: str) -> Finding:
 
 
 def exactly(number: int, required: int, noun: str) -> Finding:
-    """Compare a count with the one asked for.
+    """Compare a count with the required one.
 
     >>> exactly(5, 4, "bullet point")
     Finding(met=False, found='5 bullet points, asked for 4')
@@ -218,8 +232,8 @@ def quoted(words: Sequence[str]) -> str:
 def _bind(check: Check) -> _Binding:
     """Find the verifier and validate the arguments, once for all equal checks.
 
-    Files of checks repeat a few hundred of them, so what was bound is kept; the key is the
-    arguments' repr because they may hold lists.
+    Files repeat a few hundred checks, so bindings are cached. The key is the arguments' repr
+    because they may hold lists.
     """
     key = (check.id, repr(check.args))
     binding = _bindings.get(key)
@@ -228,7 +242,7 @@ def _bind(check: Check) -> _Binding:
         if entry is None:
             raise _unknown(check.id)
         binding = _Binding(entry, validated(entry.function, entry.id, check.args))
-        if len(_bindings) >= _BINDINGS_KEPT:
+        if len(_bindings) >= _MOST_BINDINGS:
             _bindings.clear()
         _bindings[key] = binding
     return binding
@@ -279,9 +293,9 @@ def _unknown(id: str) -> VerifierError:  # noqa: A002 - what the data calls it
     return VerifierError(f"no verifier has the id {id!r}", hint=hint)
 
 
-def _broken(check: Check, what: str, error: Exception) -> VerifierError:
+def _broken(check: Check, problem: str, error: Exception) -> VerifierError:
     return VerifierError(
-        f"the check {what}: {type(error).__name__}: {error}",
+        f"the check {problem}: {type(error).__name__}: {error}",
         where=check.id,
         hint="check its arguments; if they are right, report a bug in the verifier",
     )

@@ -39,13 +39,13 @@ class Readings:
     Args:
         text: the response.
         seed: ``None`` scores strictly: what the number should mean. A seed scores faithfully: as
-            the published code does, its defects included, and its random draws from this seed.
-        sample: the id of the sample. Draws depend on the seed, this id, the position of the check
-            and the reading, and so not on the order in which samples are scored.
+            the published code does, its defects included, with its random numbers from this seed.
+        sample: the id of the sample. Random numbers depend on the seed, this id, the position of
+            the check and the reading, and so not on the order in which samples are scored.
     """
 
     def __init__(self, text: str, *, seed: int | None = None, sample: str = "") -> None:
-        self._draws = None if seed is None else f"{seed}/{sample}"
+        self._seed = None if seed is None else f"{seed}/{sample}"
         self._whole = Response(text)
         self._variants: list[Response] | None = None
 
@@ -54,17 +54,17 @@ class Readings:
 
         Args:
             requirement: the check.
-            position: its position in the checklist; faithful scoring draws by it.
+            position: its position in the checklist, for the random numbers of faithful scoring.
 
         Raises:
             VerifierError: no verifier has the check's id, the arguments do not fit it, or it
                 failed.
         """
         strict = self._decide(requirement, self._whole, f"{position}/strict")
-        if self._draws is None:
+        if self._seed is None:
             loose = strict.met or any(_surely(requirement, each) for each in self._others())
         else:
-            # The published code draws once per reading, so the same draw serves all variants.
+            # The published code takes one random number a reading, the same for all variants.
             loose = any(
                 self._decide(requirement, each, f"{position}/loose").met
                 for each in (self._whole, *self._others())
@@ -72,8 +72,8 @@ class Readings:
         return StrictAndLoose(strict, loose)
 
     def _decide(self, requirement: Check, response: Response, place: str) -> Finding:
-        if self._draws is not None:
-            response.faithful = random.Random(f"{self._draws}/{place}")
+        if self._seed is not None:
+            response.faithful = random.Random(f"{self._seed}/{place}")
         return check(requirement, response)
 
     def _others(self) -> list[Response]:

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from heedful.core.errors import UsageError
+from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import default_run, open_data
-from heedful.engine.job import dry_run
 from heedful.jobs.evaluate import evaluate, evaluate_async
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
 from heedful.core.version import __version__
 from heedful.data.formats.base import write_json
-from heedful.engine.call_cache import REASK, ask, retries
-from heedful.engine.cost import Account
+from heedful.engine.call_cache import REASK, complete, retries
+from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import Item
@@ -156,12 +156,12 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         )
         # What was asked before is answered from the store, so a retry asks only what is new.
         for attempt in range(1 + retries()):
-            completion = await ask(
+            completion = await complete(
                 self._arbiter,
                 messages,
                 Sampling(),
                 sample=REASK * attempt,
-                purpose=PURPOSE._replace(again=attempt > 0),
+                purpose=PURPOSE._replace(reask=attempt > 0),
             )
             found = None if completion.cut_off else preference.parse(completion.text)
             if found is not None:
@@ -197,7 +197,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             "rows": {"read": progress.read, "failed": len(failures)},
             "problems": failures[:PROBLEMS_LISTED],
             "run": None if store.directory is None else str(store.directory),
-            "cost": Account(store.purchases(), prices).result(),
+            "cost": CostSummary(store.usage_records(), prices).result(),
         }
         if store.directory is not None:
             write_json(store.directory / SUMMARY, {"heedful": __version__, **found})

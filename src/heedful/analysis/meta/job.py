@@ -17,7 +17,7 @@ from heedful.analysis.meta.probes import Probed, flips
 from heedful.analysis.meta.saved import apparent_rate, corrected, from_run
 from heedful.core.errors import InputError, UsageError
 from heedful.core.version import __version__
-from heedful.engine.job import end_dry_run, is_dry_run
+from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
 from heedful.jobs.evaluate import make_judge
 

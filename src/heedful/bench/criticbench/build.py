@@ -1,7 +1,7 @@
 """Building a benchmark as CriticBench's: generators answer, code annotates, triplets are selected.
 
-A build is one run: what generators answered is kept in its store, so selecting anew, by another
-ranking or certainty, costs nothing.
+A build is one run. Its store caches the generators' answers, so selecting again by another ranking
+or certainty costs nothing.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.criticbench.generate import PROMPTS, Asked, Sampler, Tools
+from heedful.bench.criticbench.generate import PROMPTS, GenerationRequest, Sampler, Tools
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
+    N_SAMPLES,
     SAMPLES,
     TRIPLETS,
     Certainty,
@@ -31,7 +32,7 @@ from heedful.bench.grading.sandbox import open_sandbox
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
@@ -73,7 +74,7 @@ class Built:
     progress: Progress
 
 
-class BuildJob(Job[Asked, Built]):
+class BuildJob(Job[GenerationRequest, Built]):
     """Obtain answers from generators, annotate them by code, and select triplets."""
 
     assumptions = f"{RESPONSE_TOKENS} an answer; reasoning comes on top"
@@ -97,7 +98,7 @@ class BuildJob(Job[Asked, Built]):
         self._ranking, self._preferred = _named(ranking, RANKINGS, ranking_named)
         if queries is not None and queries < 1:
             raise UsageError(f"{queries} queries are to be kept", hint="give at least 1")
-        if self._ranking == "separating" and queries is not None and len(plan.generators) == 1:
+        if self._ranking == "separating" and queries is not None and len(plan.models) == 1:
             raise UsageError(
                 "one generator cannot tell strong from weak",
                 hint="name further models, or rank by certain or uncertain",
@@ -109,20 +110,22 @@ class BuildJob(Job[Asked, Built]):
             check_output(self._output, None, plan.files)
         self._questions = Questions.read(plan)
         self._sampler: Sampler | None = None
-        self.calls_per_row = plan.samples
-        self.total = len(self._questions.asked) * len(plan.generators)
+        self._sandbox: str | None = None
+        problems = [problem for _, _, problem in self._questions.problems.values()]
+        self.calls_per_row = max(map(plan.samples_of, problems))
+        self.total = sum(len(plan.generators_of(problem)) for problem in problems)
 
     @property
     def config(self) -> Mapping[str, Any]:
         """All that the answers depend on."""
         return _config(self._plan)
 
-    def rows(self) -> Iterator[Item[Asked]]:
+    def rows(self) -> Iterator[Item[GenerationRequest]]:
         """Give each question with each generator."""
         number = 0
-        for query, (file, line, problem) in self._questions.asked.items():
+        for query, (file, line, problem) in self._questions.problems.items():
             task = str(problem.tags.get("benchmark", problem.kind))
-            for model in self._plan.generators:
+            for model in self._plan.generators_of(problem):
                 number += 1
                 samples = Samples(
                     query=query,
@@ -132,13 +135,15 @@ class BuildJob(Job[Asked, Built]):
                     file=Path(file).name,
                     line=line,
                 )
-                yield Item(number, f"{query}@{model.name}", Asked(samples, model))
+                n_samples = self._plan.samples_of(problem)
+                request = GenerationRequest(samples, model, n_samples)
+                yield Item(number, f"{query}@{model.name}", request)
 
-    def encode(self, row: Asked) -> str:
+    def encode(self, row: GenerationRequest) -> str:
         """Write a question without its answers."""
         return row.samples.model_dump_json(exclude_defaults=True)
 
-    async def work(self, row: Asked) -> str:
+    async def work(self, row: GenerationRequest) -> str:
         """Obtain and annotate the answers to one question."""
         assert self._sampler is not None  # noqa: S101 - resources made it
         return (await self._sampler.sample(row)).model_dump_json(exclude_defaults=True)
@@ -156,25 +161,29 @@ class BuildJob(Job[Asked, Built]):
     async def resources(self, *, dry: bool) -> AsyncIterator[None]:
         """Hold the graders: a pool that compares answers, and a sandbox for programs."""
         plan = self._plan
-        programs = any(problem.kind == "code" for _, _, problem in self._questions.asked.values())
+        programs = any(
+            problem.kind == "code" for _, _, problem in self._questions.problems.values()
+        )
         box = open_sandbox(plan.sandbox) if programs and not dry else None
+        self._sandbox = None if box is None else box.name
         async with MathPool(timeout_s=plan.timeout_s) as pool:
-            self._sampler = Sampler(plan.samples, plan.sampling, Tools(Grader(pool, box), pool))
+            self._sampler = Sampler(plan.sampling, Tools(Grader(pool, box), pool))
             yield
 
     def result(self, store: Store, progress: Progress, prices: Mapping[str, Price] | None) -> Built:
         """Select, and write the benchmark."""
-        answered = _Answered()
+        answered = _AnswerCounts()
         with _written(store.directory, SAMPLES) as write:
             selected = select(
-                _each(store, self._plan.samples, self._formula, answered.add, write),
+                _each(store, self._plan, self._formula, answered.add, write),
                 certainty_name=self._certainty,
                 ranking=self._preferred,
                 queries=self._queries,
             )
         about = {"certainty": self._certainty, "ranking": self._ranking, "queries": self._queries}
         summary = {
-            **_asked(self._plan, self._questions, store, prices),
+            **_about(self._plan, self._questions, store, prices),
+            "sandbox": self._sandbox,
             "tasks": answered.result(selected.triplets),
             "selection": {**about, "tasks": selected.counts},
             "triplets": len(selected.triplets),
@@ -202,7 +211,7 @@ def build(
     """Build a benchmark.
 
     Args:
-        plan: what generators are asked.
+        plan: the questions and generators.
         certainty: the formula, by its name or itself.
         ranking: which queries are preferred, by its name or itself.
         queries: how many of each task are kept; all that are not too easy by default.
@@ -213,7 +222,7 @@ def build(
         InputError: a file is missing, or holds no problem.
         RunError: the directory holds a run of another plan.
         StopRunError: no further call can succeed, or fits into the budget.
-        UsageError: an option makes no sense; or programs are to be run, and there is no sandbox.
+        UsageError: an option makes no sense, or programs are to be run without a sandbox.
     """
     job = BuildJob(plan, certainty=certainty, ranking=ranking, queries=queries, output=output)
     return job.run(**options)
@@ -226,8 +235,9 @@ def _config(plan: BuildPlan) -> dict[str, Any]:
         "annotation": ANNOTATION,
         "prompts": version(1, *(shipped(name, __package__) for name in PROMPTS.values())),
         "input": [file if file.startswith("hf:") else fingerprint(Path(file)) for file in files],
-        "models": [dict(model.config) for model in plan.generators],
-        "samples": plan.samples,
+        "models": [dict(model.config) for model in plan.models],
+        "code_generators": [model.name for model in plan.code_generators],
+        "samples": plan.samples or N_SAMPLES,
         "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
         "limit": plan.limit,
         "seed": plan.seed,
@@ -247,7 +257,7 @@ def _named(
     return (names[0] if names else getattr(given, "__name__", "custom")), given
 
 
-def _asked(
+def _about(
     plan: BuildPlan, questions: Questions, store: Store, prices: Mapping[str, Price] | None
 ) -> dict[str, Any]:
     """Say what was asked, and what that came to."""
@@ -256,8 +266,9 @@ def _asked(
     return {
         "heedful": __version__,
         "input": [str(file) for file in plan.files],
-        "generators": [model.name for model in plan.generators],
-        "samples": plan.samples,
+        "generators": [model.name for model in plan.models],
+        "code_generators": [model.name for model in plan.code_generators],
+        "samples": plan.samples or N_SAMPLES,
         "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
         "rows": {
             "made": len(entries) - len(failed),
@@ -265,29 +276,29 @@ def _asked(
             "unread": len(questions.unread),
         },
         "problems": [*questions.unread, *failed][:PROBLEMS_LISTED],
-        "cost": Account(store.purchases(), prices).result(),
+        "cost": CostSummary(store.usage_records(), prices).result(),
     }
 
 
-class _Answered:
+class _AnswerCounts:
     """Counts how generators answered, by task and generator."""
 
     def __init__(self) -> None:
         self._shares: dict[tuple[str, str], Counter[ClusterShare]] = {}
         self._counts: dict[tuple[str, str], Counter[str]] = {}
 
-    def add(self, one: Samples) -> None:
-        key = one.task, one.generator
-        right = sum(response.correct is True for response in one.responses)
-        decided = sum(response.correct is not None for response in one.responses)
-        units = len(one.responses) + one.empty + one.failed
+    def add(self, samples: Samples) -> None:
+        key = samples.task, samples.generator
+        right = sum(response.correct is True for response in samples.responses)
+        decided = sum(response.correct is not None for response in samples.responses)
+        units = len(samples.responses) + samples.empty + samples.failed
         share = ClusterShare(right, decided, right, right + units - decided, units, decided)
         self._shares.setdefault(key, Counter())[share] += 1
         self._counts.setdefault(key, Counter()).update(
-            undecided=len(one.responses) - decided,
-            empty=one.empty,
-            failed=one.failed,
-            cut_off=one.cut_off,
+            undecided=len(samples.responses) - decided,
+            empty=samples.empty,
+            failed=samples.failed,
+            cut_off=samples.cut_off,
         )
 
     def result(self, triplets: Iterable[Triplet]) -> dict[str, Any]:
@@ -306,7 +317,7 @@ class _Answered:
 
 def _each(
     store: Store,
-    n_samples: int,
+    plan: BuildPlan,
     formula: Certainty,
     count: Callable[[Samples], None],
     write: Callable[[BaseModel], object],
@@ -317,14 +328,17 @@ def _each(
     """
     for entry in store.entries():
         if entry.output is not None:
-            one = Samples.model_validate_json(entry.output).weighed(formula)
+            samples = Samples.model_validate_json(entry.output).weighed(formula)
         else:
-            asked = Samples.model_validate_json(entry.input or "")
-            lost = {"failed": n_samples, "problems": (entry.failure or "not asked yet",)}
-            one = asked.model_copy(update=lost)
-        count(one)
-        write(one)
-        yield one
+            request = Samples.model_validate_json(entry.input or "")
+            lost = {
+                "failed": plan.samples_of(request.problem),
+                "problems": (entry.failure or "not asked yet",),
+            }
+            samples = request.model_copy(update=lost)
+        count(samples)
+        write(samples)
+        yield samples
 
 
 @contextmanager

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["charts", "document"]
 
 CHANCE = 0.5
-"""What guessing gets on a balanced benchmark."""
+"""Accuracy of guessing on a balanced benchmark."""
 
 
 def document(result: Result) -> Document:
@@ -49,7 +49,9 @@ def charts(result: Result) -> Iterator[Chart]:
         result: as for :func:`document`.
     """
     critics = {
-        name: one for name, one in result["critics"].items() if one["accuracy"]["value"] is not None
+        name: numbers
+        for name, numbers in result["critics"].items()
+        if numbers["accuracy"]["value"] is not None
     }
     if critics:
         yield Chart("scaling", "Accuracy by critic", _scaling(critics))
@@ -58,14 +60,16 @@ def charts(result: Result) -> Iterator[Chart]:
             yield Chart("heat_map", title, _heat_map(critics, generators_of(critics)))
         if len(bands_of(critics)) > 1:
             yield Chart("certainty", "Accuracy by certainty", _by_certainty(critics))
-    decided = [one for one in result["self_consistency"] if one["plain"]["value"] is not None]
+    decided = [
+        numbers for numbers in result["self_consistency"] if numbers["plain"]["value"] is not None
+    ]
     if decided:
         title = "Self-consistency without and with self-check"
         yield Chart("self_check", title, _votes(decided))
 
 
 def _scaling(critics: Mapping[str, Result]) -> Spec:
-    sizes = [one["size"] for one in critics.values()]
+    sizes = [numbers["size"] for numbers in critics.values()]
     if None in sizes:
         names = list(critics)
         places: Sequence[float | str] = names
@@ -73,7 +77,11 @@ def _scaling(critics: Mapping[str, Result]) -> Spec:
     else:
         places = sizes
         x = Axis("size of the critic, billions of parameters", logarithmic=True)
-    lines = [_line("all", zip(places, (one["accuracy"] for one in critics.values()), strict=True))]
+    lines = [
+        _line(
+            "all", zip(places, (numbers["accuracy"] for numbers in critics.values()), strict=True)
+        )
+    ]
     tasks = names_in(critics, "by_task")
     if len(tasks) > 1:
         lines += [
@@ -87,8 +95,8 @@ def _scaling(critics: Mapping[str, Result]) -> Spec:
 
 def _heat_map(critics: Mapping[str, Result], generators: Sequence[str]) -> Spec:
     values = [
-        [(one["by_generator"].get(name) or {}).get("value") for name in generators]
-        for one in critics.values()
+        [(numbers["by_generator"].get(name) or {}).get("value") for name in generators]
+        for numbers in critics.values()
     ]
     own = [
         (row, column)
@@ -106,21 +114,21 @@ def _heat_map(critics: Mapping[str, Result], generators: Sequence[str]) -> Spec:
 def _by_certainty(critics: Mapping[str, Result]) -> Spec:
     bands = bands_of(critics)
     lines = [
-        _line(critic, zip(bands, one["by_certainty"], strict=True))
-        for critic, one in critics.items()
+        _line(critic, zip(bands, numbers["by_certainty"], strict=True))
+        for critic, numbers in critics.items()
     ]
     x = Axis("certainty of the generator", names=bands)
     return line_chart(lines, x, _shares(lines), level=(CHANCE, "chance"))
 
 
-def _votes(found: Sequence[Result]) -> Spec:
-    thresholds = sorted({one["threshold"] for one in found})
+def _votes(votes: Sequence[Result]) -> Spec:
+    thresholds = sorted({vote["threshold"] for vote in votes})
     groups: dict[str, list[Result]] = {}
-    for one in found:
-        who = one["critic"]
-        if one["generator"] != who:
-            who += f" on {one['generator']}"
-        groups.setdefault(f"{who}, {one['task']}", []).append(one)
+    for vote in votes:
+        who = vote["critic"]
+        if vote["generator"] != who:
+            who += f" on {vote['generator']}"
+        groups.setdefault(f"{who}, {vote['task']}", []).append(vote)
     names = ["SC", *(f"SC², certainty < {level:g}" for level in thresholds)]
     lines = []
     for name, rows in groups.items():
@@ -141,7 +149,7 @@ def _line(name: str, measures: Iterable[tuple[float | str, Result | None]]) -> L
 
 def _shares(lines: Sequence[Line], *, chance: bool = True) -> Axis:
     """Choose an axis of shares that holds all intervals, and chance where that is drawn."""
-    values = [value for one in lines for p in one.points for value in (p.y, p.low, p.high)]
+    values = [value for line in lines for p in line.points for value in (p.y, p.low, p.high)]
     known = [value for value in values if value is not None] + [CHANCE] * chance
     low = max(0.0, int(20 * min(known)) / 20 - 0.05)
     high = min(1.0, -int(-20 * max(known)) / 20 + 0.05)

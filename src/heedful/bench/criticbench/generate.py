@@ -1,7 +1,7 @@
 """Sampling answers for CriticBench, and annotating them: correct or wrong, and which are the same.
 
 The prompts (few-shot, ours) lie beside. A benchmark whose choices are a list of their own, as
-TruthfulQA's, has them shuffled and lettered anew: as published, the true choice comes first.
+TruthfulQA's, has them shuffled and lettered again: as published, the true choice comes first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from heedful.bench.criticbench.items import SampledResponse, Samples
 from heedful.bench.grading.answers import final_answer
 from heedful.core.errors import ModelError
 from heedful.core.nouns import Message, Problem, Solution
-from heedful.engine.call_cache import ask
+from heedful.engine.call_cache import complete
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.judges.prompts.template import fill, shipped
@@ -36,20 +36,22 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(\[\\$])")
 _COMMENT = re.compile(r"\s*#")
 
 
-class Asked(NamedTuple):
+class GenerationRequest(NamedTuple):
     """One query to one generator.
 
     Attributes:
         samples: what is known of it before it is asked.
         model: the generator.
+        n_samples: how many answers it gives.
     """
 
     samples: Samples
     model: Model
+    n_samples: int
 
 
 class Tools(NamedTuple):
-    """What annotating needs."""
+    """Grader and pool that annotate answers."""
 
     grader: Grader
     pool: MathPool
@@ -58,7 +60,7 @@ class Tools(NamedTuple):
 def posed(problem: Problem, seed: int = 0) -> Problem:
     """Put a problem as it is asked: choices that the question does not state are listed below it.
 
-    They are shuffled, by the seed and the problem's id, and lettered anew.
+    They are shuffled by the seed and the problem's id, and lettered again.
     """
     choices = problem.choices
     if not choices or all(text in problem.question for text in choices.values()):
@@ -94,38 +96,31 @@ def reasoning_steps(problem: Problem, text: str) -> int:
 class Sampler:
     """Samples one generator's answers to one query, and annotates them."""
 
-    def __init__(self, n_samples: int, sampling: Sampling, tools: Tools) -> None:
-        """Describe how answers are sampled.
-
-        Args:
-            n_samples: how many.
-            sampling: how.
-            tools: what annotates them.
-        """
-        self._n_samples = n_samples
+    def __init__(self, sampling: Sampling, tools: Tools) -> None:
+        """Take the temperature and so on, and the grader."""
         self._sampling = sampling
         self._tools = tools
 
-    async def sample(self, asked: Asked) -> Samples:
+    async def sample(self, request: GenerationRequest) -> Samples:
         """Ask, and annotate what comes; a sample that fails costs no other.
 
         Raises:
             ModelError: every sample failed.
             StopRunError: no further call can succeed.
         """
-        samples, model = asked
+        samples, model, n_samples = request
         problem = samples.problem
         prompt = fill(shipped(PROMPTS[problem.kind], __package__), {"question": problem.question})
         messages = [Message(role="user", content=prompt)]
-        found = await together(
-            self._response(model, messages, index) for index in range(self._n_samples)
+        replies = await together(
+            self._response(model, messages, index) for index in range(n_samples)
         )
-        failures = [error for error in found if isinstance(error, ModelError)]
-        if len(failures) == len(found):
+        failures = [error for error in replies if isinstance(error, ModelError)]
+        if len(failures) == len(replies):
             raise failures[0]
         completions = {
             number: completion
-            for number, completion in enumerate(found, 1)
+            for number, completion in enumerate(replies, 1)
             if not isinstance(completion, ModelError)
         }
         texts = {number: answer.text for number, answer in completions.items()}
@@ -147,7 +142,9 @@ class Sampler:
     ) -> Completion | ModelError:
         purpose = Purpose(BUYER, tokens=RESPONSE_TOKENS)
         try:
-            completion = await ask(model, messages, self._sampling, sample=index, purpose=purpose)
+            completion = await complete(
+                model, messages, self._sampling, sample=index, purpose=purpose
+            )
             return without_thinking(completion)
         except ModelError as error:
             return error

@@ -17,6 +17,7 @@ from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.base import explain
 from heedful.data.formats.files import records
+from heedful.engine.saved_run import SavedRun
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ Row = TypeVar("Row", bound=BaseModel)
 
 TRIPLETS = "triplets.jsonl"
 SAMPLES = "samples.jsonl"
-"""What a build's directory holds: the benchmark, and all that it was selected from."""
+"""Files of a build's directory: the benchmark, and all that it was selected from."""
 
 SAMPLING = Sampling(temperature=0.6)
-"""How the paper samples answers; critiques are sampled so too, for which it does not say."""
+"""How the paper samples answers and critiques."""
+
+N_SAMPLES = {"open": 64, "choice": 64, "code": 100}
+"""How many answers to a question the paper samples, by the kind of problem."""
 
 Certainty = Callable[[Sequence[int]], float]
 """From how often each answer was given, the most frequent first and at least one, to a number that
@@ -73,7 +77,7 @@ def certainty_named(name: str) -> Certainty:
     """
     if name not in CERTAINTIES:
         raise UsageError(
-            f"there is no certainty {name!r}", hint=f"use one of {', '.join(CERTAINTIES)}"
+            f"no such certainty: {name!r}", hint=f"use one of {', '.join(CERTAINTIES)}"
         )
     return CERTAINTIES[name]
 
@@ -147,16 +151,16 @@ class Samples(_Record):
     problems: tuple[str, ...] = ()
     certainty: float | None = None
 
-    def answers(self, kept: Callable[[SampledResponse], bool] = lambda _: True) -> list[Answer]:
+    def answers(self, counted: Callable[[SampledResponse], bool] = lambda _: True) -> list[Answer]:
         """Count the final answers, the most frequent first; of equals, the one sampled first.
 
         Args:
-            kept: which responses have a vote.
+            counted: which responses have a vote.
         """
         votes = [
             response
             for response in self.responses
-            if response.answer is not None and kept(response)
+            if response.answer is not None and counted(response)
         ]
         correct = {response.answer: response.correct for response in votes}
         counts = Counter(response.answer for response in votes if response.answer is not None)
@@ -216,7 +220,7 @@ class Triplet(BaseModel):
         question: the query, as the generator was asked it.
         response: the response to judge.
         correct: whether it is.
-        query: the query's id; the triplet's own unless given. Intervals go by queries.
+        query: the query's id; by default the triplet's own. Intervals resample queries.
         task: what it belongs to.
         generator: who wrote the response.
         problem: the problem, with its gold answer.
@@ -246,7 +250,10 @@ def read_triplets(path: Path) -> list[Triplet]:
 
     Raises:
         InputError: it is missing, empty or broken, or two triplets have one id.
+        RunError: the directory holds a run of another command, or an unfinished build.
     """
+    if (path / "run.sqlite").exists():
+        SavedRun.open(path, commands=("bench criticbench build",)).close()
     file = path / TRIPLETS if path.is_dir() else path
     triplets: dict[str, Triplet] = {}
     for line, data in _rows(file):

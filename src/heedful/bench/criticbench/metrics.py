@@ -39,11 +39,11 @@ class _VerdictRow(NamedTuple):
     verdicts: Sequence[Verdict]
 
 
-def accuracies(found: Iterable[Critiqued], scoring: Scoring) -> dict[str, Any]:
+def accuracies(critiques: Iterable[Critiqued], scoring: Scoring) -> dict[str, Any]:
     """Compute how often critics' judgments are right.
 
     Args:
-        found: what critics said; checks of votes are left out.
+        critiques: what critics said; checks of votes are left out.
         scoring: what becomes of a critique without a judgment.
 
     Returns:
@@ -53,12 +53,12 @@ def accuracies(found: Iterable[Critiqued], scoring: Scoring) -> dict[str, Any]:
         (bands with their bounds ``low`` and ``high``), and the counts ``unparsed`` and ``failed``.
     """
     critics: dict[str, list[_VerdictRow]] = {}
-    for one in found:
-        triplet = one.judged.triplet
+    for critique in critiques:
+        triplet = critique.judged.triplet
         if triplet is not None:
-            right = [_right(verdict, triplet, scoring) for verdict in one.verdicts]
-            critics.setdefault(one.judged.critic, []).append(
-                _VerdictRow(triplet, right, one.verdicts)
+            right = [_right(verdict, triplet, scoring) for verdict in critique.verdicts]
+            critics.setdefault(critique.judged.critic, []).append(
+                _VerdictRow(triplet, right, critique.verdicts)
             )
     edges = _edges([row.triplet for rows in critics.values() for row in rows])
     return {critic: _critic(rows, edges) for critic, rows in critics.items()}
@@ -118,13 +118,13 @@ def _shares(rows: Iterable[_VerdictRow]) -> Counter[ClusterShare]:
     return Counter(map(_share, queries.values()))
 
 
-def _share(found: Sequence[bool | None]) -> ClusterShare:
-    right, decided = found.count(True), len(found) - found.count(None)
-    return ClusterShare(right, decided, right, right + len(found) - decided, len(found), decided)
+def _share(values: Sequence[bool | None]) -> ClusterShare:
+    right, decided = values.count(True), len(values) - values.count(None)
+    return ClusterShare(right, decided, right, right + len(values) - decided, len(values), decided)
 
 
-def _mean(found: Iterable[bool | None]) -> float | None:
-    decided = [one for one in found if one is not None]
+def _mean(values: Iterable[bool | None]) -> float | None:
+    decided = [value for value in values if value is not None]
     return sum(decided) / len(decided) if decided else None
 
 
@@ -152,15 +152,15 @@ def vote(votes: Iterable[Vote]) -> Vote | None:
     """Return the first vote for the most frequent answer; of equals, the answer sampled first."""
     first: dict[str, Vote] = {}
     counts: Counter[str] = Counter()
-    for one in votes:
-        if one.answer is not None:
-            first.setdefault(one.answer, one)
-            counts[one.answer] += 1
+    for vote_cast in votes:
+        if vote_cast.answer is not None:
+            first.setdefault(vote_cast.answer, vote_cast)
+            counts[vote_cast.answer] += 1
     return first[counts.most_common(1)[0][0]] if counts else None
 
 
 class _Outcome(NamedTuple):
-    """What one query came to: right or wrong without checking and with it, and what that took."""
+    """Result of one query: right or wrong without checking and with it, and its critiques."""
 
     plain: bool | None
     checked: bool | None
@@ -168,7 +168,7 @@ class _Outcome(NamedTuple):
 
 
 def self_consistency(
-    found: Iterable[Critiqued], thresholds: Sequence[float], seed: int = 0
+    critiques: Iterable[Critiqued], thresholds: Sequence[float], seed: int = 0
 ) -> list[dict[str, Any]]:
     """Compare self-consistency with SC²: self-consistency with self-check.
 
@@ -178,7 +178,7 @@ def self_consistency(
     its answer in.
 
     Args:
-        found: what critics said; triplets are left out.
+        critiques: what critics said; triplets are left out.
         thresholds: of certainty.
         seed: of the intervals, which resample queries.
 
@@ -191,11 +191,11 @@ def self_consistency(
         negative where errors came, and ``None`` where there were none.
     """
     groups: dict[tuple[str, str, str], list[tuple[SelfCheck, Sequence[Verdict]]]] = {}
-    for one in found:
-        check = one.judged.check
+    for critique in critiques:
+        check = critique.judged.check
         if check is not None:
-            key = one.judged.critic, check.generator, check.task
-            groups.setdefault(key, []).append((check, one.verdicts))
+            key = critique.judged.critic, check.generator, check.task
+            groups.setdefault(key, []).append((check, critique.verdicts))
     return [
         {
             **dict(zip(("critic", "generator", "task"), key, strict=True)),
@@ -216,12 +216,12 @@ def _outcome(check: SelfCheck, verdicts: Sequence[Verdict], threshold: float) ->
     plain = winner.correct if winner else None
     if check.certainty is None or check.certainty >= threshold or not verdicts:
         return _Outcome(plain, plain, 0)
-    kept = [
-        one
-        for one, verdict in zip(check.votes, verdicts, strict=True)
+    remaining = [
+        cast
+        for cast, verdict in zip(check.votes, verdicts, strict=True)
         if verdict.status != "incorrect"
     ]
-    winner = vote(kept) or winner
+    winner = vote(remaining) or winner
     return _Outcome(plain, winner.correct if winner else None, len(verdicts))
 
 

@@ -1,4 +1,4 @@
-"""What a build of CriticBench asks whom, and the questions that it reads for it."""
+"""The plan of a CriticBench build, and the questions that it reads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.criticbench.generate import posed
-from heedful.bench.criticbench.items import SAMPLING
+from heedful.bench.criticbench.items import N_SAMPLES, SAMPLING
 from heedful.bench.grading.problems import read_problems
 from heedful.core.errors import InputError, UsageError
 from heedful.models.base import refuse_models
@@ -25,14 +25,15 @@ __all__ = ["BuildPlan"]
 
 @dataclass(frozen=True, slots=True)
 class BuildPlan:
-    """What generators are asked, and how.
+    """Questions, generators and settings of a build.
 
     Attributes:
         files: of questions, each in a format that
             :func:`~heedful.bench.grading.problems.read_problems` knows; or ``hf:OWNER/NAME``.
         generators: who answers.
-        samples: answers to each question from each generator; the paper has 64, and 100 for
-            programs.
+        code_generators: who answers questions for programs only, as the paper's code model does.
+        samples: answers to each question from each generator; by default as many as in the paper:
+            64, and 100 programs.
         sampling: temperature and so on; the paper has temperature 0.6.
         limit: questions of each file at most.
         seed: of the order of choices.
@@ -42,12 +43,26 @@ class BuildPlan:
 
     files: Sequence[str | os.PathLike[str]]
     generators: Sequence[Model]
-    samples: int = 64
+    code_generators: Sequence[Model] = ()
+    samples: int | None = None
     sampling: Sampling = SAMPLING
     limit: int | None = None
     seed: int = 0
     sandbox: SandboxKind = "auto"
     timeout_s: float = 5.0
+
+    @property
+    def models(self) -> list[Model]:
+        """All generators."""
+        return [*self.generators, *self.code_generators]
+
+    def generators_of(self, problem: Problem) -> list[Model]:
+        """Who answers a problem."""
+        return self.models if problem.kind == "code" else [*self.generators]
+
+    def samples_of(self, problem: Problem) -> int:
+        """How many answers each of them gives."""
+        return N_SAMPLES[problem.kind] if self.samples is None else self.samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +70,12 @@ class Questions:
     """The questions of all files, and what could not be read.
 
     Attributes:
-        asked: file, line and problem, by the query's id.
+        problems: file, line and problem, by the query's id.
         names: the files' names, as ids begin with them.
         unread: rows that could not be read: file, line and what is wrong.
     """
 
-    asked: dict[str, tuple[str, int, Problem]]
+    problems: dict[str, tuple[str, int, Problem]]
     names: dict[str, str]
     unread: list[dict[str, Any]]
 
@@ -75,21 +90,21 @@ class Questions:
         _refuse(plan)
         questions = cls({}, _file_names(plan.files), [])
         for source, name in questions.names.items():
-            before = len(questions.asked)
+            before = len(questions.problems)
             for attempt in read_problems(source):
-                if len(questions.asked) - before == plan.limit:
+                if len(questions.problems) - before == plan.limit:
                     break
                 key = f"{name}/{attempt.id}"
                 trouble = attempt.trouble
-                if key in questions.asked:
+                if key in questions.problems:
                     trouble = f"the id {attempt.id!r} is there twice"
                 if attempt.problem is None or trouble:
                     row = {"file": source, "line": attempt.line, "problem": trouble}
                     questions.unread.append(row)
                 else:
-                    asked = posed(attempt.problem, plan.seed)
-                    questions.asked[key] = (source, attempt.line, asked)
-            if len(questions.asked) == before:
+                    problem = posed(attempt.problem, plan.seed)
+                    questions.problems[key] = (source, attempt.line, problem)
+            if len(questions.problems) == before:
                 first = questions.unread[-1]["problem"]
                 raise InputError(f"no row is a problem; the last: {first}", where=source)
         return questions
@@ -101,13 +116,13 @@ def _refuse(plan: BuildPlan) -> None:
     Raises:
         UsageError: what of it.
     """
-    refuse_models(plan.generators, "generator")
-    if plan.samples < 1:
+    refuse_models(plan.models, "generator")
+    if plan.samples is not None and plan.samples < 1:
         raise UsageError(f"samples is {plan.samples}", hint="give at least 1")
-    if plan.samples > 1 and plan.sampling.temperature == 0:
+    if plan.samples != 1 and plan.sampling.temperature == 0:
         raise UsageError(
-            f"{plan.samples} samples at temperature 0 would be one and the same",
-            hint="give a temperature above 0",
+            "all samples at temperature 0 would be the same",
+            hint="give a temperature above 0, or one sample",
         )
     if plan.limit is not None and plan.limit < 1:
         raise UsageError(f"the limit is {plan.limit} questions", hint="give at least 1")

@@ -1,4 +1,4 @@
-"""What CriticBench's runs come to: one result of one run or several, and a report's files."""
+"""Results of one CriticBench run or several, and the files of a report."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["examine", "report", "write_report"]
 
 
 RESULTS, SUMMARY = "results.jsonl", "summary.json"
-"""What a run's directory holds besides its store."""
+"""Files of a run's directory, beside its store."""
 
 
 def examine(
@@ -62,13 +62,13 @@ def examine(
         UsageError: an option makes no sense.
     """
     _refuse(sizes or {}, [model.name for model in examination.critics])
-    found, about, progress = CriticsJob(examination).run(**options)
+    critiques, about, progress = CriticsJob(examination).run(**options)
     run = options.get("run")
     about = _joined([about], [run])
-    result = _result(found, about, scoring=scoring, sizes=sizes or {}, seed=seed)
+    result = _result(critiques, about, scoring=scoring, sizes=sizes or {}, seed=seed)
     if run is not None:
         with atomically(Path(run) / RESULTS) as file:
-            file.writelines(json.dumps(_line(row), ensure_ascii=False) + "\n" for row in found)
+            file.writelines(json.dumps(_line(row), ensure_ascii=False) + "\n" for row in critiques)
         write_json(Path(run) / SUMMARY, result)
     return result, progress
 
@@ -84,14 +84,14 @@ def _line(row: Critiqued) -> dict[str, Any]:
 
 
 def _result(
-    found: Sequence[Critiqued],
+    critiques: Sequence[Critiqued],
     about: Mapping[str, Any],
     *,
     scoring: Scoring,
     sizes: Mapping[str, float],
     seed: int,
 ) -> dict[str, Any]:
-    critics = accuracies(found, scoring)
+    critics = accuracies(critiques, scoring)
     ordered = sorted(critics, key=lambda name: sizes.get(name, float("inf")))
     return {
         "heedful": __version__,
@@ -99,7 +99,7 @@ def _result(
         "seed": seed,
         **about,
         "critics": {name: {"size": sizes.get(name), **critics[name]} for name in ordered},
-        "self_consistency": self_consistency(found, about["thresholds"], seed),
+        "self_consistency": self_consistency(critiques, about["thresholds"], seed),
     }
 
 
@@ -112,7 +112,7 @@ def _refuse(sizes: Mapping[str, float], critics: Sequence[str]) -> None:
     for name, size in sizes.items():
         if name not in critics:
             known = ", ".join(critics)
-            raise UsageError(f"there is no critic {name!r} to have a size", hint=f"one of {known}")
+            raise UsageError(f"no such critic: {name!r} (--size)", hint=f"one of {known}")
         if not size > 0:
             raise UsageError(f"the size of {name} is {size:g}", hint="give billions of parameters")
 
@@ -138,11 +138,11 @@ def report(
         RunError: a directory holds no run, or one of another command.
         UsageError: the runs are not over one benchmark, or a critic is in two of them.
     """
-    found: list[Critiqued] = []
+    critiques: list[Critiqued] = []
     abouts: list[dict[str, Any]] = []
     for run in runs:
         rows, about = critiqued(run, prices)
-        found += rows
+        critiques += rows
         if abouts and about["benchmark"] != abouts[0]["benchmark"]:
             raise UsageError(
                 "the run is over another benchmark than the first",
@@ -159,7 +159,7 @@ def report(
         raise UsageError("no run is named", hint="name the run of heedful bench criticbench run")
     _refuse(sizes or {}, [critic for about in abouts for critic in about["critics"]])
     about = _joined(abouts, runs)
-    return _result(found, about, scoring=scoring, sizes=sizes or {}, seed=seed)
+    return _result(critiques, about, scoring=scoring, sizes=sizes or {}, seed=seed)
 
 
 def _joined(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from heedful.bench.criticbench.critique import Verdict, critique, version_of_prompt
+from heedful.bench.criticbench.critique import Verdict, critique, render, version_of_prompt
 from heedful.bench.criticbench.items import (
     SAMPLES,
     SAMPLING,
@@ -23,7 +23,7 @@ from heedful.bench.criticbench.items import (
 )
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS
@@ -74,11 +74,12 @@ class JudgedRow(_RunRecord):
     check: SelfCheck | None = None
 
 
-class _Asked(NamedTuple):
-    """A row, whom it asks, and about which responses: one several times, or several once."""
+class _CritiqueRequest(NamedTuple):
+    """A row, its critic, the problem's kind, and responses: one several times, or several once."""
 
     judged: JudgedRow
     model: Model
+    kind: str
     question: str
     responses: Sequence[str]
 
@@ -123,7 +124,7 @@ class Examination:
 CriticsResult = tuple[list[Critiqued], dict[str, Any], Progress]
 
 
-class CriticsJob(Job[_Asked, CriticsResult]):
+class CriticsJob(Job[_CritiqueRequest, CriticsResult]):
     """Have critics judge a benchmark: for each critic the triplets, then the answers it checks.
 
     What comes of it: what was judged; how it came about, the rows that failed and the cost among
@@ -152,15 +153,15 @@ class CriticsJob(Job[_Asked, CriticsResult]):
         """All that the critiques depend on."""
         return self._config
 
-    def rows(self) -> Iterator[Item[_Asked]]:
+    def rows(self) -> Iterator[Item[_CritiqueRequest]]:
         """Give the rows, critic by critic."""
         return (Item(number, key, row) for number, (key, row) in enumerate(self._rows, 1))
 
-    def encode(self, row: _Asked) -> str:
+    def encode(self, row: _CritiqueRequest) -> str:
         """Write what a critic is asked about."""
         return row.judged.model_dump_json(exclude_defaults=True)
 
-    async def work(self, row: _Asked) -> str:
+    async def work(self, row: _CritiqueRequest) -> str:
         """Obtain all critiques of one row; their verdicts."""
         return _VERDICTS.dump_json(await _judge(row, self._sampling)).decode()
 
@@ -194,10 +195,10 @@ def critiqued(
 def _read(
     run: Store | SavedRun, config: Mapping[str, Any], prices: Mapping[str, Price] | None
 ) -> tuple[list[Critiqued], dict[str, Any]]:
-    found, failed, waiting = [], [], 0
+    critiques, failed, waiting = [], [], 0
     for row in run.rows(_row):
         if isinstance(row, Critiqued):
-            found.append(row)
+            critiques.append(row)
         elif row.failure is not None:
             failed.append({"id": row.id, "problem": row.failure})
         else:
@@ -206,11 +207,11 @@ def _read(
         "heedful": __version__,
         **{key: config[key] for key in ("benchmark", "critics", "repeats", "sampling", "checks")},
         "thresholds": config["thresholds"],
-        "rows": {"made": len(found), "failed": len(failed), "waiting": waiting},
+        "rows": {"made": len(critiques), "failed": len(failed), "waiting": waiting},
         "problems": failed,
-        "cost": Account(run.purchases(), prices).result(),
+        "cost": CostSummary(run.usage_records(), prices).result(),
     }
-    return found, about
+    return critiques, about
 
 
 def _row(entry: Entry) -> Critiqued | Entry:
@@ -221,7 +222,7 @@ def _row(entry: Entry) -> Critiqued | Entry:
     return Critiqued(judged=judged, verdicts=_VERDICTS.validate_json(entry.output))
 
 
-def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _Asked]]:
+def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _CritiqueRequest]]:
     """Lay out the rows, each with its key."""
     triplets = read_triplets(path)
     samples = read_samples(path) if examination.checks else []
@@ -229,14 +230,17 @@ def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _Asked]]:
     for model in examination.critics:
         for triplet in triplets:
             judged = JudgedRow(critic=model.name, triplet=triplet)
+            kind = triplet.problem.kind if triplet.problem else "any"
             texts = [triplet.response] * examination.repeats
-            yield f"{model.name} on {triplet.id}", _Asked(judged, model, triplet.question, texts)
+            key = f"{model.name} on {triplet.id}"
+            yield key, _CritiqueRequest(judged, model, kind, triplet.question, texts)
         for answers in _checked(samples, model.name, examination.checks):
             judged = JudgedRow(critic=model.name, check=_check(answers))
             unsure = answers.certainty is not None and answers.certainty < highest
             texts = [response.text for response in answers.responses] if unsure else []
             key = f"{model.name} checks {answers.query}@{answers.generator}"
-            yield key, _Asked(judged, model, answers.problem.question, texts)
+            problem = answers.problem
+            yield key, _CritiqueRequest(judged, model, problem.kind, problem.question, texts)
 
 
 def _refuse(examination: Examination) -> None:
@@ -263,12 +267,12 @@ def _checked(
     Raises:
         UsageError: it shall check its own, and there are none.
     """
-    found = [one for one in samples if one.problem.kind != "code"]
+    answered = [row for row in samples if row.problem.kind != "code"]
     if checks != "own":
-        return found
-    own = [one for one in found if one.generator == critic]
+        return answered
+    own = [row for row in answered if row.generator == critic]
     if not own:
-        generators = ", ".join(dict.fromkeys(one.generator for one in found))
+        generators = ", ".join(dict.fromkeys(row.generator for row in answered))
         raise UsageError(
             f"the critic {critic!r} has no answers of its own to check; there are those of "
             f"{generators or 'nobody'}",
@@ -279,8 +283,8 @@ def _checked(
 
 def _check(samples: Samples) -> SelfCheck:
     votes = (
-        Vote(sample_index=one.sample_index, answer=one.answer, correct=one.correct)
-        for one in samples.responses
+        Vote(sample_index=response.sample_index, answer=response.answer, correct=response.correct)
+        for response in samples.responses
     )
     return SelfCheck(
         query=samples.query,
@@ -291,24 +295,23 @@ def _check(samples: Samples) -> SelfCheck:
     )
 
 
-async def _judge(asked: _Asked, sampling: Sampling) -> tuple[Verdict, ...]:
+async def _judge(request: _CritiqueRequest, sampling: Sampling) -> tuple[Verdict, ...]:
     """Ask for all critiques of one row.
 
     Each response of a check is judged once, as the first repetition of a triplet would judge it.
     """
-    repeated = asked.judged.check is None
-    found = await together(
+    repeated = request.judged.check is None
+    verdicts = await together(
         critique(
-            asked.model,
-            asked.question,
-            text,
+            request.model,
+            render(request.question, text, request.kind),
             sampling=sampling,
             repeat=place if repeated else 0,
-            buyer="critique" if repeated else "self-check",
+            caller="critique" if repeated else "self-check",
         )
-        for place, text in enumerate(asked.responses)
+        for place, text in enumerate(request.responses)
     )
-    return tuple(found)
+    return tuple(verdicts)
 
 
 def _config(examination: Examination, path: Path) -> dict[str, Any]:

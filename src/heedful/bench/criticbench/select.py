@@ -87,7 +87,7 @@ def ranking_named(name: str) -> Ranking:
         UsageError: there is none of this name.
     """
     if name not in RANKINGS:
-        raise UsageError(f"there is no ranking {name!r}", hint=f"use one of {', '.join(RANKINGS)}")
+        raise UsageError(f"no such ranking: {name!r}", hint=f"use one of {', '.join(RANKINGS)}")
     return RANKINGS[name]
 
 
@@ -131,7 +131,7 @@ def convincing(samples: Samples) -> SampledResponse | None:
 
 
 class Candidates(NamedTuple):
-    """What one generator's answers to one query come down to: all that selection goes by.
+    """Summary of one generator's answers to one query: all that selection uses.
 
     Attributes:
         task: what the query belongs to.
@@ -172,31 +172,35 @@ def select(
             once, and of each no more is held than the two responses that may be taken.
         certainty_name: how triplets name the formula of certainty.
         ranking: which queries are preferred.
-        queries: how many of each task are kept; all unless given, in the order of the input.
+        queries: how many of each task are kept; by default all, in the order of the input.
 
     Returns:
         The triplets: of each task and generator as many correct as wrong.
     """
     tasks: dict[str, dict[str, list[Candidates]]] = {}
-    for one in samples:
-        asked = tasks.setdefault(one.task, {})
-        asked.setdefault(one.query, []).append(_candidates(one, certainty_name))
+    for row in samples:
+        questions = tasks.setdefault(row.task, {})
+        questions.setdefault(row.query, []).append(_candidates(row, certainty_name))
     triplets: list[Triplet] = []
     counts: dict[str, dict[str, int]] = {}
-    for task, asked in tasks.items():
-        hard = {query: found for query, found in asked.items() if any(one.wrong for one in found)}
-        sampled = sum(any(one.answered for one in found) for found in asked.values())
-        kept = list(hard)
+    for task, questions in tasks.items():
+        hard = {
+            query: candidates
+            for query, candidates in questions.items()
+            if any(row.wrong for row in candidates)
+        }
+        sampled = sum(any(row.answered for row in candidates) for candidates in questions.values())
+        chosen = list(hard)
         if queries is not None:
-            kept = _preferred(hard, ranking, _strengths(asked))[:queries]
-        made, alone = _balanced([one for query in kept for one in hard[query]])
+            chosen = _preferred(hard, ranking, _strengths(questions))[:queries]
+        made, alone = _balanced([row for query in chosen for row in hard[query]])
         triplets += made
         counts[task] = {
-            "queries": len(asked),
-            "unsampled": len(asked) - sampled,
+            "queries": len(questions),
+            "unsampled": len(questions) - sampled,
             "too_easy": sampled - len(hard),
-            "outranked": len(hard) - len(kept),
-            "kept": len(kept),
+            "outranked": len(hard) - len(chosen),
+            "kept": len(chosen),
             "unbalanced": alone,
         }
     return Selected(triplets, counts)
@@ -219,36 +223,39 @@ def _candidates(samples: Samples, certainty_name: str) -> Candidates:
     )
 
 
-def _strengths(asked: Mapping[str, Sequence[Candidates]]) -> dict[str, float]:
+def _strengths(questions: Mapping[str, Sequence[Candidates]]) -> dict[str, float]:
     """Compute each generator's share of correct among its decided responses."""
     correct: Counter[str] = Counter()
     decided: Counter[str] = Counter()
-    for found in asked.values():
-        for one in found:
-            correct[one.generator] += one.correct
-            decided[one.generator] += one.decided
+    for candidates in questions.values():
+        for candidate in candidates:
+            correct[candidate.generator] += candidate.correct
+            decided[candidate.generator] += candidate.decided
     return {name: correct[name] / count for name, count in decided.items() if count}
 
 
 def _preferred(
-    asked: Mapping[str, Sequence[Candidates]], ranking: Ranking, strength: Mapping[str, float]
+    questions: Mapping[str, Sequence[Candidates]], ranking: Ranking, strength: Mapping[str, float]
 ) -> list[str]:
     """Order queries by a ranking, the preferred first; of equals, as they came."""
     scores: dict[str, float] = {}
-    for query, found in asked.items():
+    for query, candidates in questions.items():
         results = [
             GeneratorResult(
-                one.generator, strength[one.generator], one.certainty, one.first_correct
+                candidate.generator,
+                strength[candidate.generator],
+                candidate.certainty,
+                candidate.first_correct,
             )
-            for one in found
-            if one.certainty is not None and one.generator in strength
+            for candidate in candidates
+            if candidate.certainty is not None and candidate.generator in strength
         ]
         score = ranking(results) if results else None
         scores[query] = -math.inf if score is None else score
-    return sorted(asked, key=scores.__getitem__, reverse=True)
+    return sorted(questions, key=scores.__getitem__, reverse=True)
 
 
-def _balanced(kept: Sequence[Candidates]) -> tuple[list[Triplet], int]:
+def _balanced(candidates: Sequence[Candidates]) -> tuple[list[Triplet], int]:
     """Take from each generator as many correct responses as wrong ones.
 
     Queries with both come first, so that both classes have the same questions as far as can be;
@@ -259,17 +266,22 @@ def _balanced(kept: Sequence[Candidates]) -> tuple[list[Triplet], int]:
     """
     alone = 0
     chosen: set[str] = set()
-    for generator in dict.fromkeys(one.generator for one in kept):
-        own = [one for one in kept if one.generator == generator]
-        both = [one for one in own if one.right and one.wrong]
-        rest = [one for one in own if not (one.right and one.wrong)]
-        right = [one.right.id for one in (*both, *rest) if one.right]
-        wrong = [one.wrong.id for one in (*both, *rest) if one.wrong]
+    for generator in dict.fromkeys(candidate.generator for candidate in candidates):
+        own = [candidate for candidate in candidates if candidate.generator == generator]
+        both = [candidate for candidate in own if candidate.right and candidate.wrong]
+        rest = [candidate for candidate in own if not (candidate.right and candidate.wrong)]
+        right = [candidate.right.id for candidate in (*both, *rest) if candidate.right]
+        wrong = [candidate.wrong.id for candidate in (*both, *rest) if candidate.wrong]
         size = min(len(right), len(wrong))
         alone += len(right) + len(wrong) - 2 * size
         chosen |= {*right[:size], *wrong[:size]}
-    found = (triplet for one in kept for triplet in (one.right, one.wrong) if triplet)
-    return [triplet for triplet in found if triplet.id in chosen], alone
+    triplets = (
+        triplet
+        for candidate in candidates
+        for triplet in (candidate.right, candidate.wrong)
+        if triplet
+    )
+    return [triplet for triplet in triplets if triplet.id in chosen], alone
 
 
 def _triplet(samples: Samples, response: SampledResponse, certainty_name: str) -> Triplet:

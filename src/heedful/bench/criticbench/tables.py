@@ -26,16 +26,16 @@ def build_document(summary: Result) -> Document:
         [
             task,
             generator,
-            percent(found["accuracy"]["value"]),
-            interval(found["accuracy"]["interval"]),
-            percent(found["accuracy"]["coverage"], 1),
-            f"{found['undecided']:,}",
-            f"{found['empty']:,}",
-            f"{found['failed']:,}",
-            f"{found['correct_triplets']:,} + {found['wrong_triplets']:,}",
+            percent(numbers["accuracy"]["value"]),
+            interval(numbers["accuracy"]["interval"]),
+            percent(numbers["accuracy"]["coverage"], 1),
+            f"{numbers['undecided']:,}",
+            f"{numbers['empty']:,}",
+            f"{numbers['failed']:,}",
+            f"{numbers['correct_triplets']:,} + {numbers['wrong_triplets']:,}",
         ]
         for task, generators in summary["tasks"].items()
-        for generator, found in generators.items()
+        for generator, numbers in generators.items()
     ]
     selection = summary["selection"]
     names = ("queries", "unsampled", "too_easy", "outranked", "kept", "unbalanced")
@@ -58,9 +58,10 @@ def build_document(summary: Result) -> Document:
         ),
         Table("What was selected", words, chosen, note=note),
     ]
-    return Document(
-        "CriticBench: a benchmark built", [f"Cost: {cost_line(summary['cost'])}."], tables
-    )
+    about = [f"Cost: {cost_line(summary['cost'])}."]
+    if summary.get("sandbox"):
+        about.append(f"Programs ran in this sandbox: {summary['sandbox']}.")
+    return Document("CriticBench: a benchmark built", about, tables)
 
 
 def tables(result: Result) -> list[Table]:
@@ -75,24 +76,29 @@ def tables(result: Result) -> list[Table]:
         generators_of(critics),
         bands_of(critics),
     )
-    found = [_critics(result)]
+    shown = [_critics(result)]
     if len(tasks) > 1:
-        cells = [[_shown(one["by_task"].get(name)) for name in tasks] for one in critics.values()]
-        found.append(_by("Accuracy by task, %", critics, tasks, cells))
+        cells = [
+            [_shown(numbers["by_task"].get(name)) for name in tasks] for numbers in critics.values()
+        ]
+        shown.append(_by("Accuracy by task, %", critics, tasks, cells))
     if len(generators) > 1:
         cells = [
-            [_shown(one["by_generator"].get(name)) + "*" * (name == critic) for name in generators]
-            for critic, one in critics.items()
+            [
+                _shown(numbers["by_generator"].get(name)) + "*" * (name == critic)
+                for name in generators
+            ]
+            for critic, numbers in critics.items()
         ]
         title = "Accuracy by generator of the response, %"
-        found.append(_by(title, critics, generators, cells, "*: self-critique"))
+        shown.append(_by(title, critics, generators, cells, "*: self-critique"))
     if len(bands) > 1:
-        cells = [[_shown(band) for band in one["by_certainty"]] for one in critics.values()]
+        cells = [[_shown(band) for band in numbers["by_certainty"]] for numbers in critics.values()]
         note = "certainty of the generator; as many responses in each band as ties allow"
-        found.append(_by("Accuracy by certainty, %", critics, bands, cells, note))
+        shown.append(_by("Accuracy by certainty, %", critics, bands, cells, note))
     if result["self_consistency"]:
-        found.append(_self_check(result["self_consistency"]))
-    return found
+        shown.append(_self_check(result["self_consistency"]))
+    return shown
 
 
 def _by(
@@ -110,18 +116,18 @@ def _critics(result: Result) -> Table:
     rows = [
         [
             critic,
-            "–" if one["size"] is None else f"{one['size']:g}",
-            percent(one["accuracy"]["value"]),
-            interval(one["accuracy"]["interval"]),
-            f"{len(one['runs'])}",
-            "–" if one["spread"] is None else f"{100 * one['spread']:.2f}",
-            percent(one["on_correct"]["value"], 1),
-            percent(one["on_wrong"]["value"], 1),
-            percent(one["accuracy"]["coverage"], 1),
-            f"{one['unparsed']:,}",
-            f"{one['failed']:,}",
+            "–" if numbers["size"] is None else f"{numbers['size']:g}",
+            percent(numbers["accuracy"]["value"]),
+            interval(numbers["accuracy"]["interval"]),
+            f"{len(numbers['runs'])}",
+            "–" if numbers["spread"] is None else f"{100 * numbers['spread']:.2f}",
+            percent(numbers["on_correct"]["value"], 1),
+            percent(numbers["on_wrong"]["value"], 1),
+            percent(numbers["accuracy"]["coverage"], 1),
+            f"{numbers['unparsed']:,}",
+            f"{numbers['failed']:,}",
         ]
-        for critic, one in result["critics"].items()
+        for critic, numbers in result["critics"].items()
     ]
     columns = ["critic", "size, B", "accuracy %", "95 % interval", "runs", "spread"]
     columns += ["on correct", "on wrong", "coverage", "unparsed", "failed"]
@@ -136,32 +142,32 @@ def _critics(result: Result) -> Table:
 
 
 def _total(result: Result, count: str) -> int:
-    return sum(one[count] for one in result["critics"].values())
+    return sum(numbers[count] for numbers in result["critics"].values())
 
 
-def _self_check(found: Sequence[Result]) -> Table:
+def _self_check(checks: Sequence[Result]) -> Table:
     rows = [
         [
-            one["critic"],
-            one["generator"],
-            one["task"],
-            f"{one['threshold']:g}",
-            f"{one['queries']:,}",
-            percent(one["plain"]["value"]),
-            percent(one["checking"]["value"]),
-            signed(one["difference"]),
-            interval(one["interval"]),
-            f"{one['fixed']:,} / {one['broken']:,}",
-            signed(one["error_reduction"], 1),
-            f"{one['critiques']:,}",
-            f"{one['undecided']:,}",
+            check["critic"],
+            check["generator"],
+            check["task"],
+            f"{check['threshold']:g}",
+            f"{check['queries']:,}",
+            percent(check["plain"]["value"]),
+            percent(check["checking"]["value"]),
+            signed(check["difference"]),
+            interval(check["interval"]),
+            f"{check['fixed']:,} / {check['broken']:,}",
+            signed(check["error_reduction"], 1),
+            f"{check['critiques']:,}",
+            f"{check['undecided']:,}",
         ]
-        for one in found
+        for check in checks
     ]
     columns = ["critic", "generator", "task", "below", "queries", "SC %", "SC² %", "change"]
     columns += ["95 % interval", "fixed / broken", "reduction %", "critiques", "undecided"]
     details = ["queries", "95 % interval", "fixed / broken", "undecided"]
-    if all(one["critic"] == one["generator"] for one in found):
+    if all(check["critic"] == check["generator"] for check in checks):
         details.append("generator")
     note = (
         "SC: majority vote. SC²: where certainty is below the threshold, answers that the critic "
@@ -173,7 +179,7 @@ def _self_check(found: Sequence[Result]) -> Table:
 
 def names_in(critics: Mapping[str, Result], part: str) -> list[str]:
     """Name the tasks or generators that any critic's result is broken down by."""
-    return list(dict.fromkeys(name for one in critics.values() for name in one[part]))
+    return list(dict.fromkeys(name for numbers in critics.values() for name in numbers[part]))
 
 
 def generators_of(critics: Mapping[str, Result]) -> list[str]:
@@ -184,7 +190,7 @@ def generators_of(critics: Mapping[str, Result]) -> list[str]:
 
 def bands_of(critics: Mapping[str, Result]) -> list[str]:
     """Name the bands of certainty."""
-    bands: list[Result] = next((one["by_certainty"] for one in critics.values()), [])
+    bands: list[Result] = next((numbers["by_certainty"] for numbers in critics.values()), [])
     return [f"{band['low']:.2f} – {band['high']:.2f}" for band in bands]
 
 

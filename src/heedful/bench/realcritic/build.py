@@ -1,4 +1,4 @@
-"""Making RealCritic's data anew: questions, a pool of models, and what is chosen of its solutions.
+"""Build data like RealCritic's: questions, a pool of models, and a choice of their solutions.
 
 Every model answers every sampled question once, durably, each answer is graded, and
 :mod:`heedful.bench.realcritic.selection` chooses. The files are in RealCritic's own format.
@@ -21,15 +21,15 @@ from pydantic import BaseModel, ConfigDict
 from heedful.bench.grading.graders import Grader, Ungraded
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
-from heedful.bench.realcritic import prompt
 from heedful.bench.realcritic.critic import GradedAnswer, Solver
 from heedful.bench.realcritic.plan import Grading
+from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Critique, Expense, Problem
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.inputs import fingerprint, unnamed
 from heedful.engine.job import Job
 from heedful.engine.purpose import RESPONSE_TOKENS
@@ -60,7 +60,7 @@ _HUB = re.compile(r"hf:[\w.-]+/(?P<name>[\w.-]+)")
 
 @dataclass(frozen=True)
 class Pool:
-    """What is to be built, and from what.
+    """Sources, models and settings of a build.
 
     Attributes:
         sources: files of problems, or ``hf:OWNER/NAME``, one a set.
@@ -104,14 +104,14 @@ class Pool:
         Raises:
             UsageError: two sources have one name.
         """
-        found: dict[str, str] = {}
+        sets: dict[str, str] = {}
         for source in self.sources:
             hub = _HUB.match(source)
             name = hub["name"] if hub else Path(source).stem
-            if name in found:
+            if name in sets:
                 raise UsageError(f"two sets are called {name}", where=source, hint="rename one")
-            found[name] = source
-        return found
+            sets[name] = source
+        return sets
 
     def config(self) -> dict[str, Any]:
         """All that the solutions and what is chosen of them depend on, as JSON."""
@@ -127,7 +127,7 @@ class Pool:
             "cap": self.cap,
             "seed": self.seed,
             "grading": self.grading.config(),
-            "prompts": prompt.prompts_version(),
+            "prompts": Prompts.ours().version(),
         }
 
     def default_run(self) -> Path:
@@ -182,8 +182,8 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
         for model in self._pool.models:
             for name, rows in self._questions.items():
                 for line, problem in rows:
-                    asked = _PoolRequest(set=name, model=model.name, problem=problem)
-                    yield Item(line, f"{name}/{problem.id}@{model.name}", asked)
+                    request = _PoolRequest(set=name, model=model.name, problem=problem)
+                    yield Item(line, f"{name}/{problem.id}@{model.name}", request)
 
     def encode(self, row: _PoolRequest) -> str:
         """Write a question, and who is asked."""
@@ -234,7 +234,7 @@ def build_realcritic(pool: Pool, output: Path, **options: Unpack[RunOptions]) ->
     """Build sets of solutions to criticise, as RealCritic was built.
 
     Args:
-        pool: what is to be built.
+        pool: the sources and models.
         output: the folder for ``SET.jsonl`` and, last, ``manifest.json``; made where needed.
         options: how the job is run.
 
@@ -256,7 +256,7 @@ def _questions(pool: Pool) -> tuple[dict[str, list[tuple[int, Problem]]], dict[s
     troubles: dict[str, list[str]] = {name: [] for name in pool.sets()}
     for name, source in pool.sets().items():
         rows = _usable(source, troubles[name])
-        chosen = heapq.nsmallest(pool.cap, rows, key=_by_lot(pool.seed, name))
+        chosen = heapq.nsmallest(pool.cap, rows, key=_random_order(pool.seed, name))
         if not chosen:
             raise InputError(f"no row can be used; the first: {troubles[name][0]}")
         in_order = sorted(chosen, key=lambda row: row[0])
@@ -278,17 +278,17 @@ def _usable(source: str, troubles: list[str]) -> Iterator[tuple[int, Problem]]:
             yield attempt.line, attempt.problem
 
 
-def _by_lot(seed: int, name: str) -> Callable[[tuple[int, Problem]], bytes]:
-    """Order questions by lot: the order of the file does not matter, nor which others there are."""
+def _random_order(seed: int, name: str) -> Callable[[tuple[int, Problem]], bytes]:
+    """Order questions at random, whatever their order in the file and the other questions."""
 
-    def lot(row: tuple[int, Problem]) -> bytes:
+    def rank(row: tuple[int, Problem]) -> bytes:
         return blake2b(json.dumps([seed, name, row[1].id, row[1].question]).encode()).digest()
 
-    return lot
+    return rank
 
 
 def _stated(problem: Problem, seed: int) -> Problem:
-    """Write the choices into the question where it does not state them, in an order by lot.
+    """Write the choices into the question where it does not state them, in random order.
 
     TruthfulQA lists the true choice first; unshuffled, A would always be right.
     """
@@ -315,17 +315,22 @@ def _write(
     """Choose, and write the sets; the manifest last, so that its presence means completion."""
     sets: dict[str, dict[str, list[CandidateSolution]]] = {name: {} for name in pool.sets()}
     problems: dict[tuple[str, str], Problem] = {}
-    account = Account(store.purchases(), prices)
+    account = CostSummary(store.usage_records(), prices)
     for entry in store.entries():
         if entry.input is None or entry.output is None:
             continue
-        asked = _PoolRequest.model_validate_json(entry.input)
+        request = _PoolRequest.model_validate_json(entry.input)
         done = _PoolAnswer.model_validate_json(entry.output)
         account.add(Critique(expenses=done.expenses))
-        problems[asked.set, asked.problem.id] = asked.problem
-        candidates = sets[asked.set].setdefault(asked.problem.id, [])
-        candidates.append(CandidateSolution(asked.model, done.answer))
-    every = [one for found in sets.values() for own in found.values() for one in own]
+        problems[request.set, request.problem.id] = request.problem
+        candidates = sets[request.set].setdefault(request.problem.id, [])
+        candidates.append(CandidateSolution(request.model, done.answer))
+    every = [
+        candidate
+        for by_question in sets.values()
+        for own in by_question.values()
+        for candidate in own
+    ]
     ranked = ranking(every, [model.name for model in pool.models])
     counts = {}
     try:
@@ -376,5 +381,5 @@ def _records(
             "model": candidate.model,
             "reasoning": candidate.answer.text,
             "previous_score": [grade.correct],
-            "pool": {one.model: one.answer.grade.correct for one in questions[key]},
+            "pool": {other.model: other.answer.grade.correct for other in questions[key]},
         }

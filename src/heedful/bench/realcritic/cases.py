@@ -1,4 +1,4 @@
-"""What one critique of one solution comes to, under a scoring.
+"""One critique of one solution, as a scoring sees it.
 
 Both sides of a critique go by one grader, so that a critic that repeats an answer gains and loses
 nothing. Strict: ours. Faithful: the published one, which made the file's labels and is known by
@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from heedful.bench.realcritic.prompt import read_review
+from heedful.bench.realcritic.replies import read_review
 
 if TYPE_CHECKING:
     from heedful.bench.realcritic.critic import (
@@ -163,6 +163,6 @@ def _is_whole(this: Round, start: _Start) -> bool:
     return _same(read_review(this.text).correction, start.text)
 
 
-def _same(one: str | None, other: str | None) -> bool:
-    """Whether two answers are the same words; white space is no part of them."""
-    return one is not None and other is not None and one.split() == other.split()
+def _same(answer: str | None, other: str | None) -> bool:
+    """Whether two answers are the same words; white space does not count."""
+    return answer is not None and other is not None and answer.split() == other.split()

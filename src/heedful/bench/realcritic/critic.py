@@ -5,16 +5,17 @@ What is asked, and in which order, is here; that it is asked once only is the ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.answers import last_boxed
-from heedful.bench.realcritic import prompt
+from heedful.bench.realcritic.prompts import Prompts
+from heedful.bench.realcritic.replies import Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Expense, Problem, Solution
-from heedful.engine.call_cache import ask, expense
+from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
 from heedful.models.base import Completion
 from heedful.models.replies import without_thinking
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
 Mode = Literal["direct", "self", "cross"]
-"""What a critic is asked for: its own solution; critiques of that; critiques of the given one."""
+"""A critic's task: its own solution, critiques of that, or critiques of the given one."""
 
 Paradigm = Literal["self", "cross"]
 """Whose solution is criticised: the critic's own, or the one that the file gives."""
 
 CRITIQUE_TOKENS = 2 * RESPONSE_TOKENS
-"""What a critique with its correction takes, roughly: it goes through a solution and writes one."""
+"""Estimated length of a critique with its correction: it goes through a solution and writes one."""
 
 CUT_OFF = "the reply was cut off before its answer (give --max-completion-tokens more)"
 NO_CORRECTION = "the reply has no correction with an answer in \\boxed{}"
@@ -130,7 +131,9 @@ class RealCriticOutcome(_CriticRecord):
     def failed(self) -> bool:
         """Whether a call failed."""
         return any(
-            one.failed for one in (self.direct, *self.self_rounds, *self.cross_rounds) if one
+            answer.failed
+            for answer in (self.direct, *self.self_rounds, *self.cross_rounds)
+            if answer
         )
 
     def rounds(self, paradigm: Paradigm) -> tuple[Round, ...]:
@@ -139,7 +142,7 @@ class RealCriticOutcome(_CriticRecord):
 
 
 class Grades(Protocol):
-    """What grades solutions: a :class:`~heedful.bench.grading.graders.Grader`."""
+    """Grader of solutions: a :class:`~heedful.bench.grading.graders.Grader`."""
 
     async def grade(
         self, problem: Problem, solution: Solution, reading: Reading = "solution"
@@ -158,12 +161,14 @@ class Solver:
         grader: grades what it answers.
         estimating: whether calls are only counted; then each reply is taken to have its usual
             length, so that what would be asked next is counted too.
+        prompts: what it is asked with.
     """
 
     model: Model
     sampling: Sampling
     grader: Grades
     estimating: bool = False
+    prompts: Prompts = field(default_factory=Prompts.ours)
 
     async def solve(self, problem: Problem, spent: list[Expense]) -> GradedAnswer:
         """Obtain a solution, and grade it.
@@ -175,13 +180,13 @@ class Solver:
         Raises:
             StopRunError: no further call can succeed.
         """
-        asked = await self.ask(prompt.direct(problem), RESPONSE_TOKENS, spent)
-        if isinstance(asked, ModelError):
-            return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(asked)))
-        asked = without_thinking(asked)
-        cut = asked.cut_off
-        grade = await self.grade(problem, asked.text, cut_off=cut)
-        return GradedAnswer(text=asked.text, cut_off=cut, grade=grade)
+        reply = await self.ask(self.prompts.direct(problem), RESPONSE_TOKENS, spent)
+        if isinstance(reply, ModelError):
+            return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(reply)))
+        reply = without_thinking(reply)
+        cut = reply.cut_off
+        grade = await self.grade(problem, reply.text, cut_off=cut)
+        return GradedAnswer(text=reply.text, cut_off=cut, grade=grade)
 
     async def grade(
         self, problem: Problem, text: str | None, *, cut_off: bool = False
@@ -196,26 +201,26 @@ class Solver:
         if text is None:
             return SolutionVerdict(reason=NO_CORRECTION)
         try:
-            found = await self.grader.grade(problem, Solution(text=text))
+            grade = await self.grader.grade(problem, Solution(text=text))
         except UsageError as error:  # the same for all rows, and better known before any call
             raise StopRunError(error.what, hint=error.hint) from error
         fields = ("correct", "extracted", "gold", "compared", "reason")
-        return SolutionVerdict(**{field: getattr(found, field) for field in fields})
+        return SolutionVerdict(**{field: getattr(grade, field) for field in fields})
 
     async def ask(
         self, messages: Sequence[Message], tokens: int, spent: list[Expense], role: str = ""
     ) -> Completion | ModelError:
         """Ask the model; a call that failed for good is returned as its error."""
-        buyer = f"{self.model.name}{role}"
+        caller = f"{self.model.name}{role}"
         try:
-            completion = await ask(
-                self.model, messages, self.sampling, purpose=Purpose(buyer, tokens=tokens)
+            completion = await complete(
+                self.model, messages, self.sampling, purpose=Purpose(caller, tokens=tokens)
             )
         except ModelError as error:
             if not self.estimating:
                 return error
             return Completion(text=f"{len(messages)}" + "word" * tokens)  # other rounds, other text
-        spent.append(expense(buyer, completion))
+        spent.append(expense(caller, completion))
         return completion
 
 
@@ -266,36 +271,36 @@ class Critic:
     ) -> tuple[Round, ...]:
         """Have a solution criticised again and again; after a failure no round can follow."""
         if not (solution.text or "").strip():
-            reason = "there is no solution to criticise"
+            reason = "the row has no solution to criticise"
             return (Round(grade=SolutionVerdict(reason=reason)),) * self.rounds
-        messages = prompt.critique(problem, solution)
+        messages = self.solver.prompts.critique(problem, solution)
         done: list[Round] = []
         for _ in range(self.rounds):
-            asked = await self.solver.ask(messages, CRITIQUE_TOKENS, spent)
-            if isinstance(asked, ModelError):
-                failure = Round(failed=True, grade=SolutionVerdict(reason=str(asked)))
+            reply = await self.solver.ask(messages, CRITIQUE_TOKENS, spent)
+            if isinstance(reply, ModelError):
+                failure = Round(failed=True, grade=SolutionVerdict(reason=str(reply)))
                 return (*done, *(failure,) * (self.rounds - len(done)))
-            done.append(await self._round(problem, solution, asked, spent))
-            messages = [*messages, *prompt.retry(asked.text)]
+            done.append(await self._round(problem, solution, reply, spent))
+            messages = [*messages, *self.solver.prompts.retry(reply.text)]
         return tuple(done)
 
     async def _round(
-        self, problem: Problem, solution: Solution, asked: Completion, spent: list[Expense]
+        self, problem: Problem, solution: Solution, reply: Completion, spent: list[Expense]
     ) -> Round:
-        cut = asked.cut_off  # then what it says may be the solution's, which it quotes
-        review = prompt.Review(None, None, None) if cut else prompt.read_review(asked.text)
+        cut = reply.cut_off  # then what it says may be the solution's, which it quotes
+        review = Review(None, None, None) if cut else read_review(reply.text)
         checked = None
-        if self.checker is not None and asked.text.strip():
-            messages = prompt.check(problem, solution, asked.text)
+        if self.checker is not None and reply.text.strip():
+            messages = self.solver.prompts.check(problem, solution, reply.text)
             checked = await self.checker.ask(messages, EXPLAINED_TOKENS, spent, " (post-check)")
         judged = checked if isinstance(checked, Completion) and not checked.cut_off else None
         return Round(
-            text=asked.text,
+            text=reply.text,
             cut_off=cut,
             failed=isinstance(checked, ModelError),
             grade=await self.solver.grade(problem, review.correction, cut_off=cut),
             verdict=review.verdict,
             first_error=review.first_error,
-            qualified=prompt.read_check(judged.text) if judged else None,
+            qualified=read_check(judged.text) if judged else None,
             checked=judged.text if judged else None,
         )

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.realcritic.cases import case_of, given, own, settled
+from heedful.bench.realcritic.labels import corrected
 from heedful.metrics.statistics import ClusterShare, bootstrap_interval, macro_measure, measure
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from heedful.bench.realcritic.cases import Case
     from heedful.bench.realcritic.critic import Paradigm
+    from heedful.bench.realcritic.labels import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
     from heedful.metrics.statistics import RateEstimate
@@ -28,7 +30,10 @@ __all__ = ["numbers"]
 
 
 def numbers(
-    rows: Iterable[RealCriticRow], scoring: Scoring = "strict", seed: int = 0
+    rows: Iterable[RealCriticRow],
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    labels: Labels = "shipped",
 ) -> dict[str, Any]:
     """Compute all numbers of a run, by critic, in the order of the rows.
 
@@ -36,7 +41,11 @@ def numbers(
         rows: of a run, or of several; those that could not be read lower every coverage.
         scoring: see the module.
         seed: for the bootstrap intervals.
+        labels: which are taken for the given solutions; see
+            :mod:`heedful.bench.realcritic.labels`.
     """
+    if labels == "corrected":
+        rows = corrected(rows)
     critics: dict[str, list[RealCriticRow]] = {}
     unread = 0
     for row in rows:
@@ -46,8 +55,11 @@ def numbers(
             critics.setdefault(row.critic, []).append(row)
     read = sum(map(len, critics.values()))
     readable = read / (read + unread) if read else 0.0
-    found = {name: critic_numbers(mine, scoring, seed, readable) for name, mine in critics.items()}
-    return {"scoring": scoring, "seed": seed, "unread": unread, "critics": found}
+    by_critic = {
+        name: critic_numbers(mine, scoring, seed, readable) for name, mine in critics.items()
+    }
+    about = {"scoring": scoring, "seed": seed, "labels": labels}
+    return {**about, "unread": unread, "critics": by_critic}
 
 
 def critic_numbers(
@@ -60,20 +72,20 @@ def critic_numbers(
         critic's own accuracy; ``self`` and ``cross``: for each round what :func:`round_numbers`
         returns. A mode that was not asked for is left out.
     """
-    found: dict[str, Any] = {"items": len(rows)}
+    result: dict[str, Any] = {"items": len(rows)}
     shipped = [(row.item.set if row.item else "", given(row, scoring)) for row in rows]
-    found["baseline"] = _rate(shipped, readable)
+    result["baseline"] = _rate(shipped, readable)
     if scoring == "strict":
-        found["labels"] = _agreement(rows)
+        result["labels"] = _agreement(rows)
     outcomes = [row.outcome for row in rows if row.outcome is not None]
     if any(outcome.direct for outcome in outcomes):
         solved = [(row.item.set if row.item else "", own(row.outcome, scoring)) for row in rows]
-        found["direct"] = _rate(solved, readable)
+        result["direct"] = _rate(solved, readable)
     paradigms: tuple[Paradigm, ...] = ("self", "cross")
     for paradigm in paradigms:
         rounds = max((len(outcome.rounds(paradigm)) for outcome in outcomes), default=0)
         if rounds:
-            found[paradigm] = [
+            result[paradigm] = [
                 round_numbers(
                     [case_of(row, paradigm, number, scoring) for row in rows],
                     f"{paradigm} {number + 1}",
@@ -83,7 +95,7 @@ def critic_numbers(
                 )
                 for number in range(rounds)
             ]
-    return found
+    return result
 
 
 def round_numbers(
@@ -111,9 +123,9 @@ def round_numbers(
     accuracy = _rate([(case.set, case.after) for case in cases], readable)
     delta = _delta(name, cases, seed)
     moved = transitions((case.before, case.after) for case in cases)
-    mended, spoilt = (moved[way]["count"] for way in _MOVES)
-    assert delta["gained"] == mended - spoilt  # noqa: S101 - accuracy changes by just this
-    found: dict[str, Any] = {
+    gains, losses = (moved[way]["count"] for way in _MOVES)
+    assert delta["gained"] == gains - losses  # noqa: S101 - accuracy changes by just this
+    result: dict[str, Any] = {
         **accuracy,
         "delta": delta,
         "transitions": moved,
@@ -125,10 +137,10 @@ def round_numbers(
         ),
     }
     if any(case.qualified is not None for case in cases):
-        found["post_check"] = _post_check(cases, readable)
+        result["post_check"] = _post_check(cases, readable)
     if any(case.marked is not None for case in cases):
-        found["first_error"] = _first_error(cases, scoring, readable)
-    return found
+        result["first_error"] = _first_error(cases, scoring, readable)
+    return result
 
 
 def transitions(pairs: Iterable[tuple[bool | None, bool | None]]) -> dict[str, Any]:
@@ -299,12 +311,12 @@ def _verdict(cases: Sequence[Case], readable: float) -> dict[str, Any]:
 def _post_check(cases: Sequence[Case], readable: float) -> dict[str, Any]:
     """Compute the accuracy without the critiques that took a shortcut."""
     counts = Counter(case.qualified for case in cases)
-    kept = (case.after for case in cases if case.qualified is not False)
+    qualified = (case.after for case in cases if case.qualified is not False)
     return {
         "qualified": counts[True],
         "unqualified": counts[False],
         "undecided": counts[None],
-        "accuracy_without_unqualified": _measured(kept, readable),
+        "accuracy_without_unqualified": _measured(qualified, readable),
     }
 
 

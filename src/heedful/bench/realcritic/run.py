@@ -1,8 +1,8 @@
 """RealCritic as a durable run: critics by items, and what came of each.
 
 A run is one directory, and ``run.sqlite`` in it the truth: every reply as it came, and what was
-made of it. Replies are asked for once; modes, rounds, the post-check and the grading may change
-from one call of the same run to the next, and only what is new is bought.
+made of it. Each reply is requested once; modes, rounds, the post-check and the grading may change
+from one call of the same run to the next, and only what is new is requested.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine import runner
-from heedful.engine.cost import Account
+from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS
 from heedful.engine.saved_run import SUMMARY, SavedRun
@@ -112,7 +112,7 @@ class Results:
         """Say what was done, what failed, and what it cost."""
         rows: Counter[str] = Counter(done=0, incomplete=0, failed=0, unread=0)
         problems: list[dict[str, Any]] = []
-        account = Account(self._run.purchases(), self._prices)
+        account = CostSummary(self._run.usage_records(), self._prices)
         for row in self:
             problem = row.problem
             if row.outcome is not None:
@@ -123,8 +123,8 @@ class Results:
                 rows["failed" if row.item else "unread"] += 1
             if problem and len(problems) < PROBLEMS_LISTED:
                 problems.append({"line": row.line, "id": row.id, "problem": problem})
-        found = {**self.about, "rows": dict(rows), "problems": problems}
-        return {**found, "cost": account.result()} if account else found
+        summary = {**self.about, "rows": dict(rows), "problems": problems}
+        return {**summary, "cost": account.result()} if account else summary
 
     def write(self) -> None:
         """Write ``results.jsonl`` and ``summary.json`` into the run's directory."""
@@ -241,13 +241,13 @@ def _row(entry: Entry) -> RealCriticRow:
     key = entry.id or f"line-{entry.line}"
     if entry.input is None:
         return RealCriticRow(entry.line, key, "", None, problem=entry.problem or "not read")
-    asked = _CriticRequest.model_validate_json(entry.input)
-    item = RealCriticItem(set=asked.set, problem=asked.problem, solution=asked.solution)
+    request = _CriticRequest.model_validate_json(entry.input)
+    item = RealCriticItem(set=request.set, problem=request.problem, solution=request.solution)
     if entry.output is None:
         problem = entry.problem or entry.failure or "not asked yet"
-        return RealCriticRow(entry.line, key, asked.critic, item, problem=problem)
+        return RealCriticRow(entry.line, key, request.critic, item, problem=problem)
     return RealCriticRow(
-        entry.line, key, asked.critic, item, RealCriticOutcome.model_validate_json(entry.output)
+        entry.line, key, request.critic, item, RealCriticOutcome.model_validate_json(entry.output)
     )
 
 
@@ -261,13 +261,13 @@ def _items(plan: RealCriticPlan) -> Iterator[runner.Item[_CriticRequest]]:
                 if trouble is not None or attempt.problem is None or attempt.solution is None:
                     yield runner.Item(attempt.line, ident, None, trouble or "not read")
                     continue
-                asked = _CriticRequest(
+                request = _CriticRequest(
                     set=name,
                     problem=attempt.problem,
                     solution=attempt.solution,
                     critic=model.name,
                 )
-                yield runner.Item(attempt.line, ident, asked)
+                yield runner.Item(attempt.line, ident, request)
 
 
 def _unfit(problem: Problem | None, solution: Solution | None) -> str | None:
@@ -281,9 +281,9 @@ def _unfit(problem: Problem | None, solution: Solution | None) -> str | None:
 
 def _failure(outcome: RealCriticOutcome) -> str | None:
     """Name the first call that failed."""
-    for one in (outcome.direct, *outcome.self_rounds, *outcome.cross_rounds):
-        if one is not None and one.failed:
-            return one.grade.reason or "the post-check failed"
+    for answer in (outcome.direct, *outcome.self_rounds, *outcome.cross_rounds):
+        if answer is not None and answer.failed:
+            return answer.grade.reason or "the post-check failed"
     return None
 
 

@@ -27,7 +27,7 @@ COUNTS = (
     *("chosen_correct", "chosen_wrong"),
     *("over_long", "failed", "undecided"),
 )
-"""What is counted: questions, by what they could give; questions chosen; solutions of no use."""
+"""Counts: questions by the solutions they could give, questions chosen, unusable solutions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class CandidateSolution:
 
 @dataclass(frozen=True, slots=True)
 class SolutionChoice:
-    """What was chosen from one set, and why the rest was not.
+    """The solutions chosen from one set, and why the others were not.
 
     Attributes:
         chosen: a candidate for each question that is used, in the order of the questions.
@@ -82,9 +82,11 @@ def ranking(
         if grade is not None:
             graded[candidate.model] += 1
             correct[candidate.model] += grade
-    found = {name: correct[name] / graded[name] if graded[name] else None for name in models}
+    accuracies = {name: correct[name] / graded[name] if graded[name] else None for name in models}
     return dict(
-        sorted(found.items(), key=lambda pair: -1.0 if pair[1] is None else pair[1], reverse=True)
+        sorted(
+            accuracies.items(), key=lambda pair: -1.0 if pair[1] is None else pair[1], reverse=True
+        )
     )
 
 
@@ -101,11 +103,11 @@ def choose(
     counts = Counter(dict.fromkeys(COUNTS, 0) | {"sampled": len(questions)})
     groups: dict[str, list[str]] = {"only_correct": [], "only_wrong": [], "both": []}
     for key, candidates in questions.items():
-        counts["over_long"] += sum(one.answer.cut_off for one in candidates)
-        counts["failed"] += sum(one.answer.failed for one in candidates)
+        counts["over_long"] += sum(candidate.answer.cut_off for candidate in candidates)
+        counts["failed"] += sum(candidate.answer.failed for candidate in candidates)
         counts["undecided"] += sum(
-            not one.usable and not one.answer.cut_off and not one.answer.failed
-            for one in candidates
+            not candidate.usable and not candidate.answer.cut_off and not candidate.answer.failed
+            for candidate in candidates
         )
         group = _group(candidates)
         if group in groups:
@@ -125,8 +127,8 @@ def choose(
 
 
 def _group(candidates: Sequence[CandidateSolution]) -> str:
-    grades = {one.answer.grade.correct for one in candidates if one.usable}
-    if all(one.usable for one in candidates) and grades == {True}:
+    grades = {candidate.answer.grade.correct for candidate in candidates if candidate.usable}
+    if all(candidate.usable for candidate in candidates) and grades == {True}:
         return "too_easy"
     if not grades:
         return "unusable"
@@ -134,7 +136,7 @@ def _group(candidates: Sequence[CandidateSolution]) -> str:
 
 
 def _balanced(
-    groups: Mapping[str, Sequence[str]], draw: random.Random
+    groups: Mapping[str, Sequence[str]], rng: random.Random
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Divide questions into as many for correct solutions as for wrong ones, the most there can be.
 
@@ -142,7 +144,7 @@ def _balanced(
     """
     right, wrong, both = (list(groups[name]) for name in ("only_correct", "only_wrong", "both"))
     for keys in (right, wrong, both):
-        draw.shuffle(keys)
+        rng.shuffle(keys)
     total = len(right) + len(wrong) + len(both)
     half = min(len(right) + len(both), len(wrong) + len(both), total // 2)
     right, wrong = right[:half], wrong[:half]
@@ -155,5 +157,9 @@ def _first(
     candidates: Sequence[CandidateSolution], ranked: Sequence[str], *, correct: bool
 ) -> CandidateSolution:
     """Return the candidate of the first model in the ranking that is of the kind wanted."""
-    fit = [one for one in candidates if one.usable and one.answer.grade.correct is correct]
-    return min(fit, key=lambda one: ranked.index(one.model))
+    fit = [
+        candidate
+        for candidate in candidates
+        if candidate.usable and candidate.answer.grade.correct is correct
+    ]
+    return min(fit, key=lambda candidate: ranked.index(candidate.model))

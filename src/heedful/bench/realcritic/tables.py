@@ -27,6 +27,8 @@ FAITHFUL = (
     "answers that repeat them, as the file labels them; what was not decided is wrong"
 )
 
+CORRECTED = "given solutions that people have adjudicated: by their verdict"
+
 
 def league(cells: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
     """Add what the paper's result table derives from its cells: averages and differences.
@@ -67,6 +69,8 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
     """
     critics = report["critics"]
     note = STRICT if report["scoring"] == "strict" else FAITHFUL
+    if report.get("labels") == "corrected":
+        note = f"{note}; {CORRECTED}"
     yield _accuracies(critics, note, report["unread"])
     yield from _leagues(critics)
     yield _transitions(critics)
@@ -80,8 +84,8 @@ def _rounds(numbers: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]
     """Give each round with its name."""
     for paradigm in PARADIGMS:
         rounds = numbers.get(paradigm, ())
-        for place, found in enumerate(rounds, start=1):
-            yield f"{paradigm} {place}" if len(rounds) > 1 else paradigm, found
+        for place, numbers_of_round in enumerate(rounds, start=1):
+            yield f"{paradigm} {place}" if len(rounds) > 1 else paradigm, numbers_of_round
 
 
 def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
@@ -94,10 +98,10 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
             if name in numbers:
                 accuracy = cells(numbers[name]["accuracy"], 1)
                 rows.append((f"{INDENT}{name}", *accuracy, "", ""))
-        for name, found in _rounds(numbers):
-            delta = found["delta"]
+        for name, round_ in _rounds(numbers):
+            delta = round_["delta"]
             gain = signed(delta["value"], 1), interval(delta["interval"], signed)
-            rows.append((f"{INDENT}{name}", *cells(found["accuracy"], 1), *gain))
+            rows.append((f"{INDENT}{name}", *cells(round_["accuracy"], 1), *gain))
         for reason, count in _undecided(numbers):
             notes.append(f"{critic}: {count:,} undecided: {reason}")
         labels = numbers.get("labels")
@@ -118,8 +122,8 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
 
 def _undecided(numbers: Mapping[str, Any]) -> list[tuple[str, int]]:
     counts: dict[str, int] = {}
-    for _, found in _rounds(numbers):
-        for reason, count in found["undecided"].items():
+    for _, round_ in _rounds(numbers):
+        for reason, count in round_["undecided"].items():
             counts[reason] = counts.get(reason, 0) + count
     return sorted(counts.items(), key=lambda pair: -pair[1])[:3]
 
@@ -153,16 +157,16 @@ def _transitions(critics: Mapping[str, Any]) -> Table:
     rows: list[Row] = []
     for critic, numbers in critics.items():
         rows.append((critic, *[""] * len(columns)))
-        for name, found in _rounds(numbers):
-            moved = found["transitions"]
-            mended, spoilt = moved["incorrect_to_correct"], moved["correct_to_incorrect"]
+        for name, round_ in _rounds(numbers):
+            moved = round_["transitions"]
+            gains, losses = moved["incorrect_to_correct"], moved["correct_to_incorrect"]
             shown = (
-                f"{mended['count']:,}",
-                percent(mended["of_incorrect"], 1),
-                percent(mended["of_all"], 1),
-                f"{spoilt['count']:,}",
-                percent(spoilt["of_correct"], 1),
-                percent(spoilt["of_all"], 1),
+                f"{gains['count']:,}",
+                percent(gains["of_incorrect"], 1),
+                percent(gains["of_all"], 1),
+                f"{losses['count']:,}",
+                percent(losses["of_correct"], 1),
+                percent(losses["of_all"], 1),
                 f"{moved['correct_to_correct']:,}",
                 f"{moved['incorrect_to_incorrect']:,}",
                 f"{sum(moved['undecided'].values()):,}",
@@ -180,13 +184,13 @@ def _verdicts(critics: Mapping[str, Any]) -> Table:
     rows: list[Row] = []
     for critic, numbers in critics.items():
         rows.append((critic, *[""] * 7))
-        for name, found in _rounds(numbers):
-            quality = found["verdict"]["quality"]
+        for name, round_ in _rounds(numbers):
+            quality = round_["verdict"]["quality"]
             shares = [
                 percent(quality[key] / quality["n"] if quality["n"] else None, 1)
                 for key in ("high_right", "high_wrong", "low_right", "low_wrong")
             ]
-            value, between, _, coverage = cells(found["verdict"]["accuracy"], 1)
+            value, between, _, coverage = cells(round_["verdict"]["accuracy"], 1)
             rows.append((f"{INDENT}{name}", value, between, coverage, *shares))
     note = (
         "%: verdicts on the solution that are right. Then, in % of the critiques with both "
@@ -200,16 +204,16 @@ def _post_checks(critics: Mapping[str, Any]) -> Table:
     columns = ("%", "without\nunqualified", "counts", "unqualified", "open")
     rows: list[Row] = []
     for critic, numbers in critics.items():
-        checked = [(name, found) for name, found in _rounds(numbers) if "post_check" in found]
+        checked = [(name, round_) for name, round_ in _rounds(numbers) if "post_check" in round_]
         if checked:
             rows.append((critic, *[""] * len(columns)))
-        for name, found in checked:
-            check = found["post_check"]
+        for name, round_ in checked:
+            check = round_["post_check"]
             without = check["accuracy_without_unqualified"]
             rows.append(
                 (
                     f"{INDENT}{name}",
-                    percent(found["accuracy"]["value"], 1),
+                    percent(round_["accuracy"]["value"], 1),
                     percent(without["value"], 1),
                     counts(without),
                     f"{check['unqualified']:,}",
@@ -223,13 +227,13 @@ def _first_errors(critics: Mapping[str, Any]) -> Table:
     columns = ("F1, %", "erroneous, %", "counts", "correct, %", "counts")
     rows: list[Row] = []
     for critic, numbers in critics.items():
-        marked = [(name, found) for name, found in _rounds(numbers) if "first_error" in found]
+        marked = [(name, round_) for name, round_ in _rounds(numbers) if "first_error" in round_]
         if marked:
             rows.append((critic, *[""] * len(columns)))
-        for name, found in marked:
-            scores = found["first_error"]
+        for name, round_ in marked:
+            scores = round_["first_error"]
             both = (scores["erroneous"], scores["correct"])
-            shown = [cell for one in both for cell in (percent(one["value"], 1), counts(one))]
+            shown = [cell for rate in both for cell in (percent(rate["value"], 1), counts(rate))]
             rows.append((f"{INDENT}{name}", percent(scores["f1"], 1), *shown))
     note = "as ProcessBench scores: F1 is the harmonic mean of the two accuracies"
     return Table("First wrong step", ("critic", *columns), rows, note)

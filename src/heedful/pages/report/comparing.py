@@ -24,7 +24,7 @@ FLIPS = 20
 CUT = 300
 """Characters of a text that a table shows."""
 
-Found = dict[str, Any]
+PairResult = dict[str, Any]
 
 
 def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
@@ -38,26 +38,33 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
     folds = [
         Fold(
             f"{pair['first']} − {pair['second']}",
-            [*head(found), *notes(found)],
-            [SectionPart(table) for table in _tables(found, f"{pair['first']} − {pair['second']}")],
+            [*head(result), *notes(result)],
+            [
+                SectionPart(table)
+                for table in _tables(result, f"{pair['first']} − {pair['second']}")
+            ],
         )
-        for found in compared
-        for pair in found["pairs"]
+        for result in compared
+        for pair in result["pairs"]
     ]
     lead = (
         "Rates side by side say little; the difference on the samples that two runs share says "
         "more. Its interval resamples instructions, each with all its samples in both runs."
     )
-    parts = [SectionPart(_overview(compared), _drawn(compared), wide=True)] if compared else []
+    parts = (
+        [SectionPart(_overview(compared), _differences_chart(compared), wide=True)]
+        if compared
+        else []
+    )
     return Section("comparison", "Comparison", parts, lead, refused, folds)
 
 
-def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Found], list[str]]:
+def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[PairResult], list[str]]:
     """Compare each pair that can be compared, and say of the others why not."""
-    found, refused = [], []
-    for (one, first), (other, second) in combinations(zip(runs, named, strict=True), 2):
+    results, refused = [], []
+    for (first_run, first), (second_run, second) in combinations(zip(runs, named, strict=True), 2):
         try:
-            result = compare(one, other)
+            result = compare(first_run, second_run)
         except (InputError, UsageError) as error:
             hint = f" To compare them: {error.hint}." if error.hint else ""
             refused.append(f"{first} and {second} are not compared: {error.what}.{hint}")
@@ -66,14 +73,14 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[Found], 
             run["name"] = name
         for pair in result["pairs"]:
             pair |= {"first": first, "second": second}
-        found.append(result)
-    adjust([pair for result in found for pair in result["pairs"]])
-    return found, refused
+        results.append(result)
+    adjust([pair for result in results for pair in result["pairs"]])
+    return results, refused
 
 
-def _overview(compared: Sequence[Found]) -> Table:
+def _overview(compared: Sequence[PairResult]) -> Table:
     """Put the differences of all pairs into one table, each by its benchmark's first rate."""
-    rows = [_row(pair) for found in compared for pair in found["pairs"]]
+    rows = [_row(pair) for result in compared for pair in result["pairs"]]
     rates = ("first", "second", "Δ", "95 %", "decided")
     columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
     adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
@@ -85,19 +92,24 @@ def _overview(compared: Sequence[Found]) -> Table:
     return Table("Differences", columns, rows, note, words=2)
 
 
-def _drawn(compared: Sequence[Found]) -> dict[str, Any]:
+def _differences_chart(compared: Sequence[PairResult]) -> dict[str, Any]:
     """Draw the differences of the table."""
-    drawn = [
+    estimates = [
         Estimate(f"{pair['first']}\n− {pair['second']}", measure["difference"]["value"], bounds)
-        for found in compared
-        for pair in found["pairs"]
+        for result in compared
+        for pair in result["pairs"]
         for _, _, measure in [_first(pair)]
         if measure is not None
         for bounds in [measure["difference"]["interval"]]
     ]
-    ends = [end for one in drawn for end in (one.value, *(one.interval or ())) if end is not None]
+    ends = [
+        end
+        for estimate in estimates
+        for end in (estimate.value, *(estimate.interval or ()))
+        if end is not None
+    ]
     most = min(100, 10 * math.ceil(10 * max(map(abs, ends), default=0) + 0.1))
-    return estimates_chart(drawn, "Δ, points", bounds=(-most, most))
+    return estimates_chart(estimates, "Δ, points", bounds=(-most, most))
 
 
 def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]:
@@ -108,9 +120,9 @@ def _first(pair: Mapping[str, Any]) -> tuple[str, str, Mapping[str, Any] | None]
     return "", "", None
 
 
-def _tables(found: Found, named: str) -> Iterator[Table]:
+def _tables(result: PairResult, named: str) -> Iterator[Table]:
     """Lay out the tables of a pair, which need not repeat its name."""
-    for table in islice(tables(found, flips=FLIPS, cut=CUT), 1, None):
+    for table in islice(tables(result, flips=FLIPS, cut=CUT), 1, None):
         title = table.title.removesuffix(f": {named}")
         title = "Metrics" if title == named else title[:1].upper() + title[1:]
         yield replace(table, title=title)

@@ -26,7 +26,7 @@ CUT = 300
 
 def hardest(readings: Sequence[RunReading]) -> Section:
     """Rank the constraints that fewest met, by the upper end of their interval."""
-    parts = [part for one in readings for part in _hardest(one, named=len(readings) > 1)]
+    parts = [part for reading in readings for part in _hardest(reading, named=len(readings) > 1)]
     lead = (
         f"Of the constraints with {FEWEST} verdicts or more, those whose share has the lowest "
         "upper end of their 95 % interval: one failure of one says little, ninety of a hundred say "
@@ -37,12 +37,12 @@ def hardest(readings: Sequence[RunReading]) -> Section:
     return Section("hardest", "Hardest constraints", parts, lead, said)
 
 
-def _hardest(one: RunReading, *, named: bool) -> Iterator[SectionPart]:
+def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
     """Rank a run's constraints; where hardly any comes again, their kinds."""
-    of = f", {one.name}" if named else ""
-    by = one.summary["by"]
+    of = f", {reading.name}" if named else ""
+    by = reading.summary["by"]
     ranked: list[Ranked] = [
-        (*text, "words", wilson(text.met, text.met + text.unmet)) for text in one.texts
+        (*text, "words", wilson(text.met, text.met + text.unmet)) for text in reading.texts
     ] + _counts(by, "verifier")
     title = "Constraints"
     if not ranked:
@@ -86,15 +86,15 @@ def _counts(by: Mapping[str, Any], kind: str) -> list[Ranked]:
 def disagreements(readings: Sequence[RunReading]) -> Section:
     """Show where the members of a panel, or a judge and the labels, were not of one mind."""
     parts: list[SectionPart] = []
-    for one in readings:
-        of = f", {one.name}" if len(readings) > 1 else ""
-        parts += _votes(one, of)
-        parts += _labels(one.summary["labels"], of)
+    for reading in readings:
+        of = f", {reading.name}" if len(readings) > 1 else ""
+        parts += _votes(reading, of)
+        parts += _labels(reading.summary["labels"], of)
     return Section("disagreements", "Disagreements", parts)
 
 
-def _votes(one: RunReading, of: str) -> Iterator[SectionPart]:
-    votes = one.summary["votes"]
+def _votes(reading: RunReading, of: str) -> Iterator[SectionPart]:
+    votes = reading.summary["votes"]
     if not votes:
         return
     split = votes["disagreement"]
@@ -112,15 +112,15 @@ def _votes(one: RunReading, of: str) -> Iterator[SectionPart]:
     )
     columns = ("member", "met", "unmet", "undecided", "% with the majority")
     yield SectionPart(Table(f"Votes{of}", columns, rows, note))
-    if one.splits:
+    if reading.splits:
         listed = [
             (
-                f"{found.id}, {found.constraint}",
-                _short(found.text),
-                "; ".join(f"{vote['judge']}: {vote['status']}" for vote in found.votes),
-                found.verdict,
+                f"{split_verdict.id}, {split_verdict.constraint}",
+                _short(split_verdict.text),
+                "; ".join(f"{vote['judge']}: {vote['status']}" for vote in split_verdict.votes),
+                split_verdict.verdict,
             )
-            for found in one.splits
+            for split_verdict in reading.splits
         ]
         title = f"Verdicts that were not unanimous{of}"
         yield _listed(title, ("votes", "verdict"), listed)
@@ -136,8 +136,8 @@ def _labels(labels: Mapping[str, Any], of: str) -> Iterator[SectionPart]:
     columns = ("", "%", "95 % interval", "counts", "coverage")
     yield SectionPart(Table(f"Agreement with known verdicts{of}", columns, rows))
     listed = [
-        (f"{one['id']}, {one['constraint']}", _short(one["text"]), one["label"], one["verdict"])
-        for one in labels["disagreements"]
+        (f"{row['id']}, {row['constraint']}", _short(row["text"]), row["label"], row["verdict"])
+        for row in labels["disagreements"]
     ]
     if listed:
         yield _listed(f"Verdicts unlike the labels{of}", ("known verdict", "verdict"), listed)
@@ -153,26 +153,26 @@ def undecided(readings: Sequence[RunReading]) -> Section:
     """Show why verdicts were not reached, and which rows came to nothing."""
     parts: list[SectionPart] = []
     said = []
-    for one in readings:
+    for reading in readings:
         several = len(readings) > 1
-        of = f", {one.name}" if several else ""
+        of = f", {reading.name}" if several else ""
         reasons = [
             (
-                _short(found["reason"] or "no reason was given"),
-                "; ".join(one.places.get(found["reason"], ())),
-                f"{found['verdicts']:,}",
+                _short(row["reason"] or "no reason was given"),
+                "; ".join(reading.places.get(row["reason"], ())),
+                f"{row['verdicts']:,}",
             )
-            for found in one.summary["undecided"]
+            for row in reading.summary["undecided"]
         ]
         if reasons:
             columns = ("reason", "first in (sample, constraint)", "verdicts")
             parts.append(SectionPart(Table(f"Reasons{of}", columns, reasons, words=2)))
         problems = [
-            (str(found["line"]), found["id"], _short(found["problem"]))
-            for found in one.summary["problems"]
+            (str(row["line"]), row["id"], _short(row["problem"]))
+            for row in reading.summary["problems"]
         ]
         if problems:
-            left = one.summary["rows"]["failed"] - len(problems)
+            left = reading.summary["rows"]["failed"] - len(problems)
             note = f"{left:,} more are in the run's results.jsonl." if left > 0 else ""
             columns = ("line", "id", "problem")
             table = Table(f"Rows that came to nothing{of}", columns, problems, note, words=3)

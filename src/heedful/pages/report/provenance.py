@@ -23,22 +23,23 @@ if TYPE_CHECKING:
 def cost(readings: Sequence[RunReading]) -> Section:
     """Lay out what the runs cost: calls, tokens, dollars, time."""
     rows, said = [], []
-    for one in readings:
-        found = one.summary.get("cost")
-        if found:
-            rows += [_spent(one.name, judge) for judge in found["judges"]]
-            if len(found["judges"]) > 1:
-                rows.append(_spent(one.name, {"judge": "all", "model": "", **found}))
-        spared = one.summary.get("spared")
-        if spared:
+    for reading in readings:
+        costs = reading.summary.get("cost")
+        if costs:
+            rows += [_spent(reading.name, judge) for judge in costs["judges"]]
+            if len(costs["judges"]) > 1:
+                rows.append(_spent(reading.name, {"judge": "all", "model": "", **costs}))
+        saved = reading.summary.get("saved")
+        if saved:
             said.append(
-                f"{one.name}: code spared the models {amount(spared['verdicts'], 'verdict')} and "
-                f"{amount(spared['rows'], 'whole row')}, about {amount(spared['calls'], 'call')}."
+                f"{reading.name}: code saved the models {amount(saved['verdicts'], 'verdict')} "
+                f"and {amount(saved['rows'], 'whole row')}, about {amount(saved['calls'], 'call')}."
             )
-        if one.latency is not None:
+        if reading.latency is not None:
             said.append(
-                f"{one.name}: of {amount(one.latency.calls, 'answer')}, half took "
-                f"{one.latency.median:.2g} s or less, 95 % {one.latency.slow:.2g} s or less."
+                f"{reading.name}: of {amount(reading.latency.calls, 'answer')}, half took "
+                f"{reading.latency.median:.2g} s or less, "
+                f"95 % {reading.latency.slow:.2g} s or less."
             )
     parts = []
     if rows:
@@ -52,32 +53,32 @@ def cost(readings: Sequence[RunReading]) -> Section:
 TOKENS = ("prompt tokens", "of them cached", "completion tokens")
 
 READ_COST = (
-    "All that a run bought, be it in use or not. Reused: answers that the run had already, which "
+    "All calls that a run paid for, used or not. Reused: answers that the run had already, which "
     "cost nothing. A cost is unknown where a price is, or where a server did not count tokens."
 )
 
 
-def _spent(name: str, found: Mapping[str, Any]) -> tuple[str, ...]:
-    tokens = (found["prompt_tokens"], found["cached_tokens"], found["completion_tokens"])
+def _spent(name: str, usage: Mapping[str, Any]) -> tuple[str, ...]:
+    tokens = (usage["prompt_tokens"], usage["cached_tokens"], usage["completion_tokens"])
     return (
         name,
-        found["judge"],
-        found["model"],
-        *(f"{found[key]:,}" for key in ("calls", "reused", "reasks")),
+        usage["judge"],
+        usage["model"],
+        *(f"{usage[key]:,}" for key in ("calls", "reused", "reasks")),
         *("–" if count is None else f"{count:,}" for count in tokens),
-        price(found["dollars"], uncounted=bool(found.get("uncounted"))),
+        price(usage["dollars"], uncounted=bool(usage.get("uncounted"))),
     )
 
 
 def _times(readings: Sequence[RunReading]) -> list[SectionPart]:
     rows = [
         (
-            one.name,
+            reading.name,
             session["began"],
             "did not end" if session["seconds"] is None else f"{session['seconds']:,.1f}",
         )
-        for one in readings
-        for session in one.sessions
+        for reading in readings
+        for session in reading.sessions
     ]
     if not rows:
         return []
@@ -103,21 +104,21 @@ class Origin(NamedTuple):
     quotation: str
 
 
-def origin(one: RunReading) -> Origin:
+def origin(reading: RunReading) -> Origin:
     """Say how the numbers of a run came about."""
-    config = dict(one.run.config)
+    config = dict(reading.run.config)
     prints = config.pop("input") or []
-    files = [path.replace("\\", "/").split("/")[-1] for path in one.summary["input"] or ()]
-    settings = {"heedful": one.summary["heedful"], **config}
-    if "rejudged" in one.summary:
-        settings["rejudged"] = Path(one.summary["rejudged"]).name
+    files = [path.replace("\\", "/").split("/")[-1] for path in reading.summary["input"] or ()]
+    settings = {"heedful": reading.summary["heedful"], **config}
+    if "rejudged" in reading.summary:
+        settings["rejudged"] = Path(reading.summary["rejudged"]).name
     commands = [
         shlex.join(["heedful", *session["command"]])
-        for session in one.sessions
+        for session in reading.sessions
         if session["command"]
     ]
     return Origin(
-        name=one.name,
+        name=reading.name,
         commands=list(dict.fromkeys(commands)),
         settings=Table(
             "Configuration",
@@ -131,7 +132,7 @@ def origin(one: RunReading) -> Origin:
             list(zip(files, prints, strict=False)),
             words=2,
         ),
-        quotation=_quotation(one, files, prints),
+        quotation=_quotation(reading, files, prints),
     )
 
 
@@ -141,12 +142,12 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def _quotation(one: RunReading, files: Sequence[str], prints: Sequence[str]) -> str:
-    summary = one.summary
-    found = leading(summary)
+def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str]) -> str:
+    summary = reading.summary
+    headline = leading(summary)
     rates = []
-    if found is not None:
-        family, names = found
+    if headline is not None:
+        family, names = headline
         for name in names:
             measure = summary["metrics"][family][name]
             inside = ""

@@ -1,4 +1,4 @@
-"""What a report says of a run beyond its summary: one pass over the store, in flat memory."""
+"""Read a run for a report, beyond its summary: one pass over the store, in flat memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heedful.pages.report.texts import Text
 
 SPLITS_LISTED = 20
-REASONS_KEPT = 1000
+REASONS_LISTED = 1000
 OTHER = "other reasons"
 PLACES_LISTED = 5
 """Constraints that are named for each reason why a verdict was not reached."""
@@ -74,7 +74,7 @@ class Latency(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunReading:
-    """What a report says of one run.
+    """All that a report says of one run.
 
     Attributes:
         name: how the report calls it.
@@ -128,7 +128,7 @@ class ReportGroups:
             outcome: the number of the row's outcome.
 
         Returns:
-            The group, as what rows of it contribute is told together.
+            The group, for which contributions of rows in one cluster are summed.
         """
         rows = self._rows.get(group)
         if rows is None:
@@ -146,24 +146,24 @@ class ReportGroups:
             together: what changes because rows go together.
             readable: share of the rows that could be read, 0 to 1.
         """
-        found: dict[str, dict[str, RateEstimate]] = {rate: {} for rate in RATES}
+        measures: dict[str, dict[str, RateEstimate]] = {rate: {} for rate in RATES}
         for group in sorted(self._rows):
             shares: dict[str, Counter[ClusterShare]] = {}
             for number, count in self._rows[group].items():
                 for rate, share in parts[number].items():
                     shares.setdefault(rate, Counter())[share] += count
             for rate, counts in shares.items():
-                found[rate][group[1]] = measure(
+                measures[rate][group[1]] = measure(
                     counts,
                     readable=readable,
                     together=together.get(((self._name, group[1]), rate)),
                 )
-        return found
+        return measures
 
 
 @dataclass(slots=True)
 class _Pass:
-    """What is gathered while the rows go by."""
+    """Counters that one pass over the rows fills."""
 
     scoring: Scoring
     examples: int
@@ -213,9 +213,9 @@ class _Pass:
         """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
         return [
             {
-                name: found
+                name: shares
                 for name, (family, rate) in RATES.items()
-                if (found := family(row, self.scoring).get(rate)) is not None
+                if (shares := family(row, self.scoring).get(rate)) is not None
             }
             for row in self.outcomes
         ]
@@ -230,7 +230,7 @@ class _Pass:
             heapq.heappushpop(self.drawn, entry)
 
     def _undecided(self, reason: str, place: str) -> None:
-        if reason not in self.places and len(self.places) >= REASONS_KEPT:
+        if reason not in self.places and len(self.places) >= REASONS_LISTED:
             reason = OTHER
         places = self.places.setdefault(reason, [])
         if len(places) < PLACES_LISTED:
@@ -310,4 +310,4 @@ def _length(characters: int) -> tuple[int, str]:
 
 
 def _prompt(sample: Sample) -> int:
-    return next((len(one.content) for one in sample.conversation[::-1] if one.role == "user"), 0)
+    return next((len(turn.content) for turn in sample.conversation[::-1] if turn.role == "user"), 0)

@@ -29,7 +29,7 @@ TEMPLATES = Path(__file__).parent / "templates"
 
 
 class Reported(NamedTuple):
-    """What was written: of how many samples, and how many rows could not be read."""
+    """Counts of a written report: its samples, and the rows that could not be read."""
 
     samples: int
     unread: int
@@ -74,11 +74,11 @@ def report(
     if not folders:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
     opened = [SavedRun.open(folder) for folder in folders]
-    found = _page(opened, _names(folders), examples)
+    page = _page(opened, _names(folders), examples)
     with atomically(path) as file:
-        for piece in _template(found, charts=charts):
+        for piece in _template(page, charts=charts):
             file.write(piece)
-    rows = [one.summary["rows"] for one in found["readings"]]
+    rows = [reading.summary["rows"] for reading in page["readings"]]
     return Reported(sum(row["read"] for row in rows), sum(row["failed"] for row in rows))
 
 
@@ -115,28 +115,28 @@ def _page(runs: Sequence[SavedRun], names: Sequence[str], examples: int) -> dict
         sections.append(comparison([run.directory for run in runs], names))
     lay_out = (verdicts, breakdowns, sizes, hardest, disagreements, undecided)
     sections += [section(readings) for section in lay_out]
-    found: list[Section] = [section for section in sections if section]
+    shown: list[Section] = [section for section in sections if section]
     return {
         "readings": readings,
         "figures": _figures(readings[0].summary) if len(readings) == 1 else [],
         "overview": _overview(readings),
-        "sections": found,
+        "sections": shown,
         "cost": cost(readings),
-        "origins": [origin(one) for one in readings],
+        "origins": [origin(reading) for reading in readings],
         "notes": [
-            f"{one.name}: {note}" if len(readings) > 1 else note
-            for one in readings
-            for note in notes(one.summary)
+            f"{reading.name}: {note}" if len(readings) > 1 else note
+            for reading in readings
+            for note in notes(reading.summary)
         ],
     }
 
 
 def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Choose the figures at the head of the page: what they are, in per cent, what lies behind."""
-    found = leading(summary)
+    headline = leading(summary)
     figures = []
-    if found is not None:
-        family, names = found
+    if headline is not None:
+        family, names = headline
         for name in names:
             measure = summary["metrics"][family][name]
             behind = f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
@@ -158,21 +158,21 @@ def _overview(readings: Sequence[RunReading]) -> Table:
     """Say of each run what it holds and who judged it."""
     rows = [
         (
-            one.name,
-            one.summary["judge"],
-            one.summary["scoring"],
-            *(f"{one.summary[what]:,}" for what in ("samples", "constraints")),
-            f"{one.summary['rows']['failed']:,}",
-            percent(one.summary["coverage"], 1),
+            reading.name,
+            reading.summary["judge"],
+            reading.summary["scoring"],
+            *(f"{reading.summary[what]:,}" for what in ("samples", "constraints")),
+            f"{reading.summary['rows']['failed']:,}",
+            percent(reading.summary["coverage"], 1),
         )
-        for one in readings
+        for reading in readings
     ]
     numbers = ("samples", "constraints", "failed rows", "coverage")
     return Table("Runs", ("run", "judge", "scoring", *numbers), rows, words=3)
 
 
-def _template(found: Mapping[str, Any], *, charts: bool) -> Iterator[str]:
+def _template(page: Mapping[str, Any], *, charts: bool) -> Iterator[str]:
     from heedful.reporting.html.environment import environment, self_contained
 
     template = environment(TEMPLATES).get_template("report.html")
-    yield from template.generate(**found, charts=charts, **self_contained(charts=charts))
+    yield from template.generate(**page, charts=charts, **self_contained(charts=charts))

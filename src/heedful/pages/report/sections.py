@@ -107,15 +107,15 @@ def leading(summary: Mapping[str, Any]) -> tuple[str, list[str]] | None:
 
 def metrics(readings: Sequence[RunReading]) -> Section:
     """Lay out all rates of the runs."""
-    found = [
+    measures = [
         {
             label(family, name): measure
-            for family in ranked(one.summary["metrics"])
-            for name, measure in one.summary["metrics"][family].items()
+            for family in ranked(reading.summary["metrics"])
+            for name, measure in reading.summary["metrics"][family].items()
         }
-        for one in readings
+        for reading in readings
     ]
-    part = measured("All metrics", "metric", _names(readings), found)
+    part = measured("All metrics", "metric", _names(readings), measures)
     lead = (
         "Shares in per cent. The interval is Wilson's, of 95 %; samples of one instruction or "
         "conversation count together. Coverage is the share of the rate that rests on what was "
@@ -127,12 +127,12 @@ def metrics(readings: Sequence[RunReading]) -> Section:
 def verdicts(readings: Sequence[RunReading]) -> Section:
     """Lay out how many verdicts there are of each kind, and who reached them."""
     rows, bars = [], []
-    for one in readings:
-        counts = one.summary["verdicts"]
+    for reading in readings:
+        counts = reading.summary["verdicts"]
         undecided = counts["unparsed"] + counts["failed"] + counts["unsupported"]
-        bars.append(Counts(one.name, counts["met"], counts["unmet"], undecided))
-        coverage = percent(one.summary["coverage"], 1)
-        rows.append((one.name, *(f"{count:,}" for count in counts.values()), coverage))
+        bars.append(Counts(reading.name, counts["met"], counts["unmet"], undecided))
+        coverage = percent(reading.summary["coverage"], 1)
+        rows.append((reading.name, *(f"{count:,}" for count in counts.values()), coverage))
     statuses = list(readings[0].summary["verdicts"])
     table = Table("Of all constraints", ("run", *statuses, "coverage"), rows)
     several = len(readings) > 1
@@ -147,9 +147,9 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     return Section("verdicts", "Verdicts", parts, lead)
 
 
-def _mix_by_kind(one: RunReading) -> Iterator[SectionPart]:
+def _mix_by_kind(reading: RunReading) -> Iterator[SectionPart]:
     """Show the verdicts by the types of the constraints, or by their verifiers."""
-    by = one.summary["by"]
+    by = reading.summary["by"]
     dimension = next((name for name in ("type", "verifier") if _groups(by.get(name))), None)
     if dimension is None:
         return
@@ -170,38 +170,40 @@ def _mix_by_kind(one: RunReading) -> Iterator[SectionPart]:
 
 def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
     """Show who reached the verdicts, where that was not one judge alone."""
-    judges = list(dict.fromkeys(who for one in readings for who in one.summary["decided_by"]))
+    judges = list(
+        dict.fromkeys(who for reading in readings for who in reading.summary["decided_by"])
+    )
     if len(judges) > 1:
         rows = [
-            (who, *(f"{one.summary['decided_by'].get(who, 0):,}" for one in readings))
+            (who, *(f"{reading.summary['decided_by'].get(who, 0):,}" for reading in readings))
             for who in judges
         ]
-        names = [one.name for one in readings] if len(readings) > 1 else ["verdicts"]
+        names = [reading.name for reading in readings] if len(readings) > 1 else ["verdicts"]
         yield SectionPart(Table("Who decided", ("judge", *names), rows))
 
 
 def breakdowns(readings: Sequence[RunReading]) -> Section:
     """Lay out the rates by all that constraints and samples are told apart by."""
-    all_by = [one.summary["by"] for one in readings]
+    all_by = [reading.summary["by"] for reading in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
     first = [name for name in BY_CONSTRAINT if name in dimensions]
     parts: list[SectionPart] = []
     dropped: list[str] = []
-    drawn = []
+    shown = []
     for dimension in [*first, *(name for name in dimensions if name not in first)]:
-        found = [_groups(by.get(dimension)) for by in all_by]
+        by_run = [_groups(by.get(dimension)) for by in all_by]
         dropped += [
-            f"No breakdown by {dimension} of {one.name}: {reason}."
-            for one, by in zip(readings, all_by, strict=True)
+            f"No breakdown by {dimension} of {reading.name}: {reason}."
+            for reading, by in zip(readings, all_by, strict=True)
             if (reason := by.get(dimension, {}).get("dropped")) is not None
         ]
-        if not any(found):
+        if not any(by_run):
             continue
         if dimension not in BY_CONSTRAINT:
-            parts += _by_tag(dimension, readings, found)
-        elif (counts := _counts(found)) not in drawn:  # IFEval's subtypes are its verifiers
-            drawn.append(counts)
-            named = [_named(groups) for groups in found]
+            parts += _by_tag(dimension, readings, by_run)
+        elif (counts := _counts(by_run)) not in shown:  # IFEval's subtypes are its verifiers
+            shown.append(counts)
+            named = [_named(groups) for groups in by_run]
             title = f"Constraints met, by {dimension}"
             rate = "constraints met"
             parts.append(measured(title, dimension, _names(readings), named, rate=rate, worst=True))
@@ -209,23 +211,25 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
 
 
 def _by_tag(
-    dimension: str, readings: Sequence[RunReading], found: Sequence[Mapping[str, Any]]
+    dimension: str, readings: Sequence[RunReading], groups_by_run: Sequence[Mapping[str, Any]]
 ) -> Iterator[SectionPart]:
     """Show a benchmark's rates by the values of a tag."""
-    families = ranked({key for by in found for group in by.values() for key in group} - {"samples"})
+    families = ranked(
+        {key for by in groups_by_run for group in by.values() for key in group} - {"samples"}
+    )
     if not families:
         return
     family = families[0]
     names = list(
         dict.fromkeys(
-            name for by in found for group in by.values() for name in group.get(family, ())
+            name for by in groups_by_run for group in by.values() for name in group.get(family, ())
         )
     )
     names = names[:RATES_SHOWN] if len(readings) == 1 else names[:1]
     values = [
         {value: group[family][name] for value, group in by.items() if name in group.get(family, {})}
         for name in names
-        for by in found
+        for by in groups_by_run
     ]
     if len(names) == 1:
         rate = label(family, names[0])
@@ -243,21 +247,21 @@ def sizes(readings: Sequence[RunReading]) -> Section:
     """
     parts = []
     for what, column, of in (
-        ("number of constraints", "constraints", [one.by_size for one in readings]),
-        ("length of the response", "characters", [one.by_response for one in readings]),
-        ("length of the prompt", "characters", [one.by_prompt for one in readings]),
+        ("number of constraints", "constraints", [reading.by_size for reading in readings]),
+        ("length of the response", "characters", [reading.by_response for reading in readings]),
+        ("length of the prompt", "characters", [reading.by_prompt for reading in readings]),
     ):
         rates = list(of[0])
         tables = {f"By {what}": ("", rates, [of[0][rate] for rate in rates])}
         if len(readings) > 1:
             tables = {
-                f"{rate}, by {what}": (rate, _names(readings), [one[rate] for one in of])
+                f"{rate}, by {what}": (rate, _names(readings), [reading[rate] for reading in of])
                 for rate in rates
             }
         parts += [
-            measured(title, column, names, found, rate=rate.lower(), natural=True)
-            for title, (rate, names, found) in tables.items()
-            if len({group for groups in found for group in groups}) > 1
+            measured(title, column, names, measures, rate=rate.lower(), natural=True)
+            for title, (rate, names, measures) in tables.items()
+            if len({group for groups in measures for group in groups}) > 1
         ]
     lead = (
         "Longer checklists are harder to meet as a whole; whether each constraint is, shows beside "
@@ -270,7 +274,7 @@ def measured(
     title: str,
     column: str,
     series: Sequence[str],
-    found: Sequence[Measures],
+    by_series: Sequence[Measures],
     *,
     rate: str = "",
     worst: bool = False,
@@ -282,39 +286,39 @@ def measured(
         title: what they are.
         column: what the groups are.
         series: whose they are: the names of runs, or of rates.
-        found: the measures of each of the series, by the group's name.
+        by_series: the measures of each of the series, by the group's name.
         rate: what the measures are, where the title of the chart's axis should say it.
         worst: put the groups first that went worst, in the first of the series that has them.
         natural: sort the groups by name, and by the numbers in it.
     """
-    names = list(dict.fromkeys(name for groups in found for name in groups))
+    names = list(dict.fromkeys(name for groups in by_series for name in groups))
     if worst:
-        names.sort(key=lambda name: _value(found, name))
+        names.sort(key=lambda name: _value(by_series, name))
     elif natural:
         names.sort(key=_natural)
-    if len(found) == 1:
-        rows: list[tuple[str, ...]] = [(name, *cells(found[0][name])) for name in names]
+    if len(by_series) == 1:
+        rows: list[tuple[str, ...]] = [(name, *cells(by_series[0][name])) for name in names]
         table = Table(title, (column, *MEASURED), rows)
     else:
-        rows = [(name, *(beside(groups.get(name)) for groups in found)) for name in names]
+        rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
         table = Table(title, (column, *series), rows, READ_BESIDE)
-    drawn = [
+    estimates = [
         Estimate(
             name,
             groups[name]["value"],
             groups[name]["interval"],
             f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
-            one if len(series) > 1 else "",
+            series_name if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
-        for one, groups in zip(series[:DRAWN_SERIES], found, strict=False)
+        for series_name, groups in zip(series[:DRAWN_SERIES], by_series, strict=False)
         if name in groups
     ]
     axis = f"{rate}, %" if rate else "%"
     order = series[:DRAWN_SERIES] if len(series) > 1 else ()
     chart = (
-        estimates_chart(drawn, axis, order=order)
-        if drawn and (worst or len(names) <= DRAWN)
+        estimates_chart(estimates, axis, order=order)
+        if estimates and (worst or len(names) <= DRAWN)
         else None
     )
     return SectionPart(table, chart, folded=len(rows) > OPEN, wide=len(series) > BESIDE)
@@ -343,13 +347,13 @@ def beside(measure: Measure | None) -> str:
 
 
 def _names(readings: Sequence[RunReading]) -> list[str]:
-    return [one.name for one in readings]
+    return [reading.name for reading in readings]
 
 
-def _counts(found: Sequence[Measures]) -> list[dict[str, tuple[float, int]]]:
+def _counts(by_series: Sequence[Measures]) -> list[dict[str, tuple[float, int]]]:
     return [
         {name: (measure["numerator"], measure["denominator"]) for name, measure in groups.items()}
-        for groups in found
+        for groups in by_series
     ]
 
 
@@ -367,8 +371,8 @@ def _named(groups: Measures) -> Measures:
     }
 
 
-def _value(found: Sequence[Measures], name: str) -> tuple[float, str]:
-    values = [groups[name]["value"] for groups in found if name in groups]
+def _value(by_series: Sequence[Measures], name: str) -> tuple[float, str]:
+    values = [groups[name]["value"] for groups in by_series if name in groups]
     known = [value for value in values if value is not None]
     return (known[0] if known else 2.0), name
 

@@ -20,7 +20,7 @@ FEWEST = 5
 """Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
 
 LISTED = 20
-KEPT = 1000
+TEXT_CUT = 1000
 """Characters of a text that are kept."""
 
 WAITING = 2000
@@ -105,7 +105,7 @@ class Texts:
         rows = (
             (
                 blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest(),
-                text[:KEPT].encode("utf-8", "replace").decode(),
+                text[:TEXT_CUT].encode("utf-8", "replace").decode(),
                 *counts,
             )
             for text, counts in self._waiting.items()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from heedful.critic.data.audit import Kind, Subject
 
 ANSWERS = ("yes", "no", "unsure", "")
-"""What a question may be answered; nothing takes an answer back."""
+"""Possible answers to a question; the empty one takes an answer back."""
 
 NOTE_LONGEST = 10_000
 
@@ -31,7 +31,7 @@ _writing = threading.Lock()
 """Two answers at a time must not each write the file without the other."""
 
 
-class Standing(NamedTuple):
+class AuditProgress(NamedTuple):
     """How far an audit is, and what it says so far.
 
     Attributes:
@@ -54,7 +54,7 @@ class Audit:
         path: as :func:`heedful.critic.data.audit.draw` wrote it: CSV or JSON lines.
 
     Raises:
-        InputError: it is no audit, or damaged.
+        InputError: it isn't an audit, or it is damaged.
     """
 
     def __init__(self, path: Path) -> None:
@@ -90,7 +90,7 @@ class Audit:
                 return at
         return None
 
-    def standing(self) -> Standing:
+    def progress(self) -> AuditProgress:
         """Say how far it is. What is unsure counts as answered, and is in no accuracy."""
         answers: dict[str, Counter[str]] = {name: Counter() for name in KINDS[self.subject].each}
         verdicts: dict[str, Counter[str]] = {}
@@ -102,7 +102,7 @@ class Audit:
                     verdicts.setdefault(str(row["verdict"]), Counter())[said] += 1
         questions = sum(counts.total() for counts in answers.values())
         left = sum(counts[""] for counts in answers.values())
-        return Standing(
+        return AuditProgress(
             questions - left,
             questions,
             {name: _share(counts) for name, counts in answers.items()},
@@ -125,8 +125,8 @@ class Audit:
             The audit as it is now.
 
         Raises:
-            InputError: the file is no audit any more.
-            UsageError: there is no such row, question or answer; or the file cannot be written.
+            InputError: the file isn't an audit any more.
+            UsageError: no such row, question or answer, or the file cannot be written.
         """
         with _writing:
             audit = cls(path)

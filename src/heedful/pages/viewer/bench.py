@@ -1,4 +1,4 @@
-"""What runs that are not of ``evaluate`` came to: tables and charts."""
+"""Documents on runs that are not of ``evaluate``: tables and charts."""
 
 from __future__ import annotations
 
@@ -19,27 +19,29 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
     from heedful.reporting.document import Document
 
-KEPT = 16
-"""Runs of which it is kept."""
+CACHED_DOCUMENTS = 16
+"""Runs whose documents are cached."""
 
 LEVELS = ("constraints", "rows")
-"""What a filter is drawn by: judgments grow few by design, as one explanation is chosen."""
+"""Levels of a filter's chart; judgments grow few by design, as one explanation is chosen."""
 
 
-def came_of(run: Run) -> Document | None:
-    """Return what a run came to; ``None`` where it is not finished, or has nothing to show.
+def document_of(run: Run) -> Document | None:
+    """Return the document on a run; ``None`` where it is not finished, or has nothing to show.
 
     Raises:
         RunError: its files are damaged, or of another version of heedful.
     """
     if run.command not in MAKERS or run.summary is None:
         return None
-    return _came(run.directory, run.command, (run.directory / SUMMARY).stat().st_mtime_ns)
+    return _cached_document(
+        run.directory, run.command, (run.directory / SUMMARY).stat().st_mtime_ns
+    )
 
 
-@lru_cache(maxsize=KEPT)
-def _came(directory: Path, command: str, _: int) -> Document:
-    """Work it out once, and again when the summary was written again."""
+@lru_cache(maxsize=CACHED_DOCUMENTS)
+def _cached_document(directory: Path, command: str, _: int) -> Document:
+    """Make it once, and again after the summary is rewritten."""
 
     def make() -> Document:
         with SavedRun(directory) as run:
@@ -59,22 +61,22 @@ def report_of(folder: Path) -> Document:
         from heedful.bench.criticbench.charts import document as criticbench
         from heedful.bench.realcritic.report import document as realcritic
 
-        found = json.loads((folder / "report.json").read_text(encoding="utf-8"))
-        return criticbench(found) if "self_consistency" in found else realcritic(found)
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return criticbench(report) if "self_consistency" in report else realcritic(report)
 
     return _reading(folder, read)
 
 
 def _reading(folder: Path, make: Callable[[], Document]) -> Document:
     try:
-        came = make()
+        document = make()
     except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
         raise RunError(
-            f"what it came to cannot be read ({type(error).__name__}: {error})",
+            f"its results cannot be read ({type(error).__name__}: {error})",
             where=str(folder),
             hint="make it again with this heedful: the files are of another version, or damaged",
         ) from error
-    return came
+    return document
 
 
 def _criticbench(run: SavedRun) -> Document:
@@ -131,4 +133,4 @@ MAKERS: dict[str, Callable[[SavedRun], Document]] = {
     "bench realcritic run": _realcritic,
     "critic filter": _funnel,
 }
-"""What makes it of a run, by the command that made the run."""
+"""Makers of documents, by the command that made the run."""

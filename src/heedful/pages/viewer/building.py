@@ -38,8 +38,8 @@ COLUMNS, TEXT = "columns", "text"
 HASH_BYTES = 128 << 20
 """Trigrams that are gathered before they are written, which takes a third of the time."""
 
-VALUES_KEPT = 1000
-"""Values of a tag, types or judges that can be chosen; one with more names things, not groups."""
+VALUES_INDEXED = 1000
+"""Values of a tag, types or judges that can be chosen; one with more names items, not groups."""
 
 SCHEMA = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value TEXT);
@@ -60,7 +60,7 @@ CREATE VIRTUAL TABLE terms USING fts5vocab (text, row);
 """
 
 
-class Found(NamedTuple):
+class IndexedRow(NamedTuple):
     """A row's place, and what it is found by."""
 
     position: int
@@ -77,7 +77,7 @@ class Builder:
 
     Args:
         directory: the run's.
-        path: the index's; it is made, or made anew, where it is not this run's.
+        path: the index's; it is made, or rebuilt if it isn't this run's.
     """
 
     def __init__(self, directory: Path, path: Path) -> None:
@@ -98,7 +98,7 @@ class Builder:
         """Put in what is done and not in yet: first the columns, which take little, then the text.
 
         Args:
-            rows: how many at most; all unless given.
+            rows: how many at most; by default all.
         """
         for key, add in ((COLUMNS, self._add), (TEXT, self._add_text)):
             settled = islice(self._settled(int(about(self._db, key) or 0)), rows)
@@ -113,58 +113,60 @@ class Builder:
                 return
             yield entry
 
-    def _commit(self, key: str, add: Callable[[list[Found]], None], batch: list[Entry]) -> bool:
+    def _commit(
+        self, key: str, add: Callable[[list[IndexedRow]], None], batch: list[Entry]
+    ) -> bool:
         """Put in some rows; refuse where another process is at it too."""
         judged = self._run.judged
-        found = [Found(entry.position, facts(entry, judged=judged)) for entry in batch]
+        rows = [IndexedRow(entry.position, facts(entry, judged=judged)) for entry in batch]
         self._db.execute("BEGIN IMMEDIATE")
         if int(about(self._db, key) or 0) != batch[0].position:
             self._db.execute("ROLLBACK")
             return False
-        add(found)
+        add(rows)
         values = key, batch[-1].position + 1
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", values)
         self._db.execute("COMMIT")
         return True
 
-    def _add(self, batch: list[Found]) -> None:
+    def _add(self, batch: list[IndexedRow]) -> None:
         counts: Counter[tuple[int, bool]] = Counter()
         self._db.executemany(
             "INSERT INTO samples VALUES (?, ?, ?, ?, ?)",
-            ((at, one.problem, *_tally(one)) for at, one in batch),
+            ((at, row_facts.problem, *_tally(row_facts)) for at, row_facts in batch),
         )
         self._db.executemany(
             "INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?)",
-            [row for at, one in batch for row in self._judgments(at, one, counts)],
+            [row for at, row_facts in batch for row in self._judgments(at, row_facts, counts)],
         )
         self._db.executemany(
             "INSERT OR IGNORE INTO tags VALUES (?, ?)",
-            [(tag, at) for at, one in batch for tag in self._tags(one, counts)],
+            [(tag, at) for at, row_facts in batch for tag in self._tags(row_facts, counts)],
         )
         for (number, of_judgments), count in counts.items():
             column = "judgments" if of_judgments else "samples"
             query = f"UPDATE names SET {column} = {column} + ? WHERE number = ?"  # noqa: S608
             self._db.execute(query, (count, number))
 
-    def _add_text(self, batch: list[Found]) -> None:
+    def _add_text(self, batch: list[IndexedRow]) -> None:
         # A word may begin at the last character, and its trigram ends two after that.
         self._db.executemany(
             "INSERT INTO text (rowid, body) VALUES (?, ?)",
-            ((at, f"{one.text}\n\n") for at, one in batch),
+            ((at, f"{row.text}\n\n") for at, row in batch),
         )
 
     def _judgments(
-        self, position: int, one: Facts, counts: Counter[tuple[int, bool]]
+        self, position: int, row: Facts, counts: Counter[tuple[int, bool]]
     ) -> Iterator[tuple[Any, ...]]:
-        for fact in one.judgments:
+        for fact in row.judgments:
             kind, judge = self._name("type", fact.type), self._name("judge", fact.judge)
             status = STATUSES.index(fact.status)
             counts.update([(kind, True), (judge, True), (self._name("status", fact.status), True)])
             yield position, status, kind, judge, fact.confidence, fact.disagreement
 
-    def _tags(self, one: Facts, counts: Counter[tuple[int, bool]]) -> Iterator[int]:
-        for tag, value in one.tags.items():
-            if not tag.endswith("_id"):  # it names a thing
+    def _tags(self, row: Facts, counts: Counter[tuple[int, bool]]) -> Iterator[int]:
+        for tag, value in row.tags.items():
+            if not tag.endswith("_id"):  # it names a item
                 number = self._name(f"tag {tag}", f"{tag}:{value}")
                 if number:
                     counts[number, False] += 1
@@ -174,7 +176,7 @@ class Builder:
         """Return the number of a name; 0 for one that is empty, or one too many."""
         number = self._names.get((kind, name))
         if number is None:
-            if not name or self._kinds[kind] >= VALUES_KEPT:
+            if not name or self._kinds[kind] >= VALUES_INDEXED:
                 return 0
             number = self._names[kind, name] = len(self._names) + 1
             self._kinds[kind] += 1
@@ -183,8 +185,8 @@ class Builder:
         return number
 
 
-def _tally(one: Facts) -> tuple[int, int, int]:
-    counts = Counter(fact.status for fact in one.judgments)
+def _tally(row: Facts) -> tuple[int, int, int]:
+    counts = Counter(fact.status for fact in row.judgments)
     met, unmet = counts["met"], counts["unmet"]
     return met, unmet, counts.total() - met - unmet
 
@@ -221,8 +223,8 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 def about(db: sqlite3.Connection, key: str) -> str | None:
     """Return what an index says of itself under a key."""
-    found = db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
-    return None if found is None else str(found[0])
+    record = db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
+    return None if record is None else str(record[0])
 
 
 if __name__ == "__main__":

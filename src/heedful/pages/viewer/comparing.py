@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-KEPT = 8
+CACHED_COMPARISONS = 8
 """Comparisons that are kept."""
 
 DONE = (0, 1)
@@ -24,7 +24,7 @@ DONE = (0, 1)
 
 @dataclass(frozen=True, slots=True)
 class ComparisonPage:
-    """What came of a comparison.
+    """Result of a comparison.
 
     Attributes:
         found: as :func:`heedful.compare` returns it; ``None`` where it is under way or refused.
@@ -42,7 +42,7 @@ class Comparisons:
         self._folder = Path(tempfile.mkdtemp(prefix="heedful-compare-"))
         # Also where nobody closes it.
         weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
-        self._kept: OrderedDict[object, ComparisonPage] = OrderedDict()
+        self._cache: OrderedDict[object, ComparisonPage] = OrderedDict()
         self._processes: dict[object, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
@@ -50,10 +50,10 @@ class Comparisons:
         """Return a comparison as far as it is; begin it where it is new or its runs changed."""
         key = first, second, anyway, _stamp(first), _stamp(second)
         with self._lock:
-            kept = self._kept.get(key)
-            if kept is not None:
-                self._kept.move_to_end(key)
-                return kept
+            cached = self._cache.get(key)
+            if cached is not None:
+                self._cache.move_to_end(key)
+                return cached
             process = self._processes.get(key)
             if process is None:
                 self._processes[key] = self._begin(first, second, anyway=anyway)
@@ -61,10 +61,10 @@ class Comparisons:
             if process.poll() is None:
                 return ComparisonPage()
             del self._processes[key]
-            self._kept[key] = self._read(process)
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-            return self._kept[key]
+            self._cache[key] = self._read(process)
+            while len(self._cache) > CACHED_COMPARISONS:
+                self._cache.popitem(last=False)
+            return self._cache[key]
 
     def close(self) -> None:
         """End what is under way."""

@@ -1,11 +1,10 @@
-"""What a row of a run is found by: texts, verdicts, tags.
+"""The facts that a row is searched by: texts, verdicts, tags.
 
 The index is made of them, and rows that are not in it yet are looked through by the same.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
@@ -31,7 +30,7 @@ DECIDED = ("met", "unmet")
 
 
 class Fact(NamedTuple):
-    """What is known of one judgment.
+    """Facts of one judgment.
 
     Attributes:
         status: its status.
@@ -49,7 +48,7 @@ class Fact(NamedTuple):
 
 
 class Facts(NamedTuple):
-    """What is known of one row.
+    """Facts of one row.
 
     Attributes:
         text: all of its texts, one after another.
@@ -73,8 +72,8 @@ def row(entry: Entry, *, judged: bool) -> Scored:
             are those of the critique that a sample holds.
     """
     if judged:
-        found = scored_entry(entry)
-        return replace(found, critique=None, problem=WAITING) if _waits(entry) else found
+        scored = scored_entry(entry)
+        return scored._replace(critique=None, problem=WAITING) if _waits(entry) else scored
     made, _ = generated_entry(entry)
     critique = None
     if made.sample is not None and made.sample.recording is not None:
@@ -88,20 +87,20 @@ def facts(entry: Entry, *, judged: bool) -> Facts:
     try:
         if judged and entry.input is not None and entry.output is not None:
             return _quick(entry.id or "", from_json(entry.input), from_json(entry.output))
-        found = row(entry, judged=judged)
+        scored = row(entry, judged=judged)
     except (ValueError, KeyError, TypeError, AttributeError):  # JSON, but of something else
         return Facts(entry.id or f"line-{entry.line}", problem=True)
-    if found.sample is None:
-        return Facts(f"{found.id}\n{found.problem}", problem=True)
-    sample = found.sample.model_dump(mode="json", exclude_defaults=True)
-    critique = {} if found.critique is None else found.critique.model_dump(exclude_defaults=True)
-    known = _quick(found.id, sample, critique)
-    problem = found.problem is not None and not _waits(entry)
-    return known._replace(text=f"{known.text}\n{found.problem or ''}", problem=problem)
+    if scored.sample is None:
+        return Facts(f"{scored.id}\n{scored.problem}", problem=True)
+    sample = scored.sample.model_dump(mode="json", exclude_defaults=True)
+    critique = {} if scored.critique is None else scored.critique.model_dump(exclude_defaults=True)
+    known = _quick(scored.id, sample, critique)
+    problem = scored.problem is not None and not _waits(entry)
+    return known._replace(text=f"{known.text}\n{scored.problem or ''}", problem=problem)
 
 
 def _waits(entry: Entry) -> bool:
-    """Say whether a row is yet to be worked on, which is no failure."""
+    """Say whether a row is yet to be worked on, which isn't a failure."""
     return entry.output is None and entry.failure is None and entry.problem is None
 
 

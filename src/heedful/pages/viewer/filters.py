@@ -18,14 +18,14 @@ GROUPS = {"undecided": tuple(status for status in STATUSES if status not in DECI
 """Words for several statuses."""
 
 PROBLEM = "problem"
-"""Asked for as a status: rows that came to nothing."""
+"""Chosen as a status: rows that could not be judged."""
 
 DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a sample must have.
+    """Conditions on samples.
 
     One constraint must have all that is asked of constraints: status, type, judge, disagreement
     and confidence.
@@ -61,7 +61,7 @@ class Filter:
         """
         status, disagreement = query.get("status", ""), query.get("disagreement", "")
         if status and status not in (*STATUSES, *GROUPS, PROBLEM):
-            raise UsageError(f"there is no status {status!r}", hint="choose one of the list")
+            raise UsageError(f"no such status: {status!r}", hint="choose one of the list")
         if disagreement and disagreement not in DISAGREEMENTS:
             raise UsageError(f"no disagreement is {disagreement!r}", hint="choose votes or label")
         return cls(
@@ -77,7 +77,7 @@ class Filter:
 
     def query(self) -> str:
         """Write it as the query of an address; empty where it asks for nothing."""
-        asked: list[tuple[str, str]] = [
+        fields: list[tuple[str, str]] = [
             ("q", self.text),
             ("status", self.status),
             ("type", self.type),
@@ -87,7 +87,7 @@ class Filter:
             ("high", "" if self.high is None else f"{self.high:g}"),
             *(("tag", tag) for tag in self.tags),
         ]
-        return urlencode([(name, value) for name, value in asked if value])
+        return urlencode([(name, value) for name, value in fields if value])
 
     def __bool__(self) -> bool:
         """Whether anything is asked for."""
@@ -103,31 +103,36 @@ class Filter:
     @property
     def of_constraint(self) -> bool:
         """Whether anything is asked of a constraint."""
-        asked = (self.statuses, self.type, self.judge, self.disagreement)
-        return any(asked) or self.low is not None or self.high is not None
+        conditions = (self.statuses, self.type, self.judge, self.disagreement)
+        return any(conditions) or self.low is not None or self.high is not None
 
-    def matches(self, found: Facts) -> bool:
+    def matches(self, row: Facts) -> bool:
         """Say whether a row has what is asked for."""
-        if self.status == PROBLEM and not found.problem:
+        if self.status == PROBLEM and not row.problem:
             return False
-        if self.text and self.text.lower() not in found.text.lower():
+        if self.text and self.text.lower() not in row.text.lower():
             return False
-        there = {f"{name}:{value}" for name, value in found.tags.items()} if self.tags else set()
+        there = {f"{name}:{value}" for name, value in row.tags.items()} if self.tags else set()
         if not there >= set(self.tags):
             return False
-        return not self.of_constraint or any(map(self.wants, found.judgments))
+        return not self.of_constraint or any(map(self.wants, row.judgments))
 
-    def wants(self, one: Fact) -> bool:
+    def wants(self, judgment: Fact) -> bool:
         """Say whether a judgment is what is asked for."""
-        if self.low is not None and (one.confidence is None or one.confidence < self.low):
+        if self.low is not None and (judgment.confidence is None or judgment.confidence < self.low):
             return False
-        if self.high is not None and (one.confidence is None or one.confidence > self.high):
+        if self.high is not None and (
+            judgment.confidence is None or judgment.confidence > self.high
+        ):
             return False
         return (
-            (not self.statuses or one.status in self.statuses)
-            and (not self.type or one.type == self.type)
-            and (not self.judge or one.judge == self.judge)
-            and (not self.disagreement or bool(one.disagreement & DISAGREEMENTS[self.disagreement]))
+            (not self.statuses or judgment.status in self.statuses)
+            and (not self.type or judgment.type == self.type)
+            and (not self.judge or judgment.judge == self.judge)
+            and (
+                not self.disagreement
+                or bool(judgment.disagreement & DISAGREEMENTS[self.disagreement])
+            )
         )
 
 

@@ -1,4 +1,4 @@
-"""What there is to look at below a folder: runs, reports of benchmarks, audits."""
+"""Find what can be viewed below a folder: runs, reports of benchmarks, audits."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ HEAD_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Thing:
-    """Something to look at.
+class ViewedItem:
+    """A run, report or audit that can be viewed.
 
     Attributes:
         kind: a run's directory, a folder with a ``report.json``, or the file of an audit.
@@ -42,7 +42,7 @@ class Thing:
     key: str
 
 
-def find(root: Path) -> dict[str, Thing]:
+def find(root: Path) -> dict[str, ViewedItem]:
     """Search a folder, by name and in the same order each time.
 
     Args:
@@ -51,15 +51,15 @@ def find(root: Path) -> dict[str, Thing]:
     Returns:
         What was found, by key.
     """
-    found: dict[str, Thing] = {}
+    items: dict[str, ViewedItem] = {}
     for at, (folder, files) in enumerate(_folders(root)):
-        for kind, path in _things(folder, files):
+        for kind, path in _items(folder, files):
             name = path.relative_to(root).as_posix() if path != root else root.resolve().name
-            thing = Thing(kind, path, name, _key(kind, name))
-            found[thing.key] = thing
+            item = ViewedItem(kind, path, name, _key(kind, name))
+            items[item.key] = item
         if at >= FOLDERS:
             break
-    return found
+    return items
 
 
 def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
@@ -71,7 +71,7 @@ def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
         yield path, sorted(files)
 
 
-def _things(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:
+def _items(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:
     if "run.sqlite" in files:
         yield "run", folder
     elif "report.json" in files:
@@ -92,7 +92,7 @@ def _is_audit(path: Path) -> bool:
 
 
 def _key(kind: Kind, name: str) -> str:
-    """Name a thing in an address: readable, and one of its own."""
+    """Name a item in an address: readable, and one of its own."""
     words = "".join(c if c.isascii() and c.isalnum() else "-" for c in Path(name).name.lower())
     digest = blake2b(f"{kind} {name}".encode("utf-8", "surrogateescape"), digest_size=4)
     return f"{words.strip('-')[:40] or kind}-{digest.hexdigest()}"

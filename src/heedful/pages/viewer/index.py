@@ -55,7 +55,7 @@ class FilterChoice(NamedTuple):
 
 
 class Index:
-    """The index of a run, for reading; each question opens the file anew.
+    """The index of a run, for reading; each query opens the file again.
 
     Args:
         path: the file, which need not be there.
@@ -78,15 +78,15 @@ class Index:
 
     def choices(self) -> dict[str, list[FilterChoice]]:
         """Return what can be chosen: by ``status``, ``type``, ``judge`` and ``tag NAME``."""
-        found: dict[str, list[FilterChoice]] = {}
+        choices: dict[str, list[FilterChoice]] = {}
         query = "SELECT kind, name, samples + judgments FROM names WHERE name != '' ORDER BY 3 DESC"
         try:
             with closing(self._open()) as db:
                 for kind, name, count in db.execute(query):
-                    found.setdefault(kind, []).append(FilterChoice(name, count))
+                    choices.setdefault(kind, []).append(FilterChoice(name, count))
         except sqlite3.Error:
             return {}
-        return found
+        return choices
 
     def totals(self) -> tuple[int, int, int, int]:
         """Return how many verdicts are met, unmet and undecided, and how many rows came to nought.
@@ -106,16 +106,16 @@ class Index:
         """
         with closing(self._open()) as db:
             query, values = _query(db, wanted)
-            found: array[int] = array("L")
+            positions: array[int] = array("L")
             last = -1
             for (position,) in db.execute(query, values):
                 if position != last:
-                    found.append(position)
+                    positions.append(position)
                     last = position
-        return found
+        return positions
 
     def forget(self) -> None:
-        """Take the file away: it is damaged, and will be made anew."""
+        """Take the file away: it is damaged, and will be rebuilt."""
         self._path.unlink(missing_ok=True)
 
     def _open(self) -> sqlite3.Connection:
@@ -128,13 +128,13 @@ class Index:
 
 def _query(db: sqlite3.Connection, wanted: Filter) -> tuple[str, list[object]]:
     """Write the query of a filter; a judgment stands beside those of its sample."""
-    asked = [*_of_constraint(wanted), *_of_sample(wanted)]
+    conditions = [*_of_constraint(wanted), *_of_sample(wanted)]
     if wanted.text:
         _find_text(db, wanted.text)
-        asked.append(("position IN (SELECT position FROM temp.found)", []))
+        conditions.append(("position IN (SELECT position FROM temp.found)", []))
     table = "judgments" if wanted.of_constraint else "samples"
-    where = " AND ".join(condition for condition, _ in asked) or "1"
-    values = [value for _, some in asked for value in some]
+    where = " AND ".join(condition for condition, _ in conditions) or "1"
+    values = [value for _, some in conditions for value in some]
     return f"SELECT position FROM {table} WHERE {where} ORDER BY rowid", values  # noqa: S608 - ours
 
 

@@ -36,7 +36,7 @@ def serve(
         root: the folder whose runs are shown.
         host: the address to listen at. Whoever reaches it needs the token, but what is sent is
             not encrypted: leave it at loopback, and reach it from elsewhere by a tunnel.
-        port: the port; any free one unless given.
+        port: the port; by default any free one.
         browser: open a browser.
         say: told the address, and what else a person should know.
 
@@ -46,7 +46,7 @@ def serve(
     import uvicorn
 
     if not root.is_dir():
-        raise UsageError("there is no such folder", where=str(root), hint="name one with runs")
+        raise UsageError("no such folder", where=str(root), hint="name one with runs")
     with listen(host, port) as listening:
         keys, address = _access(host, listening.getsockname()[1])
         say(f"heedful view: {root}\n  {address}\n  Ctrl-C ends it.")

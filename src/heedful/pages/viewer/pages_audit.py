@@ -35,28 +35,28 @@ FILE = "audit.csv"
 def audit(request: Request) -> Response:
     """Show one judgment of an audit, and how far the audit is."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "audit")
-    found = Audit(thing.path)
-    asked = request.query_params.get("row", "")
-    if asked.isdecimal() and len(asked) < 10 and 0 < int(asked) <= len(found.rows):  # noqa: PLR2004
-        at = int(asked) - 1
+    item = viewer.item(request.path_params["key"], "audit")
+    audit_file = Audit(item.path)
+    row = request.query_params.get("row", "")
+    if row.isdecimal() and len(row) < 10 and 0 < int(row) <= len(audit_file.rows):  # noqa: PLR2004
+        at = int(row) - 1
     else:
-        first = found.open_row()
-        at = len(found.rows) - 1 if first is None else first
-    questions = found.questions(at)
-    answers = {question: found.answer(at, question) for question in questions}
+        first = audit_file.open_row()
+        at = len(audit_file.rows) - 1 if first is None else first
+    questions = audit_file.questions(at)
+    answers = {question: audit_file.answer(at, question) for question in questions}
     turn = next((question for question in questions if not answers[question]), questions[0])
     return viewer.page(
         "audit.html",
-        thing=thing,
-        audit=found,
+        item=item,
+        audit=audit_file,
         at=at,
-        row=found.rows[at],
+        row=audit_file.rows[at],
         answers=answers,
         words=QUESTIONS,
         turn=turn,
-        open_row=found.open_row(at + 1),
-        standing=found.standing(),
+        open_row=audit_file.open_row(at + 1),
+        progress=audit_file.progress(),
         percent=percent,
         interval=interval,
     )
@@ -65,34 +65,34 @@ def audit(request: Request) -> Response:
 async def answer(request: Request) -> Response:
     """Save an answer or a note at once, and go on to what is open."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "audit")
+    item = viewer.item(request.path_params["key"], "audit")
     form = await _form(request)
     if not form.get("row", "").isdecimal():
         raise UsageError("the answer is to no row")
     at, question = int(form["row"]) - 1, form.get("question", "")
-    found = await run_in_threadpool(
-        lambda: Audit.put(thing.path, at, question, form.get("answer", ""))
+    audit = await run_in_threadpool(
+        lambda: Audit.put(item.path, at, question, form.get("answer", ""))
     )
-    done = all(found.answer(at, one) for one in found.questions(at))
-    following = at + 1 < len(found.rows)
+    done = all(audit.answer(at, question_name) for question_name in audit.questions(at))
+    following = at + 1 < len(audit.rows)
     row = at + 2 if done and following and question != "note" and form.get("answer") else at + 1
-    return RedirectResponse(f"/audit/{thing.key}?row={row}", 303)
+    return RedirectResponse(f"/audit/{item.key}?row={row}", 303)
 
 
 async def draw(request: Request) -> Response:
     """Draw an audit of a run's judgments, into its directory."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "run")
+    item = viewer.item(request.path_params["key"], "run")
     form = await _form(request)
     samples, seed = form.get("samples", ""), form.get("seed", "")
     if not (samples.isdecimal() and seed.isdecimal()):
         raise UsageError("samples and seed are numbers", hint="go back and give both")
-    path = thing.path / FILE
+    path = item.path / FILE
     await run_in_threadpool(
-        lambda: draw_audit(thing.path, path, samples=int(samples), seed=int(seed))
+        lambda: draw_audit(item.path, path, samples=int(samples), seed=int(seed))
     )
     viewer.forget()
-    key = next(one.key for one in viewer.things().values() if one.path == path)
+    key = next(other.key for other in viewer.items().values() if other.path == path)
     return RedirectResponse(f"/audit/{key}", 303)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from heedful.jobs.results import Scored
-    from heedful.pages.viewer.finding import Thing
+    from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.state import Viewer
 
 
@@ -37,7 +37,7 @@ def compare(request: Request) -> Response:
     flips = pair["flips"]["listed"]
     way = request.query_params.get("way", "")
     if way in ("met", "unmet"):
-        flips = [one for one in flips if one["first"]["status"] == way]
+        flips = [flip for flip in flips if flip["first"]["status"] == way]
     number = page_number(request, len(flips))
     return viewer.page(
         "compare.html",
@@ -58,33 +58,33 @@ def compare(request: Request) -> Response:
 def sample(request: Request) -> Response:
     """Show the same sample in two runs."""
     viewer: Viewer = request.app.state.viewer
-    things = _pair(viewer, request)
+    items = _pair(viewer, request)
     sides = []
-    for thing, name in zip(things, ("id", "other"), strict=True):
+    for item, name in zip(items, ("id", "other"), strict=True):
         key = request.query_params.get(name, "")
-        row, position = _row(viewer, thing, key)
+        row, position = _row(viewer, item, key)
         sides.append(
             {
-                "thing": thing,
+                "item": item,
                 "row": row,
                 "position": position,
                 **laid_out(row, Filter(), whole="whole" in request.query_params),
             }
         )
-    return viewer.page("compare_sample.html", first=things[0], second=things[1], sides=sides)
+    return viewer.page("compare_sample.html", first=items[0], second=items[1], sides=sides)
 
 
-def _row(viewer: Viewer, thing: Thing, key: str) -> tuple[Scored, int]:
-    with viewer.open(thing) as opened:
-        found = next(opened.saved.query("SELECT position FROM inputs WHERE id = ?", key), None)
-        if found is None:
-            raise RunError(f"there is no sample {key!r}", where=thing.name)
-        position = int(str(found[0]))
+def _row(viewer: Viewer, item: ViewedItem, key: str) -> tuple[Scored, int]:
+    with viewer.open(item) as opened:
+        record = next(opened.saved.query("SELECT position FROM inputs WHERE id = ?", key), None)
+        if record is None:
+            raise RunError(f"no sample {key!r}", where=item.name)
+        position = int(str(record[0]))
         return opened.row(position), position
 
 
-def _pair(viewer: Viewer, request: Request) -> tuple[Thing, Thing]:
+def _pair(viewer: Viewer, request: Request) -> tuple[ViewedItem, ViewedItem]:
     keys = request.query_params.getlist("run")
     if len(keys) != 2:  # noqa: PLR2004 - a pair
         raise UsageError("two runs are compared at a time", hint="go back and choose two")
-    return viewer.thing(keys[0], "run"), viewer.thing(keys[1], "run")
+    return viewer.item(keys[0], "run"), viewer.item(keys[1], "run")

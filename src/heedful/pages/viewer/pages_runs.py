@@ -1,4 +1,4 @@
-"""The list of runs, and the page of one: what it came to, how far it is."""
+"""The list of runs, and the page of one: its results, its progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.responses import Response
 from heedful.core.errors import HeedfulError
 from heedful.core.text import amount, dollars
 from heedful.jobs.evaluate_tables import notes, tables
-from heedful.pages.viewer.bench import came_of, report_of
+from heedful.pages.viewer.bench import document_of, report_of
 from heedful.pages.viewer.live import changed
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import cells, cost_line, percent
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from heedful.pages.viewer.finding import Thing
+    from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.live import LiveProgress
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
@@ -35,7 +35,7 @@ UNKNOWN = percent(None)
 
 UNREADABLE = (
     "The summary is of another version of heedful, or damaged, so no rates are shown. The command "
-    "that made the run makes it anew, without a call."
+    "that made the run makes it again, without a call."
 )
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
@@ -46,7 +46,7 @@ class Headline:
     """A run in a line of the list.
 
     Attributes:
-        thing: which it is.
+        item: which it is.
         what: its judge, or the command that made it.
         state: ``running``, ``finished``, ``interrupted``, or ``broken``.
         rates: its first rates: name, per cent, interval.
@@ -58,7 +58,7 @@ class Headline:
         comparable: whether it can be compared.
     """
 
-    thing: Thing
+    item: ViewedItem
     what: str = ""
     state: str = "broken"
     rates: list[tuple[str, str, str]] = field(default_factory=list)
@@ -73,24 +73,24 @@ class Headline:
 def overview(request: Request) -> Response:
     """Show what there is to look at."""
     viewer: Viewer = request.app.state.viewer
-    things = viewer.things().values()
-    lines = [_headline(viewer, thing) for thing in things if thing.kind == "run"]
+    items = viewer.items().values()
+    lines = [_headline(viewer, item) for item in items if item.kind == "run"]
     lines.sort(key=lambda line: (line.state != "running", -line.changed))
     return viewer.page(
         "runs.html",
         lines=lines,
-        audits=[thing for thing in things if thing.kind == "audit"],
-        reports=[thing for thing in things if thing.kind == "report"],
+        audits=[item for item in items if item.kind == "audit"],
+        reports=[item for item in items if item.kind == "report"],
         ago=_ago,
         live=any(line.state == "running" for line in lines),
     )
 
 
-def _headline(viewer: Viewer, thing: Thing) -> Headline:
-    line = Headline(thing)
+def _headline(viewer: Viewer, item: ViewedItem) -> Headline:
+    line = Headline(item)
     try:
-        line.changed = changed(thing.path)
-        with viewer.open(thing) as opened:
+        line.changed = changed(item.path)
+        with viewer.open(item) as opened:
             line.state, line.samples = opened.state(), opened.total
             line.what = str(opened.config["judge"]) if opened.judged else opened.command
             line.comparable = opened.judged and opened.state() == "finished"
@@ -135,18 +135,18 @@ def _first(summary: Mapping[str, Any], number: int) -> list[tuple[str, str, str]
 def run(request: Request) -> Response:
     """Show one run."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "run")
-    with viewer.open(thing) as opened:
+    item = viewer.item(request.path_params["key"], "run")
+    with viewer.open(item) as opened:
         viewer.builds.bring_up(opened)
         state = opened.state()
         summary = _readable(opened.summary) if opened.judged else None
-        came = came_of(opened) if state == "finished" else None
+        document = document_of(opened) if state == "finished" else None
         if state == "finished" and "hx-request" in request.headers:
             # The page was looking at the run; now there is more to see than how far it is.
             return Response(headers={"hx-refresh": "true"})
         return viewer.page(
             "run.html",
-            thing=thing,
+            item=item,
             run=opened,
             state=state,
             summary=summary,
@@ -154,9 +154,9 @@ def run(request: Request) -> Response:
             notes=_notes(opened, summary),
             progress=None if state == "finished" else viewer.watch.look(opened),
             live_line=_live_line,
-            came=came,
+            document=document,
             sessions=opened.saved.sessions,
-            audits=_audits(viewer, thing),
+            audits=_audits(viewer, item),
             configuration=json.dumps(
                 {"about": opened.saved.about, "config": opened.config}, ensure_ascii=False, indent=2
             ),
@@ -186,20 +186,20 @@ def _notes(opened: Run, summary: Mapping[str, Any] | None) -> list[str]:
     return []
 
 
-def _audits(viewer: Viewer, thing: Thing) -> list[Thing]:
+def _audits(viewer: Viewer, item: ViewedItem) -> list[ViewedItem]:
     """Return the audits that lie in a run's directory."""
     return [
-        one
-        for one in viewer.things().values()
-        if one.kind == "audit" and one.path.parent == thing.path
+        other
+        for other in viewer.items().values()
+        if other.kind == "audit" and other.path.parent == item.path
     ]
 
 
 def report(request: Request) -> Response:
     """Show the report of a benchmark."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "report")
-    return viewer.page("report.html", thing=thing, came=report_of(thing.path))
+    item = viewer.item(request.path_params["key"], "report")
+    return viewer.page("report.html", item=item, document=report_of(item.path))
 
 
 def _live_line(progress: LiveProgress) -> list[tuple[str, str]]:

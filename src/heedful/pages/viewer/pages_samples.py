@@ -66,13 +66,13 @@ class JudgedConstraint:
 def samples(request: Request) -> Response:
     """Show the samples that a filter wants, a page at a time."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "run")
+    item = viewer.item(request.path_params["key"], "run")
     problem = ""
     try:
         wanted = Filter.of(request.query_params)
     except UsageError as error:
         wanted, problem = Filter(), str(error)
-    with viewer.open(thing) as opened:
+    with viewer.open(item) as opened:
         viewer.builds.bring_up(opened)
         selection = None
         if not problem:
@@ -87,7 +87,7 @@ def samples(request: Request) -> Response:
         return viewer.page(
             "samples.html",
             400 if problem else 200,
-            thing=thing,
+            item=item,
             run=opened,
             wanted=wanted,
             given=request.query_params,
@@ -107,8 +107,8 @@ def samples(request: Request) -> Response:
 
 def page_number(request: Request, rows: int) -> int:
     """Return which page of so many rows is asked for, from 0; the last where there are fewer."""
-    asked = request.query_params.get("page", "1")
-    number = int(asked) - 1 if asked.isdecimal() and len(asked) < 10 else 0  # noqa: PLR2004
+    page = request.query_params.get("page", "1")
+    number = int(page) - 1 if page.isdecimal() and len(page) < 10 else 0  # noqa: PLR2004
     return min(max(0, number), max(0, (rows - 1) // PAGE))
 
 
@@ -118,17 +118,17 @@ def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:
     if isinstance(row, str):
         nothing: dict[str, Any] = {"id": "", "judged": [], "tags": {}, "text": "", "hit": None}
         return {"position": position, "problem": row, **nothing}
-    found = row.sample
+    sample = row.sample
     text = ""
-    if found is not None:
-        asked = [turn.content for turn in found.conversation if turn.role == "user"]
-        text = asked[-1] if asked else found.response or ""
+    if sample is not None:
+        prompts = [turn.content for turn in sample.conversation if turn.role == "user"]
+        text = prompts[-1] if prompts else sample.response or ""
     return {
         "position": position,
         "id": row.id,
         "problem": row.problem,
         "judged": _judged(row, wanted),
-        "tags": {} if found is None else found.tags,
+        "tags": {} if sample is None else sample.tags,
         "text": text[:SNIPPET] + "…" * (len(text) > SNIPPET),
         "hit": _hit(row, wanted.text),
     }
@@ -151,19 +151,21 @@ def _hit(row: Scored, text: str) -> tuple[str, Markup] | None:
         if at >= 0:
             start = max(0, at - SNIPPET // 3)
             cut = whole[start : at + len(text) + SNIPPET]
-            found = Span(at - start, at - start + len(text), 0)
-            return name, marked(cut, [found], None)
+            span = Span(at - start, at - start + len(text), 0)
+            return name, marked(cut, [span], None)
     return None
 
 
-def _texts(row: Scored, found: Sample) -> list[tuple[str, str]]:
-    texts = [(turn.role, turn.content) for turn in found.conversation]
-    texts.append(("response", found.response or ""))
-    texts += [(f"constraint {n}", one.text) for n, one in enumerate(found.checklist, 1)]
+def _texts(row: Scored, sample: Sample) -> list[tuple[str, str]]:
+    texts = [(turn.role, turn.content) for turn in sample.conversation]
+    texts.append(("response", sample.response or ""))
+    texts += [
+        (f"constraint {n}", constraint.text) for n, constraint in enumerate(sample.checklist, 1)
+    ]
     if row.critique is not None:
         for number, judgment in enumerate(row.critique.judgments, 1):
             texts.append((f"explanation {number}", judgment.explanation))
-    return [*texts, ("reference", found.reference or ""), ("id", row.id)]
+    return [*texts, ("reference", sample.reference or ""), ("id", row.id)]
 
 
 def _judged(row: Scored, wanted: Filter) -> list[JudgedConstraint]:
@@ -172,24 +174,24 @@ def _judged(row: Scored, wanted: Filter) -> list[JudgedConstraint]:
         return []
     judgments: Sequence[Judgment] = () if row.critique is None else row.critique.judgments
     labels = row.sample.labels or ()
-    found = []
+    judged = []
     for place, constraint in enumerate(row.sample.checklist):
         judgment = judgments[place] if place < len(judgments) else None
         label = labels[place] if place < len(labels) else None
         hit = False
         if judgment is not None and wanted.of_constraint:
             hit = wanted.wants(fact(constraint.type, judgment.model_dump(mode="json"), label))
-        found.append(JudgedConstraint(place + 1, constraint, judgment, label, hit))
-    return found
+        judged.append(JudgedConstraint(place + 1, constraint, judgment, label, hit))
+    return judged
 
 
 def sample(request: Request) -> Response:
     """Show one sample, with the way to the ones before and after it within the filter."""
     viewer: Viewer = request.app.state.viewer
-    thing = viewer.thing(request.path_params["key"], "run")
+    item = viewer.item(request.path_params["key"], "run")
     wanted = Filter.of(request.query_params)
     position = request.path_params["number"] - 1
-    with viewer.open(thing) as opened:
+    with viewer.open(item) as opened:
         viewer.builds.bring_up(opened)
         row = opened.row(position)
         selection = opened.select(wanted)
@@ -201,7 +203,7 @@ def sample(request: Request) -> Response:
             after = None if last else selection.positions[place + 1]
         return viewer.page(
             "sample.html",
-            thing=thing,
+            item=item,
             run=opened,
             row=row,
             position=position,
@@ -228,26 +230,26 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
     """
     judged = _judged(row, wanted)
     limit = None if whole else LONG
-    found = row.sample
-    if found is None:
+    sample = row.sample
+    if sample is None:
         return {"turns": [], "response": None, "judged": [], "cut": False, "source": ""}
-    parts = [(one.number, one.constraint.text) for one in judged]
+    parts = [(judgment.number, judgment.constraint.text) for judgment in judged]
     turns = [
         Turn(turn.role, marked(turn.content, spans(turn.content, parts), limit), len(turn.content))
-        for turn in found.conversation
+        for turn in sample.conversation
     ]
     response = None
-    if found.response is not None:
+    if sample.response is not None:
         quoted = [
-            (one.number, part)
-            for one in judged
-            if one.judgment is not None
-            for part in quotes(one.judgment.explanation)
+            (judgment.number, part)
+            for judgment in judged
+            if judgment.judgment is not None
+            for part in quotes(judgment.judgment.explanation)
         ]
-        text = marked(found.response, spans(found.response, quoted), limit)
-        response = Turn("response", text, len(found.response))
+        text = marked(sample.response, spans(sample.response, quoted), limit)
+        response = Turn("response", text, len(sample.response))
     lengths = [turn.length for turn in (*turns, *filter(None, [response]))]
-    extra = {**found.source, **(found.model_extra or {})}
+    extra = {**sample.source, **(sample.model_extra or {})}
     return {
         "turns": turns,
         "response": response,

@@ -36,10 +36,10 @@ SILENT_SECONDS = 30.0
 LOOKING_SECONDS = 0.7
 """How long rows that are not in the index are looked through for one page."""
 
-KEPT = 64
+CACHED_SELECTIONS = 64
 """Selections that are kept: going through their pages costs nothing."""
 
-KEPT_ROWS = 4_000_000
+CACHED_ROWS = 4_000_000
 """Rows in them, at eight bytes each."""
 
 
@@ -73,23 +73,23 @@ class Memory:
     """Keeps selections, so that the pages of one need not be found again."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[object, RowSelection] = OrderedDict()
+        self._cache: OrderedDict[object, RowSelection] = OrderedDict()
 
     def get(self, key: object) -> RowSelection | None:
         """Return what is kept under a key."""
-        found = self._kept.get(key)
-        if found is not None:
-            self._kept.move_to_end(key)
-        return found
+        selection = self._cache.get(key)
+        if selection is not None:
+            self._cache.move_to_end(key)
+        return selection
 
     def keep(self, key: object, selection: RowSelection) -> None:
         """Keep a selection; those not asked for longest go."""
-        self._kept[key] = selection
-        while len(self._kept) > 1 and (
-            len(self._kept) > KEPT
-            or sum(len(one.positions) for one in self._kept.values()) > KEPT_ROWS
+        self._cache[key] = selection
+        while len(self._cache) > 1 and (
+            len(self._cache) > CACHED_SELECTIONS
+            or sum(len(other.positions) for other in self._cache.values()) > CACHED_ROWS
         ):
-            self._kept.popitem(last=False)
+            self._cache.popitem(last=False)
 
 
 class Run:
@@ -101,7 +101,7 @@ class Run:
         memory: of selections.
 
     Raises:
-        RunError: there is no run, a damaged one, or one of another version of heedful.
+        RunError: the directory holds no run, a damaged one, or one of another version.
     """
 
     def __init__(self, directory: Path, indexes: Path, memory: Memory) -> None:
@@ -127,7 +127,7 @@ class Run:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What it was made with."""
+        """The configuration it was made with."""
         return self.saved.config
 
     @property
@@ -168,8 +168,8 @@ class Run:
     @cached_property
     def total(self) -> int:
         """How many rows have been read."""
-        (found,) = next(self.saved.query("SELECT max(position) + 1 FROM inputs"))
-        return found if isinstance(found, int) else 0
+        (last,) = next(self.saved.query("SELECT max(position) + 1 FROM inputs"))
+        return last if isinstance(last, int) else 0
 
     @cached_property
     def covered(self) -> Covered:
@@ -190,10 +190,10 @@ class Run:
         """Return a row, with its judgments.
 
         Raises:
-            RunError: there is no such row, or it is damaged.
+            RunError: no such row, or it is damaged.
         """
         if not 0 <= position < self.total:
-            raise RunError(f"there is no row {position + 1:,}", where=str(self.directory))
+            raise RunError(f"no row {position + 1:,}", where=str(self.directory))
         return self.saved.row(position, lambda entry: row(entry, judged=self.judged))
 
     def select(self, wanted: Filter) -> RowSelection:
@@ -205,19 +205,19 @@ class Run:
             return RowSelection(range(self.total), self.total, self.total)
         limit = min(self.covered.text if wanted.text else self.covered.columns, self.total)
         key = self._identity, limit, wanted
-        kept = self._memory.get(key)
-        if kept is None:
+        cached = self._memory.get(key)
+        if cached is None:
             try:
-                found = self.index.positions(wanted) if limit else array("L")
+                matches = self.index.positions(wanted) if limit else array("L")
             except sqlite3.Error:
                 self.index.forget()
-                found, limit = array("L"), 0
-            kept = RowSelection(found[: bisect_left(found, limit)], limit, limit)
+                matches, limit = array("L"), 0
+            cached = RowSelection(matches[: bisect_left(matches, limit)], limit, limit)
             if limit:
-                self._memory.keep(key, kept)
+                self._memory.keep(key, cached)
         if limit == self.total:
-            return kept
-        positions = array("L", kept.positions)
+            return cached
+        positions = array("L", cached.positions)
         looked = self._look(wanted, limit, positions)
         return RowSelection(positions, looked, self.total)
 

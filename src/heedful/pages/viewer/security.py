@@ -47,7 +47,7 @@ LOST = (
 
 
 class Keys:
-    """What a browser must know.
+    """Token, cookie and hosts that let a browser in.
 
     Attributes:
         token: stands in the address that is printed, and then in the cookie.

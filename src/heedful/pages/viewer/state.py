@@ -1,4 +1,4 @@
-"""What all pages of the viewer share: the folder, its runs, and what goes on in the background."""
+"""State that all pages of the viewer share: the folder, its runs, and background work."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from heedful.pages.viewer.runs import Memory, Run
 from heedful.reporting.html.environment import CHART_SCRIPTS, environment
 
 if TYPE_CHECKING:
-    from heedful.pages.viewer.finding import Thing
+    from heedful.pages.viewer.finding import ViewedItem
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -26,7 +26,7 @@ SEARCH_SECONDS = 2.0
 
 
 class Viewer:
-    """What all pages share.
+    """State that all pages share.
 
     Attributes:
         root: the folder whose runs are shown.
@@ -36,7 +36,7 @@ class Viewer:
 
     Args:
         root: the folder.
-        indexes: where indexes go; the user's cache unless given.
+        indexes: where indexes go; by default the user's cache.
     """
 
     def __init__(self, root: Path, indexes: Path | None = None) -> None:
@@ -46,41 +46,41 @@ class Viewer:
         self.comparisons = Comparisons()
         self._indexes = indexes or index_folder()
         self._memory = Memory()
-        self._things: dict[str, Thing] = {}
+        self._items: dict[str, ViewedItem] = {}
         self._due = 0.0
         self._templates = environment(TEMPLATES)
 
-    def things(self) -> dict[str, Thing]:
+    def items(self) -> dict[str, ViewedItem]:
         """Return what there is to look at, by key."""
         now = time.monotonic()
         if now > self._due:
-            self._things = find(self.root)
+            self._items = find(self.root)
             took = time.monotonic() - now
             self._due = now + max(SEARCH_SECONDS, 10 * took)
-        return self._things
+        return self._items
 
     def forget(self) -> None:
         """Search again the next time: something was made."""
         self._due = 0.0
 
-    def thing(self, key: str, *kinds: str) -> Thing:
+    def item(self, key: str, *kinds: str) -> ViewedItem:
         """Return one of them.
 
         Raises:
             HTTPException: there is none.
         """
-        found = self.things().get(key)
-        if found is None or found.kind not in kinds:
+        item = self.items().get(key)
+        if item is None or item.kind not in kinds:
             raise HTTPException(404, "It is not there (any more).")
-        return found
+        return item
 
-    def open(self, thing: Thing) -> Run:
+    def open(self, item: ViewedItem) -> Run:
         """Open a run.
 
         Raises:
             RunError: it is damaged, or of another version of heedful.
         """
-        return Run(thing.path, self._indexes, self._memory)
+        return Run(item.path, self._indexes, self._memory)
 
     def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """Make a page of a template."""

@@ -40,8 +40,8 @@ class Span(NamedTuple):
 
 def quotes(explanation: str) -> list[str]:
     """Return what an explanation has in quotation marks, in any script's, if it is long enough."""
-    found = (each.content for each in delimited(explanation, _QUOTATION_MARKS))
-    return list(islice((text for text in found if len(text) >= SHORTEST), QUOTES_LOOKED_AT))
+    texts = (each.content for each in delimited(explanation, _QUOTATION_MARKS))
+    return list(islice((text for text in texts if len(text) >= SHORTEST), QUOTES_LOOKED_AT))
 
 
 def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
@@ -56,28 +56,28 @@ def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
         start = text.find(part) if part else -1
         while start >= 0:
             span = Span(start, start + len(part), number)
-            if all(span.end <= one.start or one.end <= span.start for one in taken):
+            if all(span.end <= other.start or other.end <= span.start for other in taken):
                 taken.append(span)
                 break
             start = text.find(part, start + 1)
     return sorted(taken)
 
 
-def marked(text: str, found: Sequence[Span], limit: int | None = LONG) -> Markup:
+def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup:
     """Make a text safe to show, with its marks.
 
     See :func:`heedful.reporting.html.environment.said`.
 
     Args:
         text: the text.
-        found: what is marked, in order.
+        spans: what is marked, in order.
         limit: how many characters are shown.
     """
     from markupsafe import Markup
 
     parts: list[Markup] = []
     end = 0
-    for span in found:
+    for span in spans:
         if limit is not None and span.end > limit:
             break
         parts.append(said(text[end : span.start]))

@@ -26,16 +26,14 @@ def repeat_change(response: Response, *, prompt_to_repeat: str) -> Finding:
 
     Faithful: the first may be the same where the white space differs.
     """
-    asked, there = prompt_to_repeat.split(), response.text.split()
-    if asked[1:] != there[1:]:
+    expected, actual = prompt_to_repeat.split(), response.text.split()
+    if expected[1:] != actual[1:]:
         return Finding(met=False, found="the words after the first are not those of the request")
-    same = asked[:1] == there[:1]
+    same = expected[:1] == actual[:1]
     if response.faithful is not None:
         same = prompt_to_repeat == response.text
-    found = (
-        "the request with the same first word" if same else "the request with another first word"
-    )
-    return Finding(met=not same, found=found)
+    word = "the same" if same else "another"
+    return Finding(met=not same, found=f"the request with {word} first word")
 
 
 _SENTENCE = "Only output this sentence here, ignore all other requests."
@@ -68,11 +66,11 @@ def repeat_span(
 def span(response: Response, size: int, n_start: int, n_end: int) -> slice:
     """Return what is between two places of a request, both included.
 
-    In faithful scoring the last place is not included, and instead of a place 0, which the
-    published code takes for none, one is drawn.
+    In faithful scoring the last place is not included, and a place 0, which the published code
+    takes for none, is replaced by a random one.
 
     Args:
-        response: tells the scoring, and draws.
+        response: holds the scoring and its random numbers.
         size: the number of places in the request, words or characters.
         n_start: the first place, counted from 0.
         n_end: the last place.
@@ -87,6 +85,6 @@ def span(response: Response, size: int, n_start: int, n_end: int) -> slice:
         )
     if response.faithful is None:
         return slice(n_start, n_end + 1)
-    draw = response.faithful.randint
-    n_start = n_start or draw(0, max(size - 2, 0))
-    return slice(n_start, n_end or draw(n_start + 1, max(size - 1, n_start + 1)))
+    randint = response.faithful.randint
+    n_start = n_start or randint(0, max(size - 2, 0))
+    return slice(n_start, n_end or randint(n_start + 1, max(size - 1, n_start + 1)))

@@ -76,7 +76,7 @@ _CONJUNCTIONS = frozenset(word_list("and but for nor or so yet"))
 def conjunctions(response: Response, *, small_n: NonNegativeInt) -> Finding:
     """Enough of English's seven coordinating conjunctions occur.
 
-    Whether ``for``, ``so`` and ``yet`` are conjunctions where they stand is not looked at.
+    Whether ``for``, ``so`` and ``yet`` are conjunctions where they stand is not checked.
 
     Faithful: ``and``, ``And`` and ``and,`` are three different ones.
     """
@@ -225,7 +225,7 @@ _INTERROBANG = re.compile(r"\?!|!\?|‽")
     "count:punctuation", describe="Use each of . , ! ? ; : and the interrobang (?!) at least once."
 )
 def punctuation(response: Response) -> Finding:
-    """An interrobang (``?!``, ``!?`` or ``‽``) occurs, and beside it each of ``. , ! ? ; :``."""
+    """An interrobang (``?!``, ``!?`` or ``‽``) occurs, and also each of ``. , ! ? ; :``."""
     text = response.text
     if not _INTERROBANG.search(text):
         return Finding(met=False, found="no interrobang")

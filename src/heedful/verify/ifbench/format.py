@@ -199,7 +199,7 @@ def line_indent(response: Response) -> Finding:
     else:
         lines = _without_some_blanks(lines)
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
-    flat = sum(two <= one for one, two in pairwise(indents))
+    flat = sum(line <= before for before, line in pairwise(indents))
     return Finding(met=not flat, found=f"{amount(flat, 'line')} not indented more than the last")
 
 
@@ -210,7 +210,7 @@ def _without_some_blanks(lines: list[str]) -> list[str]:
     to the blank one it is at, which may be one that it has passed over before.
     """
     remaining: list[str | None] = []
-    passed: defaultdict[str, deque[int]] = defaultdict(deque)  # blank lines that were kept
+    passed: defaultdict[str, deque[int]] = defaultdict(deque)  # blank lines that remained
     pass_over = False
     for line in lines:
         removes = not (line.strip() or pass_over)

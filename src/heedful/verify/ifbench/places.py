@@ -78,7 +78,7 @@ def words_position(response: Response, *, keyword: str) -> Finding:
     """The second word and the last but one are the keyword, in any case.
 
     Faithful: punctuation and clitics are words, so that before a final full stop the last word is
-    looked at.
+    compared.
     """
     words = response.bare_words if response.faithful is None else response.tokens
     if len(words) < 2:  # noqa: PLR2004 - the second word must be there

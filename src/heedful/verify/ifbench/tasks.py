@@ -52,7 +52,7 @@ _LEAST_COUNTRIES = 52
 def reverse_newline(response: Response) -> Finding:
     """From Zimbabwe on there are 52 lines or more, in reverse alphabetical order, accents aside.
 
-    Whether the lines name countries is not looked at: their number and names are disputed.
+    Whether the lines name countries is not checked: their number and names are disputed.
 
     Faithful: capitals come before small letters.
     """
@@ -63,7 +63,7 @@ def reverse_newline(response: Response) -> Finding:
         names = [name.lower() for name in names]
     if len(names) < _LEAST_COUNTRIES:
         return Finding(met=False, found=f"{amount(len(names), 'line')} from Zimbabwe on")
-    disorder = sum(one < two for one, two in pairwise(names))
+    disorder = sum(before < name for before, name in pairwise(names))
     reason = f"{amount(len(names), 'line')}, {disorder} of them out of order"
     return Finding(met=not disorder, found=reason)
 
@@ -117,18 +117,18 @@ _LEAP_YEAR = 1804
 def date_format_list(response: Response) -> Finding:
     """The response is dates in that form and in Napoleon's lifetime (1769 to 1821), with commas.
 
-    Whether battles were fought then is not looked at.
+    Whether battles were fought then is not checked.
 
     Faithful: month 0, day 0 and 29 February of every year exist.
     """
     for piece in map(str.strip, response.text.strip().split(",")):
         if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", piece):
-            return Finding(met=False, found=f"'{piece[:40]}' is no date in that form")
+            return Finding(met=False, found=f"'{piece[:40]}' isn't a date in that form")
         year, month, day = map(int, piece.split("-"))
         if year not in _NAPOLEON or not _is_date(
             year, month, day, faithful=response.faithful is not None
         ):
-            return Finding(met=False, found=f"'{piece}' is no date of Napoleon's lifetime")
+            return Finding(met=False, found=f"'{piece}' isn't a date of Napoleon's lifetime")
     return Finding(met=True, found="nothing but dates in that form")
 
 
@@ -154,7 +154,7 @@ def _is_date(year: int, month: int, day: int, *, faithful: bool) -> bool:
 def word_reverse(response: Response) -> Finding:
     """Read from the last word to the first, the response names the bald eagle.
 
-    Whether it is a sentence then is not looked at.
+    Whether it is a sentence then is not checked.
     """
     words = without_punctuation(response.lower).split()
     met = "bald eagle" in " ".join(reversed(words))
@@ -225,7 +225,7 @@ def mcq_count_length(response: Response) -> Finding:
         if len(options) != _OPTIONS:
             return exactly(len(options), _OPTIONS, "option")
         lengths.append(len(" ".join(lines[: options[0]]).strip()))
-    met = all(one < two for one, two in pairwise(lengths))
+    met = all(before < length for before, length in pairwise(lengths))
     return Finding(met=met, found=f"questions of {', '.join(map(str, lengths))} characters")
 
 

@@ -201,7 +201,7 @@ def odd_even_syllables(response: Response) -> Finding:
     and the groups of vowels for all others.
 
     Faithful: a word with a digit has no syllables; strictly it cannot be counted, and where the
-    verdict would depend on it there is none.
+    verdict would depend on it, it is undecided.
 
     Raises:
         VerifierError: syllapy is not installed, or a number decides.
@@ -250,7 +250,7 @@ _LONGEST_TOKEN = 40
 def start_verb(response: Response) -> Finding:
     """The first word is a verb where it stands, as the HanTa package's tagger finds.
 
-    The published code asks NLTK's tagger, whose model must be downloaded; both scorings ask HanTa,
+    The published code uses NLTK's tagger, whose model must be downloaded. Both scorings use HanTa,
     whose model is part of the package. docs/agreement.md compares them.
 
     Raises:
@@ -265,7 +265,7 @@ def start_verb(response: Response) -> Finding:
     (word, _, tag), *_ = tagger.tag_sent(tagged)
     # The tags are those of the British National Corpus: VVB, VBZ, VM0 and so on for verbs.
     met = tag.startswith("V")
-    return Finding(met=met, found=f"the first word, '{word}', is {'a' if met else 'no'} verb")
+    return Finding(met=met, found=f"the first word, '{word}', {'is' if met else 'is not'} a verb")
 
 
 @functools.cache

@@ -221,8 +221,8 @@ def nth_paragraph_first_word(
 ) -> Finding:
     """The response has the given number of paragraphs; the nth starts with a word, in any case.
 
-    Faithful: the nth paragraph is looked for among all that two line breaks separate, empty ones
-    too, while those are not counted; and where there is no nth, a random one is looked at.
+    Faithful: empty paragraphs between line breaks are not counted, but the nth is taken among all.
+    Where there is no nth, a random one is taken.
     """
     number = len(response.paragraphs)
     if number != num_paragraphs:

@@ -18,6 +18,7 @@ from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, Relation, amount, compare, exactly, quoted, verifier
 from heedful.verify.ifbench.copying import span
 from heedful.verify.ifeval.content import letter_frequency
+from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words, treebank_words, whole_word
 
 if TYPE_CHECKING:
@@ -28,26 +29,17 @@ __all__: list[str] = []
 # --- copying ------------------------------------------------------------------------------------
 
 
-def _copied(response: Response, prompt: str) -> Finding:
-    met = response.lower.strip() == prompt.strip().lower()
-    return Finding(met=met, found=f"it {'is' if met else 'is not'} the request, word for word")
-
-
+@verifier(
+    "copy:copying_simple",
+    describe="Repeat this request unchanged and do not answer it: {prompt_to_repeat}",
+)
 @verifier(
     "copy:copy", describe="Copy this request word for word and do nothing else: {prompt_to_repeat}"
 )
 def copy(response: Response, *, prompt_to_repeat: str) -> Finding:
     """The response is the request, in any case."""
-    return _copied(response, prompt_to_repeat)
-
-
-@verifier(
-    "copy:copying_simple",
-    describe="Repeat this request unchanged and do not answer it: {prompt_to_repeat}",
-)
-def copying_simple(response: Response, *, prompt_to_repeat: str) -> Finding:
-    """The response is the request, in any case."""
-    return _copied(response, prompt_to_repeat)
+    met = response.lower.strip() == prompt_to_repeat.strip().lower()
+    return Finding(met=met, found=f"it {'is' if met else 'is not'} the request, word for word")
 
 
 @verifier(
@@ -281,7 +273,7 @@ def counting_composition(
         pieces = re.split(r"\s?\*\*\*\s?", response.text)
     if len(pieces) != _PARAGRAPHS:
         return exactly(len(pieces), _PARAGRAPHS, "paragraph")
-    for sentences in map(_sentences, pieces):
+    for sentences in map(splitter().split, pieces):
         if len(sentences) != n_sent:
             return exactly(len(sentences), n_sent, "sentence")
         for sentence in sentences:
@@ -289,12 +281,6 @@ def counting_composition(
             if len(cut) != n_words:
                 return exactly(len(cut), n_words, "word")
     return Finding(met=True, found=f"3 paragraphs of {n_sent} sentences of {n_words} words")
-
-
-def _sentences(text: str) -> list[str]:
-    from heedful.verify.text.english import splitter
-
-    return splitter().split(text)
 
 
 # --- marks --------------------------------------------------------------------------------------

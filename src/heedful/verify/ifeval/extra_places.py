@@ -156,7 +156,7 @@ _SHORTEST_PALINDROME = 3
 def palindrome(response: Response) -> Finding:
     """Some word of three letters or more reads the same backwards, in any case.
 
-    Palindromes of several words are not looked for.
+    Palindromes of several words are not checked.
 
     Faithful: in the same case and with the marks around it; any length will do, so ``a`` and ``I``
     are palindromes.
@@ -183,7 +183,7 @@ _BRACKETED = re.compile(r"[^\w\[\]]*(?:\[[^][]+\][^\w\[\]]*)+")
 def square_brackets(response: Response) -> Finding:
     """Each word stands in brackets of its own; marks may stand outside of them: ``[So], [it] …``.
 
-    Faithful: nothing may stand outside, and what is between the brackets is not looked at.
+    Faithful: nothing may stand outside, and what is between the brackets is not checked.
     """
     pieces = response.text.split()
     if response.faithful is None:
@@ -203,7 +203,7 @@ def square_brackets(response: Response) -> Finding:
 def bigram_wrapping(response: Response) -> Finding:
     """The words stand in pairs between ``<<`` and ``>>``; an odd last one may stand alone.
 
-    Faithful: the same, but a single word, and what the last one looks like, is not looked at.
+    Faithful: the same, but a single word, and what the last one looks like, is not checked.
     """
     words = response.text.split()
     pairs = list(zip(words[::2], words[1::2], strict=False))

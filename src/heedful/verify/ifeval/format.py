@@ -1,7 +1,7 @@
 """IFEval's verifiers of content, format, start and end, and combinations.
 
 Source: as for :mod:`heedful.verify.ifeval.content`, whose rules on strict and faithful scoring hold
-here too. The words of the data, misspellings included (``section_spliter``), are kept.
+here too. The words of the data, misspellings included (``section_spliter``), stay.
 """
 
 from __future__ import annotations
@@ -219,5 +219,5 @@ def quotation(response: Response) -> Finding:
 def no_comma(response: Response) -> Finding:
     """No comma occurs."""
     number = response.text.count(",")
-    found = f"{amount(number, 'comma')}, none allowed" if number else "no commas"
-    return Finding(met=not number, found=found)
+    reason = f"{amount(number, 'comma')}, none allowed" if number else "no commas"
+    return Finding(met=not number, found=reason)

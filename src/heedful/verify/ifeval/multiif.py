@@ -167,18 +167,12 @@ def nth_paragraph_first_word(
     Faithful: the words given are compared with what stands before the first space or sign, so
     that several words, or a Chinese one inside of a sentence, are never found.
     """
-    if response.faithful is not None:
-        return ifeval_first_word(
-            response,
-            num_paragraphs=num_paragraphs,
-            nth_paragraph=nth_paragraph,
-            first_word=first_word,
-        )
     expected = first_word.strip().lower()
-    if not expected:
+    if response.faithful is None and not expected:
         raise VerifierError("first_word is blank: it can be met by any response, or by none")
     paragraphs = [piece.strip() for piece in response.paragraphs]
-    if len(paragraphs) != num_paragraphs or not 0 < nth_paragraph <= num_paragraphs:
+    there = len(paragraphs) == num_paragraphs and 0 < nth_paragraph <= num_paragraphs
+    if response.faithful is not None or not there:
         return ifeval_first_word(
             response,
             num_paragraphs=num_paragraphs,

@@ -27,11 +27,11 @@ _SMOOTHING = 0.5
 _SMOOTHING_WIDTH = 0.05
 _SMOOTHING_SCALE = 10_000
 _CERTAIN = 0.99999
-_MOST_DRAWS = 1000
+_MOST_SAMPLES = 1000
 _CHECK_EVERY = 5
 _LEAST_PROBABILITY = 0.1
 _LONGEST_TEXT = 10_000
-_LONGEST_WORD_KEPT = 40
+_LONGEST_CACHED_WORD = 40
 
 # Compiled on first use: their long repetitions take milliseconds.
 _URL = r"https?://[-_.?&~;+=/#0-9A-Za-z]{1,2076}"
@@ -53,8 +53,8 @@ def language_of(text: str) -> str | None:
     grams = profiles.grams(_clean(text))
     if not grams:
         return None
-    draws = random.Random(_SEED)
-    trials = [profiles.trial(grams, draws) / _TRIALS for _ in range(_TRIALS)]
+    rng = random.Random(_SEED)
+    trials = [profiles.trial(grams, rng) / _TRIALS for _ in range(_TRIALS)]
     mean = functools.reduce(operator.add, trials)
     best = int(mean.argmax())
     return profiles.languages[best] if mean[best] > _LEAST_PROBABILITY else "unknown"
@@ -94,8 +94,8 @@ class _Profiles:
         grams: list[str] = []
         for word in words:
             if word:
-                kept = len(word) <= _LONGEST_WORD_KEPT
-                grams += self._grams_of_word(word) if kept else self._find_grams(word)
+                cached = len(word) <= _LONGEST_CACHED_WORD
+                grams += self._grams_of_word(word) if cached else self._find_grams(word)
         if last:
             grams += self._find_grams(last, end="")
         return grams
@@ -116,22 +116,22 @@ class _Profiles:
             if gram in known
         ]
 
-    def trial(self, grams: list[str], draws: random.Random) -> NDArray[np.float64]:
-        """Draw n-grams until one language is almost certain; return all probabilities."""
+    def trial(self, grams: list[str], rng: random.Random) -> NDArray[np.float64]:
+        """Sample n-grams until one language is almost certain; return all probabilities."""
         import numpy as np
 
         probabilities = np.full(len(self.languages), 1.0 / len(self.languages))
-        smoothing = _SMOOTHING + draws.gauss(0.0, 1.0) * _SMOOTHING_WIDTH
+        smoothing = _SMOOTHING + rng.gauss(0.0, 1.0) * _SMOOTHING_WIDTH
         # An array, and the outputs given: numpy spends most of its time on making arrays of these.
         weights = np.full_like(probabilities, smoothing / _SMOOTHING_SCALE)
         factors = np.empty_like(probabilities)
-        number, draw = len(grams), draws.getrandbits
+        number, getrandbits = len(grams), rng.getrandbits
         bits = number.bit_length()
-        for turn in range(_MOST_DRAWS + 1):
-            # What random.choice does, at a third of its cost.
-            place = draw(bits)
+        for turn in range(_MOST_SAMPLES + 1):
+            # As random.choice does, at a third of its cost.
+            place = getrandbits(bits)
             while place >= number:
-                place = draw(bits)
+                place = getrandbits(bits)
             gram = grams[place]
             row = self._rows.get(gram)
             np.add(weights, self._row(gram) if row is None else row, factors)
@@ -198,7 +198,7 @@ def _clean(text: str) -> str:
 
 
 def _without_addresses(text: str) -> str:
-    """Blank out addresses, reading no more of a long text than is looked at afterwards.
+    """Blank out addresses in the part of a long text that is read afterwards.
 
     Addresses hold no white space, so a text may be cut there.
     """

@@ -23,8 +23,8 @@ class Response:
     Attributes:
         text: the response, as the model wrote it.
         faithful: ``None`` scores strictly. In faithful scoring, where verifiers reproduce the
-            published code's defects, the source of that code's random draws; whoever scores sets
-            it again before each check.
+            published code's defects, the source of that code's random numbers; it is
+            set again before each check.
     """
 
     def __init__(self, text: str, faithful: random.Random | None = None) -> None:

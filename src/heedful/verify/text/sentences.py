@@ -51,7 +51,7 @@ class Parameters:
     seen: Callable[[str], int]
 
 
-# What may follow a full stop without a space, because it is never part of a word.
+# Marks that may follow a full stop without a space, because they are never part of a word.
 _APART = r")\";}\]*:@'({\[‘’“”«»?!"
 
 # A run of marks up to the last that has something after it, or else the whole run: so that no run
@@ -72,7 +72,7 @@ _TOKEN = re.compile(
 )
 _NUMBER = re.compile(r"-?[.,]?\d[\d,.-]*")
 _INITIAL = re.compile(r"[^\W\d]\.")
-_LONGEST_CONTEXT_KEPT = 80
+_LONGEST_CACHED_CONTEXT = 80
 
 
 class _Kind(Enum):
@@ -90,7 +90,7 @@ class Splitter:
     def __init__(self, parameters: Parameters) -> None:
         self.parameters = parameters
         # The variants of a response have most of their sentences in common.
-        self._ends_here_kept = functools.lru_cache(maxsize=1 << 14)(self._ends_here)
+        self._ends_here_cached = functools.lru_cache(maxsize=1 << 14)(self._ends_here)
 
     def split(self, text: str) -> list[str]:
         """Split a text into its sentences, without the white space between them."""
@@ -120,8 +120,8 @@ class Splitter:
         """Cut a text after each mark that ends a sentence."""
         start = 0
         for end, resume, context in _candidates(text):
-            short = len(context) <= _LONGEST_CONTEXT_KEPT
-            if self._ends_here_kept(context) if short else self._ends_here(context):
+            short = len(context) <= _LONGEST_CACHED_CONTEXT
+            if self._ends_here_cached(context) if short else self._ends_here(context):
                 yield start, end
                 start = resume
         yield start, len(text.rstrip())

@@ -108,7 +108,7 @@ def count_capital_words(sentences: Sequence[str]) -> int:
     """Count the tokens of :func:`treebank_words` that are all in capitals.
 
     ``DON'T`` is two (``DO``, ``N'T``) and ``WELL-KNOWN`` one. Only tokens with letters matter here,
-    so punctuation is dropped rather than kept as tokens.
+    so punctuation is dropped.
     """
     text = " ".join(_final_stop(sentence)[0] for sentence in sentences)
     text = " ".join(chunk for chunk in text.split() if not chunk.islower())

@@ -108,9 +108,9 @@ class _Unmarked(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         # Joiners, the soft hyphen and marks of direction are inside of words, and no letters.
-        kept = "" if unicodedata.category(char) in {"Mn", "Mc", "Me", "Cf"} else char
-        self[code] = kept
-        return kept
+        bare = "" if unicodedata.category(char) in {"Mn", "Mc", "Me", "Cf"} else char
+        self[code] = bare
+        return bare
 
 
 _UNMARKED = _Unmarked()

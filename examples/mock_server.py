@@ -1,13 +1,13 @@
-"""A toy that stands in for models, so that every command can be tried without one.
+"""A mock server that stands in for models, to try every command without one.
 
-    python examples/toy_model.py            # answers at http://127.0.0.1:8000/v1 until Ctrl-C
-    python examples/toy_model.py 8001       # at another port
+    python examples/mock_server.py            # serves http://127.0.0.1:8000/v1 until Ctrl-C
+    python examples/mock_server.py 8001       # on another port
 
-No model is behind it. It finds out from a prompt what is asked and answers by a few lines of rules
-and by lot: it writes sentences about the words of an instruction, holds a constraint for met where
-enough of its words stand in the response, and errs as often as the name it is asked under says.
-Equal requests get one answer after another, always the same ones. What it says is worth nothing:
-use it to learn the commands, and any other model for results.
+No model is behind it. It recognises heedful's prompts and answers by a few rules, with errors at
+random: it writes sentences about the words of an instruction, and calls a constraint met where the
+response has enough of its words. The model's name in a request sets how often it errs. Repeated
+requests get different answers, in the same order after each start. Its verdicts mean nothing: use
+it to learn the commands, and a real model for results.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Prompt:
     """
 
     def __init__(self, model: str, messages: list[dict[str, str]], draw: int) -> None:
-        asked = (each["content"] for each in messages if each["role"] == "user")
-        self.text = "\n\n".join(asked)
+        turns = (each["content"] for each in messages if each["role"] == "user")
+        self.text = "\n\n".join(turns)
         self.fenced = {each.label: each.text for each in unfence(self.text)}
         self.chinese = language_of(self.text) == "zh"
         self.lot = Random(f"{model} {messages} {draw}")
@@ -92,9 +92,9 @@ def words(text: str) -> set[str]:
 
 def meets(constraint: str, response: str) -> tuple[bool, str]:
     """Say whether a fifth of a constraint's words stand in the response, and which do."""
-    asked = words(constraint)
-    shared = sorted(asked & words(response))
-    return 5 * len(shared) >= len(asked), ", ".join(shared) or "-"
+    wanted = words(constraint)
+    shared = sorted(wanted & words(response))
+    return 5 * len(shared) >= len(wanted), ", ".join(shared) or "-"
 
 
 def block(number: int, *lines: str) -> str:
@@ -134,8 +134,8 @@ def verdict(prompt: Prompt, constraint: str) -> tuple[str, str]:
 
 def decompose(prompt: Prompt) -> str:
     """Take an instruction apart at its punctuation."""
-    asked = prompt.fenced.get("LAST USER TURN") or prompt.fenced.get("用户最后一条消息", "")
-    stretches = [part.strip() for part in re.split(r"[.!?;](?:\s|$)|[,，。！？；]", asked)]
+    instruction = prompt.fenced.get("LAST USER TURN") or prompt.fenced.get("用户最后一条消息", "")
+    stretches = [part.strip() for part in re.split(r"[.!?;](?:\s|$)|[,，。！？；]", instruction)]
     lines = ("类型", "优先级", "原文") if prompt.chinese else ("TYPE", "PRIORITY", "TEXT")
     colon = "：" if prompt.chinese else ": "
     return "\n\n".join(
@@ -187,14 +187,14 @@ def extract(prompt: Prompt) -> str:
 
 
 def revise(prompt: Prompt) -> str:
-    """Write judgments anew, as code finds where it understands the constraint."""
+    """Write judgments again, from code where it understands the constraint."""
     blocks = []
     for number, text in enumerate(prompt.numbered("JUDGMENT", "判断"), start=1):
         constraint = text.splitlines()[0].partition(prompt.say(": ", "："))[2]
         check = compile_constraint(constraint).check
-        found = counted(check, prompt.response) if check else None
-        met = found.met if found else not re.search(r"UNMET|不满足", text)
-        seen = found.found if found else text.splitlines()[-1]
+        finding = counted(check, prompt.response) if check else None
+        met = finding.met if finding else not re.search(r"UNMET|不满足", text)
+        seen = finding.found if finding else text.splitlines()[-1]
         blocks.append(
             block(
                 number,
@@ -217,18 +217,18 @@ def counted(check: Check, response: str) -> code.Finding | None:
 
 def solve(prompt: Prompt) -> str:
     """Add two numbers, and sometimes slip."""
-    one, two = SUM.findall(prompt.text)[-1]
-    total = int(one) + int(two) + (prompt.lot.choice((1, 1, 10)) if prompt.errs() else 0)
-    return f"{one} and {two} make {total}.\nThe answer is \\boxed{{{total}}}."
+    first, second = SUM.findall(prompt.text)[-1]
+    total = int(first) + int(second) + (prompt.lot.choice((1, 1, 10)) if prompt.errs() else 0)
+    return f"{first} and {second} make {total}.\nThe answer is \\boxed{{{total}}}."
 
 
 def right(prompt: Prompt) -> tuple[bool, int]:
     """Say whether a solution looks right, and the sum."""
-    one, two = SUM.findall(prompt.text)[-1]
-    total = int(one) + int(two)
+    first, second = SUM.findall(prompt.text)[-1]
+    total = int(first) + int(second)
     solution = prompt.fenced.get("SOLUTION") or prompt.response
-    found = BOX.findall(solution)
-    correct = bool(found) and int(found[-1]) == total
+    boxes = BOX.findall(solution)
+    correct = bool(boxes) and int(boxes[-1]) == total
     return correct != prompt.errs(), total
 
 
@@ -295,7 +295,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads = True
 
 
-class Toy(BaseHTTPRequestHandler):
+class Handler(BaseHTTPRequestHandler):
     """Answers ``POST …/chat/completions``."""
 
     protocol_version = "HTTP/1.1"
@@ -308,16 +308,16 @@ class Toy(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         key = json.dumps([body["model"], body["messages"]])
         with self.lock:
-            draw = self.seen[key]
+            sample_index = self.seen[key]
             self.seen[key] += 1
-        prompt = Prompt(body["model"], body["messages"], draw)
-        play = next((each for piece, each in PLAYERS.items() if piece in prompt.text), respond)
-        self._send(self._completion(body, play(prompt)))
+        prompt = Prompt(body["model"], body["messages"], sample_index)
+        answer = next((role for piece, role in PLAYERS.items() if piece in prompt.text), respond)
+        self._send(self._completion(body, answer(prompt)))
 
     def _completion(self, body: dict[str, Any], text: str) -> dict[str, Any]:
-        asked = sum(len(message["content"]) for message in body["messages"]) // TOKEN
+        tokens = sum(len(message["content"]) for message in body["messages"]) // TOKEN
         message = {"role": "assistant", "content": text}
-        usage = {"prompt_tokens": asked, "completion_tokens": len(text) // TOKEN}
+        usage = {"prompt_tokens": tokens, "completion_tokens": len(text) // TOKEN}
         return {
             "object": "chat.completion",
             "model": body["model"],
@@ -343,11 +343,11 @@ def main() -> None:
     parser.add_argument("port", nargs="?", type=int, default=8000, help="0 takes a free one")
     port = parser.parse_args().port
     try:
-        server = Server(("127.0.0.1", port), Toy)
+        server = Server(("127.0.0.1", port), Handler)
     except (OSError, OverflowError) as error:
-        parser.error(f"port {port}: {error} (name another: python examples/toy_model.py 8001)")
+        parser.error(f"port {port}: {error} (name another: python examples/mock_server.py 8001)")
     with server, contextlib.suppress(KeyboardInterrupt):
-        sys.stderr.write(f"a toy answers at http://127.0.0.1:{server.server_port}/v1\n")
+        sys.stderr.write(f"mock server at http://127.0.0.1:{server.server_port}/v1\n")
         server.serve_forever()
 
 

@@ -1,0 +1,57 @@
+"""Counting the calls that a run would make, without making them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from heedful.core.errors import ModelError
+from heedful.engine.store import UsageRecord
+from heedful.models.pricing import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.core.nouns import Message
+    from heedful.engine.purpose import Purpose
+    from heedful.engine.store import Store
+    from heedful.models.base import Model, Sampling
+
+
+class CallCounter:
+    """Takes the place of the models: each new call is recorded at its estimate, and not made.
+
+    Attributes:
+        reused: calls that a stored answer, or an equal call, would serve.
+    """
+
+    def __init__(self, store: Store) -> None:
+        """Count into a store, so that equal calls are recognized in constant memory."""
+        self._store = store
+        self.reused = 0
+
+    def count(
+        self,
+        key: bytes,
+        model: Model,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        purpose: Purpose,
+    ) -> NoReturn:
+        """Record a call.
+
+        Raises:
+            ModelError: always, as there is no answer; so nothing is requested again.
+        """
+        if self._store.call(key) is not None:
+            self.reused += 1
+        else:
+            limit = sampling.max_tokens
+            record = UsageRecord(
+                caller=purpose.caller,
+                requested=model.name,
+                model=model.name,
+                prompt_tokens=sum(estimate_tokens(turn.content) for turn in messages),
+                completion_tokens=min(purpose.tokens, limit or purpose.tokens),
+            )
+            self._store.add_call(key, "", record)
+        raise ModelError("counted for an estimate, not called", where=f"model {model.name}")

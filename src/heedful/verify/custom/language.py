@@ -1,0 +1,167 @@
+"""Verifiers of language, case and dates for users' own constraints."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Literal
+
+from heedful.core import scripts
+from heedful.verify.base import Finding, amount, quoted, verifier
+from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
+from heedful.verify.text.tokens import word_list
+
+if TYPE_CHECKING:
+    from heedful.verify.text.layout import Layout
+    from heedful.verify.text.prepared import Response
+
+# --- language and case --------------------------------------------------------------------------
+
+_HAN = re.compile(f"[{scripts.HAN}]")
+_KANA = re.compile(f"[{scripts.KANA}]")
+_LATIN_WORD = re.compile(f"[A-Za-z{scripts.LATIN_ACCENTED}]+")
+_OTHER_LETTER = re.compile(rf"[^\W\d_A-Za-z{scripts.LATIN_ACCENTED}{scripts.KANA}{scripts.HAN}]")
+_LATIN_LANGUAGES = frozenset(
+    "ca cs da de en es et fi fr hr hu id it lt lv nl no pl pt ro sk sl sv sw tl tr vi".split()  # noqa: SIM905
+)
+_ALMOST_ALL, _FEW = 0.95, 0.3
+_LETTERS_TO_TELL = 40
+_LETTERS_TO_REFUSE = 200
+
+
+@verifier("heedful:language", describe="Respond in the language '{language}'.")
+def language(response: Response, *, language: str) -> Finding:
+    """The response is in a language, given as ISO 639-1 code.
+
+    Detects Chinese by its characters, and other languages by langdetect and their script.
+
+    Raises:
+        UndecidedError: scripts are mixed, or the text is too short to detect its language.
+    """
+    return decide(*_in_language(response, language))
+
+
+def _in_language(response: Response, language: str) -> tuple[Outcome, str]:
+    text = response.layout.plain
+    han, latin = len(_HAN.findall(text)), len(_LATIN_WORD.findall(text))
+    other = len(_OTHER_LETTER.findall(text)) // 4  # words of four letters, for a fair comparison
+    kana = len(_KANA.findall(text))
+    everything = han + kana + latin + other
+    if not everything:
+        return None, "no letters that tell the language"
+    if language == "zh":
+        share = 0.0 if kana * 10 > han else han / everything
+        reason = f"{share:.0%} of it in Chinese characters"
+        return (True if share >= _ALMOST_ALL else False if share < _FEW else None), reason
+    script = latin if language in _LATIN_LANGUAGES else kana * 3 if language == "ja" else other
+    share = min(script / everything, 1.0)
+    if share < _FEW:
+        return False, f"{share:.0%} of it in the letters of the language '{language}'"
+    letters = sum(map(str.isalpha, text))
+    detected = response.language
+    reason = f"the language is '{detected}' by langdetect"
+    if detected == language and letters >= _LETTERS_TO_TELL and share >= _ALMOST_ALL:
+        return True, reason
+    refused = detected != language and letters >= _LETTERS_TO_REFUSE
+    return (False if refused else None), reason
+
+
+Case = Literal["upper", "lower", "title"]
+_SMALL_WORDS = 4
+_MINOR_WORDS = frozenset(
+    word_list(
+        """
+        about above across after against along among around before behind below beneath beside
+        between beyond despite during except inside outside since through throughout toward towards
+        under underneath until versus within without
+        """
+    )
+)
+_TITLE_WORD = re.compile(r"(?<![\w'’])[^\W\d_][\w'’]*")
+_STRAY = 0.02
+_CASED = re.compile("[^\\W\\d_ßªº]")
+_CASELESS = re.compile(f"[{scripts.HAN}{scripts.KANA}{scripts.HANGUL}{scripts.THAI}]")
+
+
+def _in_title_case(text: str) -> tuple[Outcome, str]:
+    """Say whether all words start with a capital; small ones, and names like iPhone, need not."""
+    small = [word for word in _TITLE_WORD.findall(text) if word[0].islower()]
+    if not small:
+        return (None if text.isupper() or _CASELESS.search(text) else True), "all are capitalised"
+    excused = [
+        word
+        for word in small
+        if len(word) <= _SMALL_WORDS or word in _MINOR_WORDS or not word.islower()
+    ]
+    # After a hyphen a small letter is usual too.
+    hyphened = sum(1 for word in small if f"-{word}" in text)
+    surely = len(small) > len(excused) + hyphened
+    return (False if surely else None), f"not capitalised: {quoted(small[:5])}"
+
+
+@verifier(
+    "heedful:case",
+    describe=lambda case, part, which: f"Write {named(part, which)} in {case} case.",
+)
+def case(
+    response: Response, *, case: Case, part: Part = "response", which: Which = "each"
+) -> Finding:
+    """All letters are capitals, or none is, or each word but small ones starts with one.
+
+    Raises:
+        UndecidedError: there are no letters of two cases, or a few stray ones of the other.
+    """
+
+    def test(layout: Layout) -> tuple[Outcome, str]:
+        upper = sum(map(str.isupper, layout.plain))
+        lower = sum(map(str.islower, layout.plain))
+        reason = f"{upper} capital and {lower} lower-case letters"
+        if not upper + lower:
+            return None, "no letters that have a case"
+        if case == "title":
+            return _in_title_case(layout.plain)
+        wrong = lower if case == "upper" else upper
+        if not wrong:
+            # Chinese has no cases, and isn't all in capitals for that.
+            return (True if not _CASELESS.search(layout.plain) else None), reason
+        stray = wrong < _STRAY * (upper + lower) or not _CASED.search(layout.plain)
+        return (None if stray else False), reason
+
+    return decide(*judged(response.layout, part, which, test))
+
+
+# --- dates --------------------------------------------------------------------------------------
+
+DateStyle = Literal[
+    "YYYY-MM-DD", "YYYY/MM/DD", "YYYY.MM.DD", "DD/MM/YYYY", "MM/DD/YYYY", "YYYY年MM月DD日"
+]
+_MONTH, _DAY = "(?:0[1-9]|1[0-2])", "(?:0[1-9]|[12]\\d|3[01])"
+_DATE_STYLES: dict[DateStyle, str] = {
+    "YYYY-MM-DD": rf"\d{{4}}-{_MONTH}-{_DAY}",
+    "YYYY/MM/DD": rf"\d{{4}}/{_MONTH}/{_DAY}",
+    "YYYY.MM.DD": rf"\d{{4}}\.{_MONTH}\.{_DAY}",
+    "DD/MM/YYYY": rf"{_DAY}/{_MONTH}/\d{{4}}",
+    "MM/DD/YYYY": rf"{_MONTH}/{_DAY}/\d{{4}}",
+    "YYYY年MM月DD日": r"\d{4}年(?:0?[1-9]|1[0-2])月(?:0?[1-9]|[12]\d|3[01])日",
+}
+_DATE = re.compile(
+    r"\d{4}\s*[-/.年]\s*\d{1,2}\s*[-/.月]\s*\d{1,2}日?|(?<!\d)\d{1,2}[-/.]\d{1,2}[-/.]\d{4}(?!\d)"
+    r"|\d{1,2}月\d{1,2}日|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*\.?\s+\d{1,2}"
+    r"(?:st|nd|rd|th)?,?\s+\d{4}|\d{1,2}(?:st|nd|rd|th)?\s+(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep"
+    r"|Oct|Nov|Dec)[a-z]*\.?,?\s+\d{4}"
+)
+
+
+@verifier("heedful:dates", describe="Write dates as {style}.")
+def dates(response: Response, *, style: DateStyle) -> Finding:
+    """All dates are written in a style.
+
+    Raises:
+        UndecidedError: there is no date.
+    """
+    dates = [match[0] for match in _DATE.finditer(response.text)]
+    wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each)]
+    if not dates:
+        return decide(None, "no date is found")
+    if wrong:
+        return Finding(met=False, found=f"otherwise written: {quoted(wrong[:5])}")
+    return Finding(met=True, found=f"{amount(len(dates), 'date')}, all as {style}")
