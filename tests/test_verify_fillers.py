@@ -219,13 +219,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [text for text, _ in COMPILES])
+@pytest.mark.parametrize("text", [*(text for text, _ in COMPILES), *TEXTS])
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
-    assert not unchanged(text, MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", TEXTS)
-def test_some_words_that_mean_something_change_the_check_of_plain_texts(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
-    assert not unchanged(text, random.Random(text).sample(words, 3))
+    assert not unchanged(text, random.Random(text).sample(words, 4))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.counting import Unit
+from heedful.verify.custom.verse import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -43,6 +44,7 @@ _NUMBERS = (
     "next",
 )
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
+_OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
 _PREVIOUS = "previous"
 _COUNTED_PARTS: dict[str, Part] = {
     "paragraphs": "paragraph",
@@ -92,7 +94,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         One check; ``None`` where it is open what a later clause speaks of, or where no text could
         do all that they say.
     """
-    clauses = _with_parts(list(clauses))
+    clauses = _with_verses(_with_parts(list(clauses)))
     if _is_open(grammar, clauses):
         return None
     checks = [check for clause in clauses if (check := build(grammar, *clause)) is not None]
@@ -163,6 +165,24 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     return clauses
 
 
+def _with_verses(clauses: list[Clause]) -> list[Clause]:
+    """Take 句 for verses where each has so many 字 exactly: 四句，每句七字."""
+    if not any(map(_is_of_verses, clauses)):
+        return clauses
+    return [clause._replace(values=tuple(map(_of_verses, clause.values))) for clause in clauses]
+
+
+def _is_of_verses(clause: Clause) -> bool:
+    values = dict(clause.values)
+    number = values.get("plain", values.get("exactly", LONGEST + 1))
+    return values.get("part") == "sentence" and values.get("unit") == "zi" and number <= LONGEST
+
+
+def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
+    verses = {("part", "sentence"): ("part", "verse"), ("unit", "sentences"): ("unit", "verses")}
+    return verses.get(value, value) if isinstance(value[1], str) else value
+
+
 def _merged(checks: Iterable[Check]) -> list[Check]:
     """Drop what is said twice, and make one count of a lower and an upper bound."""
     merged: dict[str, Check] = {}
@@ -197,7 +217,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
     id_ = grammar.rules[rule]
-    if subject == _BODY and bound.get("unit") not in _OF_BODY:
+    if subject == _BODY and id_ in _OF_PHRASES and "part" not in bound:
+        bound["part"] = _BODY
+    elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
     if "shape" in bound:
         bound["schema"] = {"type": bound.pop("shape")}
