@@ -148,7 +148,7 @@ COMPILES = [
     ("只回答“是”或“否”", "Let the response be '是' or '否', and nothing else."),
     ("回答中没有出现“但是”吗？", "Do not use '但是'."),
     ("正文中不含“春”", "Do not use '春' in the body."),
-    ("四句，每句七字", "Write exactly 4 verses. Write exactly 7 字 in each verse."),
+    ("四句，每句七字", "Write exactly 4 verses. Or: Write at least 4 verses. Write exactly 7 字 in each verse."),
     ("每句不超过七字", "Write at most 7 字 in each sentence."),
     ("No emojis, hashtags or links.", "Write no emojis. Write no hashtags. Write no links."),
     ("One or two sentences.", "Write 1 to 2 sentences."),
