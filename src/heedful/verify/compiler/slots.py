@@ -146,6 +146,16 @@ def sign(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(at + match.end(), (match[0],))] if match else []
 
 
+_TAG = re.compile(r"#[^\s#\"“”'，。、,.;:!?！？；：]+")
+
+
+def tag(form: str, written: str, at: int) -> _Phrases:
+    """Read one hashtag."""
+    del form
+    match = _TAG.match(written, at)
+    return [(match.end(), (match[0],))] if match else []
+
+
 _ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 
 
@@ -321,6 +331,7 @@ SLOTS: dict[str, Slot] = {
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
     "sign": Slot(sign),
+    "tag": Slot(tag, frozenset("#")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "wordlist": Slot(word_list, _LETTERS),
