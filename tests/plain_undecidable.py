@@ -154,7 +154,6 @@ TEXTS = [
     "The response should contain the words and phrases of the source.",
     "Must contain at least one number.",
     "Include a number.",
-    "Mention London.",
     "Do not mention competitors.",
     'Use three different words for "rain".',
     "Include 2 links to sources.",

@@ -63,9 +63,11 @@ _ALONE = "alone"
 """Bound where a clause would be a condition if another clause followed."""
 _LEANS = "leans"
 """Bound where a clause may speak of each of the things that the clause before it counts."""
+_SINGLE = "single"
+"""Bound where a clause says of what size the one thing is that the clause before it requires."""
 _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
-_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE})
+_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE})
 """Values of parts that require nothing more, such as an example."""
 _LISTED = ("phrases", "keys", "letters", "headers", "marks")
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -125,6 +127,8 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
         return True
     if _NONE in later and not _forbids(before):
+        return True
+    if _SINGLE in later and (earlier.get("at_least"), earlier.get("at_most")) != (1, 1):
         return True
     # "不含标点，100字以内" may say how to count.
     if any(

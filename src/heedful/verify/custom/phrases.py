@@ -204,6 +204,35 @@ def contains_any(
     return decide(*judged(response.layout, part, which, test))
 
 
+def _describe_mention(phrases: list[str]) -> str:
+    return f"Mention {quoted(phrases)}, maybe in other words."
+
+
+@verifier("heedful:mentions", describe=_describe_mention)
+def mentions(response: Response, *, phrases: list[str]) -> Finding:
+    """One of the names of a topic occurs.
+
+    Raises:
+        UndecidedError: none occurs: the response may speak of the topic in other words.
+    """
+    outcome, reason = _any_used(response.layout, phrases, wanted=True, unused="not by that name")
+    return decide(outcome or None, reason)
+
+
+@verifier(
+    "heedful:does_not_mention",
+    describe=lambda phrases: f"Do not mention {quoted(phrases)}, not even in other words.",
+)
+def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
+    """None of the names of a topic occurs; where one does, this is unmet.
+
+    Raises:
+        UndecidedError: none occurs: the response may speak of the topic in other words.
+    """
+    outcome, reason = _any_used(response.layout, phrases, wanted=False, unused="not by that name")
+    return decide(None if outcome is not False else False, reason)
+
+
 def _any_used(
     layout: Layout, phrases: list[str], *, wanted: bool, unused: str
 ) -> tuple[Outcome, str]:
