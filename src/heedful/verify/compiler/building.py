@@ -27,6 +27,9 @@ _LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "
     "letters",
 }
 """Units of which a bare number means about that many."""
+_AMBIGUOUS = frozenset({"characters", "letters"})
+"""Units whose names also mean something else: the characters of a story, letters to a friend."""
+_FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
 _NUMBERS = (
@@ -240,6 +243,10 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     return Check(id=id_, args=bound)
 
 
+def _is_few(bounds: _Range) -> bool:
+    return max(number or 0 for number in bounds) in range(1, _FEW + 1)
+
+
 def _is_of_page(bound: dict[str, object]) -> bool:
     """Check whether it is up to the width of the page, as how many lines a paragraph fills."""
     return bound["unit"] == "lines" and bound.get("part") not in {None, "stanza", _PREVIOUS}
@@ -250,7 +257,7 @@ def _count(bound: dict[str, Any], *, named: bool) -> Check | None:
         return None
     limits = [name for name in _NUMBERS if name in bound]
     ranges = _ranges(bound, bound["unit"] in _LENGTHS)
-    if not ranges:
+    if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
     short = bound["unit"] in _LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT

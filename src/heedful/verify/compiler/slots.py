@@ -274,7 +274,7 @@ def word_choices(form: str, written: str, at: int) -> _Phrases:
 
 _TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
 _NO_TOPIC = re.compile(
-    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法"
+    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人"
 )
 
 
@@ -286,15 +286,13 @@ def topic(form: str, written: str, at: int) -> _Phrases:
     return [
         (end, words)
         for end, words in word(form, written, at)
-        if form[at:end] not in _NO_NAMES and not form[at:end].endswith("s")
+        if form[at:end] not in _NO_NAMES.split() and not form[at:end].endswith("s")
     ]
 
 
-_NO_NAMES = frozenset(
-    """it them him her me us you any anything anyone something someone everything everyone all both
-    either neither none nothing yourself itself that this why how when where what whether if either
-    each every some several many few more one two three at least name evidence data""".split()
-)
+_NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
+all both either neither none nothing yourself itself that this why how when where what whether if
+each every some several many few more one two three at least name evidence data"""
 
 _PAIRS = (
     *(("<<", ">>"), ("**", "**"), ("[[", "]]"), ("【", "】"), ("《", "》"), ("〖", "〗")),
