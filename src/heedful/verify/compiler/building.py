@@ -68,9 +68,11 @@ _LEANS = "leans"
 """Bound where a clause may speak of each of the things that the clause before it counts."""
 _SINGLE = "single"
 """Bound where a clause says of what size the one thing is that the clause before it requires."""
+_VERSE = "verse"
+"""Bound where 句 may be a verse."""
 _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
-_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE})
+_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE, _VERSE})
 """Values of parts that require nothing more, such as an example."""
 _LISTED = ("phrases", "keys", "letters", "headers", "marks")
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -182,7 +184,7 @@ def _with_verses(clauses: list[Clause]) -> list[Clause]:
 def _is_of_verses(clause: Clause) -> bool:
     values = dict(clause.values)
     number = values.get("plain", values.get("exactly", LONGEST + 1))
-    return values.get("part") == "sentence" and values.get("unit") == "zi" and number <= LONGEST
+    return _VERSE in values and values.get("unit") == "zi" and number <= LONGEST
 
 
 def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
