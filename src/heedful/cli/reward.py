@@ -172,7 +172,6 @@ def stats(
     other: Annotated[list[Path] | None, Parameter(negative="")] = None,
     other_aggregate: Aggregates | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
@@ -183,7 +182,6 @@ def stats(
         other: A second run or file on the same responses, whose reward is compared.
         other_aggregate: The second reward's aggregate; alone it compares two aggregates.
         output: Write the numbers here, as JSON.
-        seed: For the bootstrap intervals.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
 
@@ -199,7 +197,7 @@ def stats(
     second = None
     if other is not None or other_aggregate is not None:
         second = (other or judged, rewarding.terms(other_aggregate))
-    found = statistics(judged, rewarding.terms(), other=second, seed=seed)
+    found = statistics(judged, rewarding.terms(), other=second)
     if output is not None:
         write_json(output, found)
     return _finish(found, "stats", output, done=found["mean"] is not None, quiet=quiet)

@@ -49,7 +49,7 @@ class JudgeEntry:
         config: all that the judge's verdicts depend on, as far as it is known.
         verdicts: by row id, for each draw a letter for each constraint (see :data:`STATES`).
         votes: of how many votes a verdict is the majority, at most; 0 for one that is no vote.
-        confidences: how often a confidence came with a right or a wrong verdict.
+        confidences: by instruction, how often a confidence came with a right or a wrong verdict.
         cost: what its calls cost, as a run's summary says; ``None`` where it made none.
         judged: verdicts that were decided, on labelled constraints or others.
         disagreements: the first verdicts that contradict their labels.
@@ -64,7 +64,7 @@ class JudgeEntry:
     config: Mapping[str, Any] = field(default_factory=dict)
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     votes: int = 0
-    confidences: Counter[tuple[float, bool]] = field(default_factory=Counter)
+    confidences: dict[int, Counter[tuple[float, bool]]] = field(default_factory=dict)
     cost: Mapping[str, Any] | None = None
     judged: int = 0
     disagreements: list[dict[str, Any]] = field(default_factory=list)
@@ -168,7 +168,8 @@ def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence
             continue
         right = letter(judgment.status) == label
         if judgment.confidence is not None:
-            entry.confidences[judgment.confidence, right] += 1
+            of_instruction = entry.confidences.setdefault(target.cluster, Counter())
+            of_instruction[judgment.confidence, right] += 1
         if not right:
             entry.disagreeing += 1
             if len(entry.disagreements) < LISTED:

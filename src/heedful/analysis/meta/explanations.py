@@ -27,14 +27,11 @@ from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges.prompts import preference
-from heedful.metrics.agreement import estimates, ratio
+from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from heedful.analysis.meta.bench import Bench
     from heedful.analysis.meta.entries import JudgeEntry
@@ -43,8 +40,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry, Store
     from heedful.models.base import Model
     from heedful.models.pricing import Price
-
-    Floats = NDArray[np.float64]
 
 Pairing = dict[str, Any]
 """What is compared: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
@@ -75,7 +70,7 @@ async def compare(
         judge (a tie or an inconsistent pair is half a win) with its interval, how often the one
         shown first was preferred, how many pairs failed and why, and what the calls cost.
     """
-    job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter, bench.seed)
+    job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,
         concurrency=bench.concurrency,
@@ -97,12 +92,10 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         entries: tuple[JudgeEntry, JudgeEntry],
         pairings: Iterable[Pairing],
         arbiter: Model,
-        seed: int,
     ) -> None:
         """Take what is compared; see :func:`compare`."""
         self._pairings = list(pairings)
         self._arbiter = arbiter
-        self._seed = seed
         self.about = {
             "first": entries[0].name,
             "second": entries[1].name,
@@ -193,7 +186,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         ]
         found = {
             **self.about,
-            **_result(self._pairings, [_replies(entry) for entry in entries], self._seed),
+            **_result(self._pairings, [_replies(entry) for entry in entries]),
             "rows": {"read": progress.read, "failed": len(failures)},
             "problems": failures[:PROBLEMS_LISTED],
             "run": None if store.directory is None else str(store.directory),
@@ -244,7 +237,7 @@ def _outcome(as_given: str | None, swapped: str | None) -> str:
     return as_given if as_given == back else "inconsistent"
 
 
-def _result(pairings: list[Pairing], replies: list[list[str | None]], seed: int) -> dict[str, Any]:
+def _result(pairings: list[Pairing], replies: list[list[str | None]]) -> dict[str, Any]:
     outcomes = [_outcome(*reply) for reply in replies]
     counts = Counter(outcomes)
     sums = Sums(2)
@@ -258,14 +251,10 @@ def _result(pairings: list[Pairing], replies: list[list[str | None]], seed: int)
         "pairs": len(outcomes),
         "coverage": decided / len(outcomes) if outcomes else 0.0,
         "outcomes": {outcome: counts[outcome] for outcome in OUTCOMES},
-        **estimates(sums.counted(), {"win_rate": _rate}, name="meta.wins", seed=seed),
+        "win_rate": ratio_estimate({(won, of): n for (won, of), n in sums.counted().items()}),
         "shown_first_preferred": shown["first"],
         "shown_second_preferred": shown["second"],
     }
-
-
-def _rate(totals: Floats) -> Floats:
-    return ratio(totals[..., 0], totals[..., 1])
 
 
 def _digest(value: object, size: int) -> str:

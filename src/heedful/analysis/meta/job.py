@@ -117,7 +117,7 @@ async def meta_async(
         ]
     if correct:
         heads = [group[0] for group in groups]
-        summary["corrected"] = [corrected(one, heads, labelled, seed) for one in apparent]
+        summary["corrected"] = [corrected(one, heads, labelled) for one in apparent]
     if arbiter is not None:
         summary["explanations"] = await _compared(groups, labelled, arbiter, bench)
     return summary
@@ -265,7 +265,7 @@ def _summary(
         "judges": found,
         "pairs": paired(entries, labelled, bench.seed),
     }
-    alphas = _alphas(groups, labelled, bench.seed)
+    alphas = _alphas(groups, labelled)
     if alphas:
         summary["alpha"] = alphas
     return {**summary, "problems": labelled.problems, "notes": _notes(groups, labelled)}
@@ -277,7 +277,7 @@ def _rank(value: float | None) -> float:
 
 
 def _alphas(
-    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled, seed: int
+    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled
 ) -> dict[str, dict[str, Any]]:
     """Compute how far judges agree among themselves, and how far annotators do."""
     found = {}
@@ -285,11 +285,11 @@ def _alphas(
     if len(groups) > 1:
         heads = [{t.id: draws[0] for t, draws in group[0].rows(labelled)} for group in groups]
         rows = ((target, [head[target.id] for head in heads]) for target in targets)
-        found["judges"] = alpha(rows, "meta.alpha.judges", seed)
+        found["judges"] = alpha(rows)
     annotated = [target for target in targets if len(target.annotations) > 1]
     if annotated:
         said = ((target, list(target.annotations.values())) for target in annotated)
-        found["annotators"] = alpha(said, "meta.alpha.annotators", seed)
+        found["annotators"] = alpha(said)
     return found
 
 

@@ -11,30 +11,22 @@ from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
+    RATIOS,
     Confusion,
-    accuracy,
-    calibration,
     coincidences,
-    estimates,
-    holm,
-    krippendorff_alpha,
-    mcnemar,
-    mean_f1,
     number,
 )
+from heedful.metrics.agreement_intervals import alpha_estimate, rate_estimates
 from heedful.metrics.averages import Parts, mean_over, mean_over_types
+from heedful.metrics.calibration import calibration
+from heedful.metrics.contrasts import adjust_p, contrast
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled, Target
     from heedful.core.nouns import Scoring
-
-    Floats = NDArray[np.float64]
 
 __all__ = ["measures"]
 
@@ -67,7 +59,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
         labelled: the labels.
         scoring: ``faithful`` takes what was not decided as met, and an F1 without a denominator
             as 0, as IF-RewardBench's code does.
-        seed: of the bootstrap, which resamples instructions.
+        seed: of the samples behind the interval of the calibration error.
 
     Returns:
         Ready for JSON: verdicts and coverage, the rates pooled over verdicts, the F1s averaged
@@ -77,7 +69,6 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     asked = sum(statuses.values())
     decided = statuses["met"] + statuses["unmet"]
     scored = entry.padded(labelled) if scoring == "faithful" else entry
-    name = f"meta.{entry.judge}.{entry.name}"
     parts = _parts(scored, labelled)
     zero = scoring == "faithful"
     result: dict[str, Any] = {
@@ -88,19 +79,18 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
         "run": entry.run,
         "verdicts": statuses,
         "coverage": decided / asked if asked else 0.0,
-        "pooled": _pooled(scored, labelled, name, seed),
-        "per_instruction": mean_over(parts, zero=zero, name=f"{name}.per_instruction", seed=seed),
+        "pooled": _pooled(scored, labelled),
+        "per_instruction": mean_over(parts, zero=zero),
     }
     types = {group for group, _, _ in parts if group is not None}
     if types:
-        per_type = mean_over_types(parts, zero=zero, name=f"{name}.per_type", seed=seed)
-        result["per_type"] = {**per_type, "types": sorted(types)}
-    result["by_constraint_type"] = _by_constraint_type(scored, labelled, name, seed)
-    found = calibration(entry.confidences)
-    if found is not None:
-        result["calibration"] = found
+        result["per_type"] = {**mean_over_types(parts, zero=zero), "types": sorted(types)}
+    result["by_constraint_type"] = _by_constraint_type(scored, labelled)
+    calibrated = calibration(entry.confidences.values(), seed=seed)
+    if calibrated is not None:
+        result["calibration"] = calibrated
     if entry.draws > 1:
-        result["alpha_of_draws"] = alpha(entry.rows(labelled), f"{name}.alpha", seed)
+        result["alpha_of_draws"] = alpha(entry.rows(labelled))
     if entry.cost is not None:
         result["cost"] = _cost(entry.cost, entry.judged)
     if entry.disagreeing:
@@ -111,56 +101,70 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
 def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list[dict[str, Any]]:
     """Compare entries two by two, on the verdicts that both decided.
 
-    Entries with several draws are left to their majority: an exact test needs one verdict each.
+    Of an entry with several samples only the majority is compared: verdicts are paired one to one.
 
     Returns:
-        For each pair the differences (first minus second) of mean F1 and of accuracy with their
-        intervals, and McNemar's exact test, also adjusted for the number of pairs (Holm).
+        For each pair the differences (first minus second) of mean F1 and of accuracy, each with its
+        interval and the p-value of the randomization test, also adjusted for the number of pairs
+        (Holm).
     """
     pairs: list[dict[str, Any]] = []
     for first, second in combinations([entry for entry in entries if entry.draws == 1], 2):
         sums = Sums(8)
         only = [0, 0]
-        asked = 0
-        for target, (one,) in first.rows(labelled):
+        requested = 0
+        for target, (states,) in first.rows(labelled):
             other = second.verdicts.get(target.id, [MISSING * len(target.labels)])[0]
-            shared = _shared(one, other)
-            both = [confusion(target.labels, _kept(states, shared)) for states in (one, other)]
+            shared = [{a, b} <= {MET, UNMET} for a, b in zip(states, other, strict=True)]
+            both = [confusion(target.labels, _only(side, shared)) for side in (states, other)]
             sums.add(target.cluster, (*both[0], *both[1]))
-            for label, a, b in zip(target.labels, one, other, strict=True):
-                asked += label != UNKNOWN and NOT_ASKED not in (a, b)
+            for label, a, b in zip(target.labels, states, other, strict=True):
+                requested += label != UNKNOWN and NOT_ASKED not in (a, b)
                 if label != UNKNOWN and {a, b} == {MET, UNMET}:
                     only[b == label] += 1
-        found = estimates(
-            sums.counted(), DIFFERENCES, name=f"meta.pair.{first.name}.{second.name}", seed=seed
-        )
         compared = int(sum(sums.total()[:4]))
+        counted = sums.counted()
         pairs.append(
             {
                 "first": first.name,
                 "second": second.name,
                 "compared": compared,
-                "coverage": compared / asked if asked else 0.0,
-                **found,
+                "coverage": compared / requested if requested else 0.0,
+                "mean_f1": _difference(counted, ("f1_met", "f1_unmet"), seed),
+                "accuracy": _difference(counted, ("accuracy",), seed),
                 "only_first_right": only[0],
                 "only_second_right": only[1],
-                "p": mcnemar(*only),
             }
         )
-    adjusted = holm([float(pair["p"]) for pair in pairs])
-    for pair, p in zip(pairs, adjusted, strict=True):
-        pair["p_holm"] = p
+    for rate in ("mean_f1", "accuracy"):
+        adjust_p([pair[rate] for pair in pairs])
     return pairs
 
 
-def alpha(rows: Iterable[tuple[Target, Sequence[str]]], name: str, seed: int) -> dict[str, Any]:
+def _difference(
+    counted: Mapping[tuple[float, ...], int], rates: Sequence[str], seed: int
+) -> dict[str, Any]:
+    """Compare the mean of some rates of two judges.
+
+    Args:
+        counted: how many instructions came to which cells of the first judge and of the second.
+        rates: names in :data:`~heedful.metrics.agreement.RATIOS`.
+        seed: of the randomization test.
+    """
+    clusters: Counter[tuple[float, ...]] = Counter()
+    for cells, n in counted.items():
+        parts = (RATIOS[rate](side) for rate in rates for side in (cells[:4], cells[4:]))
+        clusters[tuple(float(number) for part in parts for number in part)] += n
+    found = contrast({"": clusters}, seed=seed)
+    return {**found["difference"], "p": found["p"]}
+
+
+def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
     """Compute Krippendorff's alpha of several annotators' verdicts.
 
     Args:
         rows: each row's verdicts, a letter for each constraint, by annotator; what is not decided
             is missing.
-        name: for the bootstrap, which resamples instructions.
-        seed: likewise.
 
     Returns:
         Alpha with its interval, and how many constraints had two verdicts or more.
@@ -172,19 +176,7 @@ def alpha(rows: Iterable[tuple[Target, Sequence[str]]], name: str, seed: int) ->
             values = (letters.count(MET), letters.count(UNMET))
             units += sum(values) > 1
             sums.add(target.cluster, coincidences(values))
-    found = estimates(sums.counted(), {"alpha": krippendorff_alpha}, name=name, seed=seed)
-    return {**found["alpha"], "constraints": units}
-
-
-def _f1_difference(cells: Floats) -> Floats:
-    return mean_f1(cells[..., :4]) - mean_f1(cells[..., 4:])
-
-
-def _accuracy_difference(cells: Floats) -> Floats:
-    return accuracy(cells[..., :4]) - accuracy(cells[..., 4:])
-
-
-DIFFERENCES = {"mean_f1": _f1_difference, "accuracy": _accuracy_difference}
+    return {**alpha_estimate(sums.counted()), "constraints": units}
 
 
 def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
@@ -196,7 +188,7 @@ def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
     return {status: counts[letter] for letter, status in STATES.items()}
 
 
-def _pooled(entry: JudgeEntry, labelled: Labelled, name: str, seed: int) -> dict[str, Any]:
+def _pooled(entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
     """Compute the rates over all verdicts, and what they would be if the undecided were decided."""
     sums, lows, highs = Sums(4), Sums(4), Sums(4)
     for target, draws in entry.rows(labelled):
@@ -205,7 +197,7 @@ def _pooled(entry: JudgeEntry, labelled: Labelled, name: str, seed: int) -> dict
             for bound, right in ((lows, False), (highs, True)):
                 settled = _settled(target.labels, states, right=right)
                 bound.add(target.cluster, confusion(target.labels, settled))
-    found = estimates(sums.counted(), RATES, name=name, seed=seed)
+    estimates = rate_estimates(sums.counted())
     cells = Confusion(*map(int, sums.total()))
     return {
         "cells": cells._asdict(),
@@ -214,7 +206,7 @@ def _pooled(entry: JudgeEntry, labelled: Labelled, name: str, seed: int) -> dict
                 **estimate,
                 "bounds": [number(RATES[rate](bound.total())) for bound in (lows, highs)],
             }
-            for rate, estimate in found.items()
+            for rate, estimate in estimates.items()
         },
     }
 
@@ -241,9 +233,7 @@ def _parts(entry: JudgeEntry, labelled: Labelled) -> Parts:
     return parts
 
 
-def _by_constraint_type(
-    entry: JudgeEntry, labelled: Labelled, name: str, seed: int
-) -> dict[str, dict[str, Any]]:
+def _by_constraint_type(entry: JudgeEntry, labelled: Labelled) -> dict[str, dict[str, Any]]:
     sums: dict[str, Sums] = {}
     asked: Counter[str] = Counter()
     for target, draws in entry.rows(labelled):
@@ -262,11 +252,10 @@ def _by_constraint_type(
     found: dict[str, dict[str, Any]] = {}
     for kind, of_kind in sorted(sums.items()):
         decided = int(sum(of_kind.total()))
-        rates = {rate: RATES[rate] for rate in BY_TYPE}
         found[kind] = {
             "verdicts": asked[kind],
             "coverage": decided / asked[kind] if asked[kind] else 0.0,
-            **estimates(of_kind.counted(), rates, name=f"{name}.type.{kind}", seed=seed),
+            **rate_estimates(of_kind.counted(), BY_TYPE),
         }
     return found
 
@@ -280,9 +269,6 @@ def _cost(cost: Mapping[str, Any], judged: int) -> dict[str, Any]:
     return {**cost, "judged": judged, "per_constraint": each}
 
 
-def _shared(one: str, other: str) -> list[bool]:
-    return [{a, b} <= {MET, UNMET} for a, b in zip(one, other, strict=True)]
-
-
-def _kept(states: str, keep: Sequence[bool]) -> str:
-    return "".join(s if kept else NOT_ASKED for s, kept in zip(states, keep, strict=True))
+def _only(states: str, shared: Sequence[bool]) -> str:
+    """Drop the verdicts that only one side decided."""
+    return "".join(s if both else NOT_ASKED for s, both in zip(states, shared, strict=True))

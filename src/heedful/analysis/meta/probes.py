@@ -7,26 +7,23 @@ else, under a configuration of its own.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNMET
 from heedful.analysis.meta.sums import Sums
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
-from heedful.metrics.agreement import estimates, ratio
+from heedful.metrics.agreement_intervals import ratio_estimate
+from heedful.metrics.contrasts import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled
     from heedful.core.nouns import Critique, Sample
     from heedful.judges import Judge
-
-    Floats = NDArray[np.float64]
 
 PROBES = {
     "repeat": "the same again: what flips here is the judge's own noise",
@@ -134,27 +131,25 @@ def flips(
                 mended += one != other == label
                 broken += other != one == label
     compared, to_met, to_unmet = map(int, sums.total())
-    formulas = {"flipped": _flipped, "change_of_rate_met": _change}
+    flipped: Counter[tuple[float, float]] = Counter()
+    changed: Counter[tuple[float, ...]] = Counter()
+    for (verdicts, met, unmet), n in sums.counted().items():
+        flipped[met + unmet, verdicts] += n
+        changed[met, verdicts, unmet, verdicts] += n
+    change = contrast({"": changed}, seed=seed)
     return {
         "probe": probe,
         "judge": before.name,
         "compared": compared,
         "coverage": compared / asked if asked else 0.0,
         "left_out": left_out,
-        **estimates(sums.counted(), formulas, name=f"meta.{before.name}.{probe}", seed=seed),
+        "flipped": ratio_estimate(flipped),
+        "change_of_rate_met": {**change["difference"], "p": change["p"]},
         "to_met": to_met,
         "to_unmet": to_unmet,
         "mended": mended,
         "broken": broken,
     }
-
-
-def _flipped(totals: Floats) -> Floats:
-    return ratio(totals[..., 1] + totals[..., 2], totals[..., 0])
-
-
-def _change(totals: Floats) -> Floats:
-    return ratio(totals[..., 1] - totals[..., 2], totals[..., 0])
 
 
 def _order(n: int, stream: str) -> list[int]:

@@ -118,7 +118,7 @@ def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
 
 
 def corrected(
-    apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled, seed: int
+    apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled
 ) -> dict[str, Any]:
     """Correct a run's rate of constraints met for the errors of its judge.
 
@@ -126,7 +126,6 @@ def corrected(
         apparent: the run's verdicts.
         entries: the judges measured on the labelled rows, among them the run's.
         labelled: the labelled rows.
-        seed: of the bootstrap.
 
     Returns:
         The rate as it is and corrected (see :class:`heedful.metrics.correction.Corrected`), its
@@ -136,19 +135,13 @@ def corrected(
     same = [entry for entry in named if _alike(entry.config, apparent.config)]
     entry = (same or named)[0]
     decided = sum(pair[1] * count for pair, count in apparent.counts.items())
-    found = corrected_rate(
-        apparent.counts,
-        by_instruction(entry, labelled),
-        name=f"meta.correct.{entry.name}",
-        seed=seed,
-    )
     return {
         "run": str(apparent.directory),
         "judge": entry.name,
         "same_settings": bool(same),
         "constraints": apparent.constraints,
         "coverage": decided / apparent.constraints if apparent.constraints else 0.0,
-        **found,
+        **corrected_rate(apparent.counts, by_instruction(entry, labelled)),
     }
 
 

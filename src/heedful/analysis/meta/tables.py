@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.reporting.document import Document
-from heedful.reporting.notation import decimal, interval, p_value, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    bounds,
+    decimal,
+    estimate,
+    interval,
+    p_value,
+    percent,
+    signed,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -53,7 +64,7 @@ def headline(summary: Mapping[str, Any]) -> str:
         f"{total:,} labelled constraints ({labels['met']:,} met, {labels['unmet']:,} unmet) of "
         f"{labels['rows']:,} responses to {labels['instructions']:,} instructions.{failed} "
         f"Labels: {origins}. Scoring: {summary['scoring']}. "
-        "Intervals: 95 %, resampling instructions or conversations."
+        "Intervals: 95 %; instructions and conversations count whole."
     )
 
 
@@ -85,7 +96,7 @@ def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Tabl
         note = "In per cent, pooled over all verdicts: what was not decided is taken as met."
     return Table(
         "Leaderboard",
-        ("judge", "mean F1", "95 %", "F1 met", "F1 unmet", "bal.acc", "κ", "decided"),
+        ("judge", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bal.acc", "κ", COVERAGE, "bounds"),
         [
             (
                 judge["name"],
@@ -96,11 +107,12 @@ def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Tabl
                 percent(judge["pooled"]["balanced_accuracy"]["value"], 1),
                 decimal(judge["pooled"]["kappa"]["value"]),
                 percent(judge["coverage"], 1),
+                bounds({**judge["pooled"]["mean_f1"], "coverage": judge["coverage"]}),
             )
             for judge in judges
         ],
-        note,
-    )
+        f"{note} Bounds: mean F1 if the undecided were wrong, and if they were right.",
+    ).filled()
 
 
 def _errors(judges: Sequence[Mapping[str, Any]]) -> Table:
@@ -137,7 +149,7 @@ def _averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:
                 rows.append((f"{judge['name']}: {name}", *cells))
     return Table(
         "Averages",
-        ("judge: averaged", "mean F1", "95 %", "F1 met", "95 %", "F1 unmet", "95 %"),
+        ("judge: averaged", "mean F1", INTERVAL, "F1 met", INTERVAL, "F1 unmet", INTERVAL),
         rows,
         "Pooled: over verdicts. Per instruction: F1 of each instruction, then the mean. "
         f"Per {by}: the mean of those means, one for each {by}.",
@@ -169,7 +181,7 @@ def _constraint_types(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         if rows:
             yield Table(
                 f"By constraint type: {judge['name']}",
-                ("type", "verdicts", "mean F1", "95 %", "F1 met", "F1 unmet", "κ", "decided"),
+                ("type", "verdicts", "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ", COVERAGE),
                 rows,
             )
 
@@ -192,7 +204,7 @@ def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
         ]
         yield Table(
             "Agreement among several (Krippendorff's α)",
-            ("of", "α", "95 %", "constraints"),
+            ("of", "α", INTERVAL, "constraints"),
             rows,
             "Among themselves, whatever the labels say. 1 is full agreement, 0 is chance.",
         )
@@ -214,8 +226,20 @@ def _calibration(judge: Mapping[str, Any]) -> Iterator[Table]:
             f"Calibration: {judge['name']}",
             ("share of the votes", "verdicts", "confidence", "right"),
             rows,
-            f"Expected calibration error: {percent(found['ece'], 1)} %.",
+            f"Expected calibration error: {_by_chance(found['ece'])}. "
+            f"Brier score: {_by_chance(found['brier'])}. "
+            "By chance: the mean of a judge that is right exactly as often as it says.",
         )
+
+
+def _by_chance(score: Mapping[str, Any]) -> str:
+    """Write a score of calibration beside the one of a judge that is calibrated."""
+    shown = estimate(score["value"], score["interval"])
+    return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
+
+
+def _p_value(p: float | None) -> str:
+    return NOTHING if p is None else p_value(p)
 
 
 def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -227,20 +251,22 @@ def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             f"{pair['compared']:,}",
             signed(pair["mean_f1"]["value"], 1),
             interval(pair["mean_f1"]["interval"], signed),
-            f"{pair['only_first_right']:,} : {pair['only_second_right']:,}",
-            p_value(pair["p"]),
-            p_value(pair["p_holm"]),
+            _p_value(pair["mean_f1"]["p_holm"]),
+            signed(pair["accuracy"]["value"], 1),
+            interval(pair["accuracy"]["interval"], signed),
+            _p_value(pair["accuracy"]["p_holm"]),
         )
         for pair in pairs[:PAIRS_SHOWN]
     ]
     more = len(pairs) - len(rows)
+    adjusted = "p (Holm)" if len(pairs) > 1 else "p"
     yield Table(
         "Paired differences",
-        ("judges", "both", "Δ mean F1", "95 %", "one right", "p", "Holm's"),
+        ("judges", "both", "Δ mean F1", INTERVAL, adjusted, "Δ right", INTERVAL, adjusted),
         rows,
-        "On the verdicts that both decided, first minus second. p: McNemar's exact test of those "
-        "that only one got right, which takes verdicts as independent (the interval does not); "
-        "Holm's is adjusted for the number of pairs."
+        "On the verdicts that both decided, first minus second; right: verdicts equal to the "
+        "label. p: the paired randomization test, which swaps the judges on whole instructions; "
+        "below 0.05 it shows a difference."
         + (f" {more} more pairs in the JSON file." if more else ""),
     )
 
@@ -275,7 +301,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         return
     yield Table(
         "Probes",
-        ("probe: judge", "both", "flipped", "95 %", "→ met", "→ unmet", "✓→✗", "✗→✓"),
+        ("probe: judge", "both", "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓"),
         [
             (
                 f"{probe['probe']}: {probe['judge']}",
@@ -303,14 +329,14 @@ def _corrections(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     }
     for one in found:
         note = (
-            "The share of constraints met, freed of the judge's known errors (Rogan–Gladen), if "
-            "it errs here as often as on the labelled rows."
+            "The share of constraints met, corrected for the judge's known errors (Rogan–Gladen), "
+            "if it errs here as often as on the labelled rows."
         )
         if not one["same_settings"]:
             note += " It had other settings here, so it may not."
         yield Table(
             f"Corrected rate: {one['run']}",
-            (one["judge"], "%", "95 %", "decided"),
+            (one["judge"], "%", INTERVAL, COVERAGE),
             [
                 (
                     name,
@@ -330,7 +356,7 @@ def _explanations(found: Mapping[str, Any]) -> Table:
     failed = f" Of those undecided, {lost:,} failed." if lost else ""
     return Table(
         f"Explanations, compared by {found['arbiter']}",
-        ("judges", "win %", "95 %", "won", "lost", "tie", "mixed", "undec."),
+        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec."),
         [
             (
                 f"{found['first']} against {found['second']}",
