@@ -38,7 +38,7 @@ class Conversations:
         self._scoring = scoring
         self._turns: dict[tuple[str, str], dict[int, Shares]] = {}
         self._languages: dict[tuple[str, str], str] = {}
-        self._kept: dict[Shares, Shares] = {}
+        self._distinct: dict[Shares, Shares] = {}
         self._met: tuple[float, ...] | None = None
 
     def __bool__(self) -> bool:
@@ -46,14 +46,14 @@ class Conversations:
         return bool(self._turns)
 
     def add(self, sample: Sample, row: RowOutcome) -> None:
-        """Take in one turn of Multi-IF; other rows are none of its business."""
+        """Take in one turn of Multi-IF; other rows are ignored."""
         shares = ifeval(row, self._scoring) if row.benchmark == "multiif" else {}
         if not shares:
             return
         tags = sample.tags
         key = (str(tags.get("model", "")), str(tags.get("conversation_id", sample.id)))
         part = tuple(shares[name] for name in ACCURACIES)
-        part = self._kept.setdefault(part, part)
+        part = self._distinct.setdefault(part, part)
         self._turns.setdefault(key, {})[int(tags.get("turn", 1))] = part
         self._languages[key] = str(tags.get("language", "unknown"))
 
@@ -133,7 +133,7 @@ class Conversations:
     def _clusters(self, turns: Iterable[int], language: str | None) -> Counter[Shares]:
         """Count the conversations by what they contribute: four shares for each turn.
 
-        What several models answered in one conversation goes together.
+        Answers of several models in one conversation go together.
         """
         turns = tuple(turns)
         rates = self._rates()

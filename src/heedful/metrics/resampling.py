@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 SAMPLES = 10_000
-"""Random samples wherever there are any; what was observed is the first one of a test."""
+"""Number of random samples wherever there are any; in a test they include the observed data."""
 
 CELLS = 1_000_000
 """Numbers that one block of random samples may hold (8 MB)."""

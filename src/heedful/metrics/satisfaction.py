@@ -201,7 +201,7 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
     "cfbench": cfbench,
     "infobench": infobench,
 }
-"""Each family's rates; a row that is none of its business contributes to none."""
+"""Each family's rates; a row of another benchmark contributes to none."""
 
 
 BASES = {

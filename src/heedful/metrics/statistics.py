@@ -189,7 +189,7 @@ def mean_measure(
     """Average rates that the same clusters contribute to, then average that over strata.
 
     A cluster has its part in every rate, so the interval knows that the rates go together. The
-    strata are given, not sampled. Where one of the rates is not decided, neither is the mean: to
+    strata are given, not sampled. Where one of the rates isn't decided, neither is the mean: to
     average the others would be another quantity.
 
     Args:

@@ -41,7 +41,7 @@ class Summary:
 
     Memory does not grow with the rows, but for 12 bytes a row with priorities or types (rank
     correlation needs all of them) and some hundred bytes a conversation of SysBench or Multi-IF.
-    Which rows vary together is kept in a temporary file. The result does not depend on the order
+    Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
 
     Args:

@@ -223,7 +223,7 @@ def _faults(
         faults.append((what, "judge one of them again as the other was: heedful rejudge"))
     if counts.conversations:
         what = (
-            f"{counts.conversations:,} of {pairs} have different messages, "
+            f"{counts.conversations:,} of {pairs} were asked different things, "
             f"as {pairing.example('conversations')!r}"
         )
         hint = "match them with --match conversation" if pairing.key != "conversation" else ""
@@ -286,6 +286,6 @@ def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> Non
             )
         if not dropped and not any(pair["by"].get(dimension) for pair in pairs):
             raise UsageError(
-                f"none of the chosen metrics is broken down by {dimension!r}",
+                f"none of the metrics that were asked for is broken down by {dimension!r}",
                 hint="choose others, or leave the breakdown out",
             )

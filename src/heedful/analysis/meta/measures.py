@@ -1,4 +1,4 @@
-"""The numbers of one entry, and of two side by side."""
+"""The numbers of a judge, and of two judges side by side."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.entries import MISSING, NOT_ASKED, STATES
+from heedful.analysis.meta.entries import MISSING, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["measures"]
 
 BY_TYPE = ("mean_f1", "f1_met", "f1_unmet", "balanced_accuracy", "kappa")
-"""What is broken down by constraint type; small groups bear no more."""
+"""Rates by constraint type; there are too few verdicts for more."""
 
 
 def confusion(labels: str, states: str) -> Confusion:
@@ -45,8 +45,8 @@ def confusion(labels: str, states: str) -> Confusion:
 def by_instruction(entry: JudgeEntry, labelled: Labelled) -> Counter[Confusion]:
     """Count the instructions that came to the same counts of verdicts by label."""
     sums = Sums(4)
-    for target, draws in entry.rows(labelled):
-        for states in draws:
+    for target, samples in entry.rows(labelled):
+        for states in samples:
             sums.add(target.cluster, confusion(target.labels, states))
     return Counter({Confusion(*row): count for row, count in sums.counted().items()})
 
@@ -66,7 +66,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
         over instructions and over types, the rates by constraint type, calibration, cost.
     """
     statuses = _statuses(entry, labelled)
-    asked = sum(statuses.values())
+    requested = sum(statuses.values())
     decided = statuses["met"] + statuses["unmet"]
     scored = entry.padded(labelled) if scoring == "faithful" else entry
     parts = _parts(scored, labelled)
@@ -74,11 +74,11 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     result: dict[str, Any] = {
         "name": entry.name,
         "judge": entry.judge,
-        "draws": entry.draws,
+        "draws": entry.samples,
         "votes": entry.votes,
         "run": entry.run,
         "verdicts": statuses,
-        "coverage": decided / asked if asked else 0.0,
+        "coverage": decided / requested if requested else 0.0,
         "pooled": _pooled(scored, labelled),
         "per_instruction": mean_over(parts, zero=zero),
     }
@@ -89,7 +89,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
         result["calibration"] = calibrated
-    if entry.draws > 1:
+    if entry.samples > 1:
         result["alpha_of_draws"] = alpha(entry.rows(labelled))
     if entry.cost is not None:
         result["cost"] = _cost(entry.cost, entry.judged)
@@ -109,7 +109,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
         (Holm).
     """
     pairs: list[dict[str, Any]] = []
-    for first, second in combinations([entry for entry in entries if entry.draws == 1], 2):
+    for first, second in combinations([entry for entry in entries if entry.samples == 1], 2):
         sums = Sums(8)
         only = [0, 0]
         requested = 0
@@ -119,7 +119,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
             both = [confusion(target.labels, _only(side, shared)) for side in (states, other)]
             sums.add(target.cluster, (*both[0], *both[1]))
             for label, a, b in zip(target.labels, states, other, strict=True):
-                requested += label != UNKNOWN and NOT_ASKED not in (a, b)
+                requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
                 if label != UNKNOWN and {a, b} == {MET, UNMET}:
                     only[b == label] += 1
         compared = int(sum(sums.total()[:4]))
@@ -155,8 +155,8 @@ def _difference(
     for cells, n in counted.items():
         parts = (RATIOS[rate](side) for rate in rates for side in (cells[:4], cells[4:]))
         clusters[tuple(float(number) for part in parts for number in part)] += n
-    found = contrast({"": clusters}, seed=seed)
-    return {**found["difference"], "p": found["p"]}
+    contrasted = contrast({"": clusters}, seed=seed)
+    return {**contrasted["difference"], "p": contrasted["p"]}
 
 
 def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
@@ -171,8 +171,8 @@ def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
     """
     sums = Sums(3)
     units = 0
-    for target, drawn in rows:
-        for letters in zip(*drawn, strict=True):
+    for target, given in rows:
+        for letters in zip(*given, strict=True):
             values = (letters.count(MET), letters.count(UNMET))
             units += sum(values) > 1
             sums.add(target.cluster, coincidences(values))
@@ -181,8 +181,8 @@ def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
 
 def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
     counts: Counter[str] = Counter()
-    for target, draws in entry.rows(labelled):
-        for states in draws:
+    for target, samples in entry.rows(labelled):
+        for states in samples:
             known = (s for label, s in zip(target.labels, states, strict=True) if label != UNKNOWN)
             counts.update(known)
     return {status: counts[letter] for letter, status in STATES.items()}
@@ -191,8 +191,8 @@ def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
 def _pooled(entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
     """Compute the rates over all verdicts, and what they would be if the undecided were decided."""
     sums, lows, highs = Sums(4), Sums(4), Sums(4)
-    for target, draws in entry.rows(labelled):
-        for states in draws:
+    for target, samples in entry.rows(labelled):
+        for states in samples:
             sums.add(target.cluster, confusion(target.labels, states))
             for bound, right in ((lows, False), (highs, True)):
                 settled = _settled(target.labels, states, right=right)
@@ -215,17 +215,21 @@ def _settled(labels: str, states: str, *, right: bool) -> str:
     """Take what was not decided as right, or as wrong."""
     wrong = {MET: UNMET, UNMET: MET}
     return "".join(
-        state if state in (MET, UNMET, NOT_ASKED) else label if right else wrong.get(label, label)
+        state
+        if state in (MET, UNMET, NOT_REQUESTED)
+        else label
+        if right
+        else wrong.get(label, label)
         for label, state in zip(labels, states, strict=True)
     )
 
 
 def _parts(entry: JudgeEntry, labelled: Labelled) -> Parts:
-    """Count verdicts by label for each type, instruction and draw."""
+    """Count verdicts by label for each type, instruction and sample."""
     parts: Parts = {}
-    for target, draws in entry.rows(labelled):
-        for draw, states in enumerate(draws):
-            key = (target.group, target.cluster, draw)
+    for target, samples in entry.rows(labelled):
+        for place, states in enumerate(samples):
+            key = (target.group, target.cluster, place)
             counted = zip(
                 parts.get(key, Confusion()), confusion(target.labels, states), strict=True
             )
@@ -235,29 +239,29 @@ def _parts(entry: JudgeEntry, labelled: Labelled) -> Parts:
 
 def _by_constraint_type(entry: JudgeEntry, labelled: Labelled) -> dict[str, dict[str, Any]]:
     sums: dict[str, Sums] = {}
-    asked: Counter[str] = Counter()
-    for target, draws in entry.rows(labelled):
+    requested: Counter[str] = Counter()
+    for target, samples in entry.rows(labelled):
         for kind in {kind for kind in target.types if kind}:
             labels = "".join(
                 label if kind == own else UNKNOWN
                 for label, own in zip(target.labels, target.types, strict=True)
             )
-            for states in draws:
+            for states in samples:
                 of_kind = sums.setdefault(kind, Sums(4))
                 of_kind.add(target.cluster, confusion(labels, states))
-                asked[kind] += sum(
-                    label != UNKNOWN and state != NOT_ASKED
+                requested[kind] += sum(
+                    label != UNKNOWN and state != NOT_REQUESTED
                     for label, state in zip(labels, states, strict=True)
                 )
-    found: dict[str, dict[str, Any]] = {}
+    by_type: dict[str, dict[str, Any]] = {}
     for kind, of_kind in sorted(sums.items()):
         decided = int(sum(of_kind.total()))
-        found[kind] = {
-            "verdicts": asked[kind],
-            "coverage": decided / asked[kind] if asked[kind] else 0.0,
+        by_type[kind] = {
+            "verdicts": requested[kind],
+            "coverage": decided / requested[kind] if requested[kind] else 0.0,
             **rate_estimates(of_kind.counted(), BY_TYPE),
         }
-    return found
+    return by_type
 
 
 def _cost(cost: Mapping[str, Any], judged: int) -> dict[str, Any]:
@@ -271,4 +275,4 @@ def _cost(cost: Mapping[str, Any], judged: int) -> dict[str, Any]:
 
 def _only(states: str, shared: Sequence[bool]) -> str:
     """Drop the verdicts that only one side decided."""
-    return "".join(s if both else NOT_ASKED for s, both in zip(states, shared, strict=True))
+    return "".join(s if both else NOT_REQUESTED for s, both in zip(states, shared, strict=True))

@@ -1,4 +1,4 @@
-"""Saved runs: judges that have judged, and rates that are freed of their judge's errors."""
+"""Saved runs: verdicts of their judges, and rates corrected for their judge's errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     Args:
         directory: the run's.
         labelled: the rows with labels.
-        explain: keep the explanations.
+        explain: read the explanations too.
 
     Returns:
         The judge's entry, then those of its members if it votes.
@@ -70,7 +70,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
 
 @dataclass(frozen=True, slots=True)
 class Apparent:
-    """What a run on rows without labels says, as its judge sees it.
+    """The rate of a run on rows without labels, as judged.
 
     Attributes:
         directory: the run's.
@@ -152,6 +152,6 @@ def _reads_labels(config: Mapping[str, Any]) -> bool:
     return any(map(_reads_labels, config.get("judges", ())))
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Whether two configurations are the same once stored."""
-    return json.dumps(dict(one), sort_keys=True) == json.dumps(dict(other), sort_keys=True)
+    return json.dumps(dict(first), sort_keys=True) == json.dumps(dict(second), sort_keys=True)
