@@ -24,7 +24,7 @@ from rich.console import Console
 
 from heedful.core.nouns import Constraint, Sample
 from heedful.data import formats
-from heedful.jobs.checklists.compiled import CompiledRow, Coverage, compiled_rows, coverage_view
+from heedful.jobs.checklists.compiled import CompiledRow, Coverage, compiled_rows, coverage_table
 from heedful.verify import describe
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def main() -> None:
         took = time.perf_counter() - start
         if not arguments.sample:
             console.print(f"{name}: {coverage.all.total() / took:,.0f} constraints/s")
-            console.print(coverage_view(coverage))
+            console.print(coverage_table(coverage).terminal())
     if arguments.sample:
         keys = sorted(distinct)
         for key in random.Random(arguments.seed).sample(keys, arguments.sample):

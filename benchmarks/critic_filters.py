@@ -1,6 +1,6 @@
 """What each filter of critiques catches, of errors that were planted: tables in Markdown.
 
-    python benchmarks/critic_filters.py [--rows 1000]
+    python benchmarks/critic_filters.py [--rows 1000] [--confidence-over survivors]
 
 The rows, the expert and the verifiers are those of ``tests/planted.py``.
 """
@@ -11,11 +11,12 @@ import argparse
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
+from heedful.critic.data.stages import ConfidenceOver
 from planted import Population, catches, wrong_at_the_end
 
 
@@ -23,7 +24,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000)
-    rows = parser.parse_args().rows
+    parser.add_argument("--confidence-over", choices=get_args(ConfidenceOver), default="samples")
+    given = parser.parse_args()
+    rows, over = given.rows, given.confidence_over
     population = Population()
     with tempfile.TemporaryDirectory() as folder:
         critiques = Path(folder) / "critiques.jsonl"
@@ -35,13 +38,17 @@ def main() -> None:
         }
         print("| judgments with | planted | " + " | ".join(STAGES) + " | missed |")
         print("| --- " + "| ---: " * (len(STAGES) + 2) + "|")
-        for cause, catch in catches(filter_critiques(critiques, **options), population).items():
+        result = filter_critiques(
+            critiques, settings=FilterSettings(confidence_over=over), **options
+        )
+        for cause, catch in catches(result, population).items():
             cells = (catch.judgments, *(catch.stages[stage] for stage in STAGES), catch.missed)
             print(f"| {cause} | " + " | ".join(f"{cell:,}" for cell in cells) + " |")
         print("\n| without | rows kept | judgments kept | wrong verdict, % | badly put, % |")
         print("| --- | ---: | ---: | ---: | ---: |")
         for skip in ((), *((stage,) for stage in STAGES), STAGES):
-            result = filter_critiques(critiques, settings=FilterSettings(skip=skip), **options)
+            settings = FilterSettings(skip=skip, confidence_over=over)
+            result = filter_critiques(critiques, settings=settings, **options)
             total, wrong, garbled = wrong_at_the_end(result, population)
             kept = result.summary["funnel"]["rows"]["kept"]
             shares = (f"{100 * part / total:.2f}" for part in (wrong, garbled))

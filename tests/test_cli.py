@@ -117,7 +117,7 @@ def test_a_format_that_does_not_fit_is_refused_and_the_right_one_named(
     [
         ('{"id": "bad", "prompt": "p", "response": ', "broken JSON"),
         ('{"id": "bad", "response": "r"}', "conversation is missing"),
-        ('{"id": "bad", "prompt": "p", "response": 42}', "response is a number (42)"),
+        ('{"id": "bad", "prompt": "p", "response": [42]}', "response is a list"),
         ('{"id": "bad", "prompt": "p", "response": true}', "response is true"),
         ('{"id": "bad", "prompt": "p", "response": []}', "response is an empty list"),
         ('{"id": "bad", "prompt": "p", "response": {"a": 1}}', "response is an object"),

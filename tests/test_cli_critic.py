@@ -146,7 +146,7 @@ def test_a_dry_run_says_what_would_be_asked_and_asks_nobody(
         assert re.search(r"verification by a +\d+ +", capsys.readouterr().out)
         assert len(server.bodies) == asked
         assert run(*verify) == 2
-        assert "the rows would go nowhere" in capsys.readouterr().err
+        assert "--output" in capsys.readouterr().err
 
 
 def test_a_limit_stops_a_run_that_goes_on_with_a_higher_one(
@@ -178,12 +178,12 @@ def test_a_limit_stops_a_run_that_goes_on_with_a_higher_one(
     ("words", "message"),
     [
         (["sample", "in.jsonl", "-o", "out.jsonl"], "no model"),
-        (["sample", "in.jsonl", "-m", "x"], "the rows would go nowhere"),
-        (["select", "in.jsonl"], "the rows would go nowhere"),
+        (["sample", "in.jsonl", "-m", "x"], "--output"),
+        (["select", "in.jsonl"], "--output"),
         (["sample", "in.jsonl", "-m", "x", "-o", "in.jsonl"], "the output is the input"),
         (["sample", "in.jsonl", "-m", "x", "-o", "o.jsonl", "--prompt", "cfbench"], "explanations"),
-        (["filter", "in.jsonl", "-o", "out.jsonl"], "could verify"),
-        (["filter", "in.jsonl", "-o", "out.jsonl", "--skip", "cross,rule"], "no stage 'rule'"),
+        (["filter", "in.jsonl", "-o", "out.jsonl"], "skip cross"),
+        (["filter", "in.jsonl", "-o", "out.jsonl", "--skip", "cross,rule"], "'rule'"),
         (["filter", "in.jsonl", "-o", "in.jsonl", "--skip", "cross,rules"], "output is the input"),
         (["filter", "gone.jsonl", "-o", "o.jsonl", "--skip", "cross,rules"], "no such file"),
         (["filter", "in.jsonl", "-m", "x", "-m", "y", "-o", "o.jsonl"], "2 experts"),

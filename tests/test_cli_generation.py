@@ -138,7 +138,7 @@ def test_wrong_use_is_refused_before_any_call(
             (asking(server.url, output="in.jsonl"), "the output is the input"),
             (["gone.jsonl", *asking(server.url)[1:]], "no such file"),
             (asking(server.url, "--format", "telepathy"), "telepathy"),
-            (asking(server.url, "--body", "[1]"), "no JSON object"),
+            (asking(server.url, "--body", "[1]"), "--body"),
         ]
         for words, message in wrong:
             assert run(command, *words) == 2

@@ -359,7 +359,7 @@ def test_the_command_line_writes_what_it_is_asked_for(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (["-o", "x.pdf"], "no kind of output known"),
+        (["-o", "x.pdf"], "x.pdf"),
         (["-o", "nowhere/x.md"], "there is no such folder"),
         (["--metric", "nonsense"], "there is no metric 'nonsense'"),
         (["--by", "nonsense"], "no sample has 'nonsense'"),

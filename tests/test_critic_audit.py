@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -156,21 +157,20 @@ def test_what_cannot_be_audited_is_counted(
     assert run("critic", "audit", source, "--samples", "99", "-o", tmp_path / "all.csv") == 1
     said = capsys.readouterr().out
     assert "90 rows to fill in, of 30 samples" in said
-    assert "1 row not drawn from: no final critique" in said
-    assert "1 row not drawn from: cannot be read" in said
+    assert all(said.count(f": {reason}") == 1 for reason in ("no final critique", "cannot be read"))
 
 
 def test_wrong_use_is_refused(source: Path, tmp_path: Path) -> None:
     audit = tmp_path / "audit.csv"
     draw(source, audit)
-    with pytest.raises(UsageError, match="may be filled in already"):
+    with pytest.raises(UsageError, match=re.escape(str(audit))):
         draw(source, audit)
-    with pytest.raises(UsageError, match=r"name it \.csv"):
+    with pytest.raises(UsageError, match="xlsx"):
         draw(source, tmp_path / "audit.xlsx")
-    with pytest.raises(InputError, match="no audit that heedful critic audit drew"):
+    with pytest.raises(InputError, match=re.escape(str(source))):
         read_back(source)
     nothing = write(tmp_path / "none.jsonl", [item(None, critique("+++"))])
-    with pytest.raises(InputError, match="no critiques to audit: 1 row, no final critique"):
+    with pytest.raises(InputError, match="no final critique"):
         draw(nothing, tmp_path / "none.csv")
     assert run("critic", "audit", source) == 2
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -156,9 +157,8 @@ def test_rows_without_a_final_critique_are_named_and_left_out(
     folder = tmp_path / "out"
     assert run("critic", "export", source, "-o", folder) == 1
     said = capsys.readouterr()
-    assert "1 critique\n  2 rows left out: without a final critique" in said.out
-    assert "line 2: 2: no final critique (make it with heedful critic filter)" in said.err
-    assert "line 3: 3: the critique does not decide constraint 1" in said.err
+    assert said.out.count("2 rows") == 1
+    assert re.findall(r"^line (\d+): (\d+):", said.err, re.MULTILINE) == [("2", "2"), ("3", "3")]
     assert len(read(folder / "train.jsonl")) == 1
     assert "| rows left out: without a final critique | 2 |" in (folder / "README.md").read_text()
 

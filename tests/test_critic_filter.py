@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -15,8 +17,10 @@ from heedful import Check, Constraint, Message, Sample, StopRunError, UsageError
 from heedful.core.errors import ModelError
 from heedful.critic.data import STAGES, FilterSettings, filter_critiques, sample_critiques
 from heedful.critic.data.counting import measure
+from heedful.critic.data.items import Drop, FilterItem
 from heedful.critic.data.replies import prompt
-from heedful.critic.data.rules import parse_parts, told
+from heedful.critic.data.rules import parse_parts, reveals_counting
+from heedful.critic.data.stages import MajorityStage
 from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
@@ -49,7 +53,7 @@ def row(*critiques: str, key: str = "1", **fields: Any) -> Sample:
         "conversation": [{"role": "user", "content": "Write a poem. Use at most five words."}],
         "checklist": [{"text": "Write a poem"}, {"text": "Use at most five words"}],
         "response": "Old boats rest near quiet stones.",
-        "recording": {"prompt": "plain", "others": critiques, "asked": len(critiques)},
+        "recording": {"prompt": "plain", "others": critiques, "requested": len(critiques)},
     }
     return Sample.model_validate(known | fields)
 
@@ -150,6 +154,68 @@ def test_the_majority_decides_if_it_is_large_enough(
         if len(verdicts) > 1:
             assert outcome(one)["dropped"]["constraints"] == [2]
         assert one.problem is None
+
+
+@pytest.mark.parametrize(
+    ("met", "unmet", "faulted", "requested", "options", "confidence", "kept"),
+    [
+        # Three METs that a verifier faults leave two UNMETs, which aren't all of five critiques.
+        (3, 2, 3, 5, {}, 0.4, False),
+        (3, 2, 3, 5, {"confidence_over": "survivors"}, 1.0, True),
+        (1, 4, 1, 5, {}, 0.8, True),
+        (2, 3, 2, 5, {}, 0.6, False),
+        (2, 3, 2, 5, {"threshold": 0.6}, 0.6, True),
+        (2, 3, 2, 5, {"confidence_over": "survivors"}, 1.0, True),
+        # A critique that could not be had is one of the five that were requested.
+        (0, 4, 0, 5, {}, 0.8, True),
+        (0, 3, 0, 5, {}, 0.6, False),
+        (0, 3, 0, 5, {"confidence_over": "survivors"}, 1.0, True),
+        (0, 8, 0, 10, {}, 0.8, True),
+        (1, 7, 1, 10, {}, 0.7, False),
+    ],
+)
+def test_confidence_is_a_share_of_all_samples_unless_survivors_are_asked_for(
+    met: int,
+    unmet: int,
+    faulted: int,
+    requested: int,
+    options: dict[str, Any],
+    confidence: float,
+    kept: bool,  # noqa: FBT001 - an expectation
+) -> None:
+    votes = [MET] * met + [UNMET] * unmet
+    sample = row(*(critique(MET, vote) for vote in votes))
+    assert sample.recording is not None
+    sample = sample.model_copy(
+        update={"recording": sample.recording.model_copy(update={"requested": requested})}
+    )
+    item = FilterItem.read(sample)
+    for candidate in item.candidates[1][:faulted]:
+        candidate.drop = Drop("cross", "explanation is wrong")
+    asyncio.run(MajorityStage(**options).apply(item))
+    assert item.confidence[1] == pytest.approx(confidence)
+    assert [one.status.name for one in item.left(1)] == ([UNMET] * unmet if kept else [])
+
+
+@pytest.mark.slow
+@given(
+    st.lists(st.tuples(st.sampled_from([MET, UNMET]), st.booleans()), min_size=1, max_size=10),
+    st.sampled_from([0.5, 0.6, 0.75, 0.8, 1.0]),
+)
+def test_dropped_votes_never_make_a_majority_more_confident(
+    votes: list[tuple[str, bool]], threshold: float
+) -> None:
+    item = FilterItem.read(row(*(critique(MET, vote) for vote, _ in votes)))
+    for candidate, (_, faulted) in zip(item.candidates[1], votes, strict=True):
+        candidate.drop = Drop("cross", "explanation is wrong") if faulted else None
+    asyncio.run(MajorityStage(threshold).apply(item))
+    left = item.left(1)
+    counts = Counter(vote for vote, faulted in votes if not faulted)
+    confidence = item.confidence[1]
+    assert (confidence is None) == (not counts)
+    assert confidence is None or confidence == max(counts.values()) / len(votes)
+    assert len({one.status for one in left}) <= 1
+    assert not left or len(left) / len(votes) >= threshold
 
 
 def test_the_final_critique_has_the_final_verdicts_and_the_chosen_explanations() -> None:
@@ -409,7 +475,7 @@ def test_what_a_constraint_speaks_of_is_counted(
     ],
 )
 def test_explanations_that_speak_of_being_told_are_known(text: str, expected: bool) -> None:  # noqa: FBT001
-    assert told(text) is expected
+    assert reveals_counting(text) is expected
 
 
 # --- the run ------------------------------------------------------------------------------------
@@ -470,12 +536,12 @@ def test_the_order_is_another_only_on_purpose() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "could verify"),
-        ({"skip": ("cross",)}, "revise judgments"),
-        ({"skip": ("crss",)}, "no stage 'crss'"),
+        ({}, "skip cross"),
+        ({"skip": ("cross",)}, "skip rules"),
+        ({"skip": ("crss",)}, "crss"),
         ({"skip": NOBODY, "threshold": 75}, "threshold is 75"),
         ({"skip": NOBODY, "min_votes": 0}, "min_votes is 0"),
-        ({"skip": NOBODY, "similarity": "vibes"}, "no similarity"),
+        ({"skip": NOBODY, "similarity": "vibes"}, "vibes"),
     ],
 )
 def test_wrong_use_is_refused(options: dict[str, Any], message: str) -> None:
@@ -515,7 +581,7 @@ def test_a_critique_of_another_checklist_is_dropped_by_reading_and_counted() -> 
     ]
     result = filter_critiques(
         [row(recording={"prompt": "if_critic", "others": texts})],
-        settings=FilterSettings(skip=NOBODY),
+        settings=FilterSettings(skip=NOBODY, confidence_over="survivors"),
     )
     assert reasons(result, "read") == {"not decided": 2}
     (one,) = result
@@ -529,10 +595,11 @@ def test_critiques_that_were_not_to_be_had_are_counted() -> None:
         critique(MET, MET),
         problem="2 of 5 critiques: busy",
         sampled=None,
-        recording={"prompt": "plain", "others": [critique(MET, MET)] * 2, "asked": 5},
+        recording={"prompt": "plain", "others": [critique(MET, MET)] * 2, "requested": 5},
     )
-    result = filter_critiques([short], settings=FilterSettings(skip=NOBODY))
-    assert result.summary["funnel"]["critiques"] == {"asked": 5, "given": 2, "short_rows": 1}
+    settings = FilterSettings(skip=NOBODY, confidence_over="survivors")
+    result = filter_critiques([short], settings=settings)
+    assert result.summary["funnel"]["critiques"] == {"requested": 5, "given": 2, "short_rows": 1}
     (one,) = result
     assert one.sample is not None
     assert "problem" not in (one.sample.model_extra or {})
@@ -627,7 +694,7 @@ def test_sampled_critiques_of_the_released_data_are_filtered(data: Path, tmp_pat
     assert len(list(filter_critiques(path, settings=FilterSettings(skip=NOBODY)))) == 9
     result = filter_critiques(path, settings=FilterSettings(skip=NOBODY, partial=True), output=out)
     funnel = result.summary["funnel"]
-    assert funnel["critiques"] == {"asked": 130, "given": 130, "short_rows": 0}
+    assert funnel["critiques"] == {"requested": 130, "given": 130, "short_rows": 0}
     assert funnel["stages"][0]["reasons"] == {}  # all 130 parse
     assert funnel["stages"][-1]["out"]["constraints"] == 56
     experts = {

@@ -107,7 +107,7 @@ def test_of_equals_the_first_is_picked(similarity: str) -> None:
 
 
 def test_nothing_to_choose_and_unknown_similarities_are_refused() -> None:
-    with pytest.raises(UsageError, match="no text to choose"):
+    with pytest.raises(UsageError):
         pick([])
-    with pytest.raises(UsageError, match=r"no similarity 'cosine'.*use one of ratio"):
+    with pytest.raises(UsageError, match="cosine"):
         pick(["a"], "cosine")

@@ -253,3 +253,25 @@ def test_every_if_critic_critique_parses(data: Path) -> None:
         assert summary["coverage"] == 1.0
         verdicts[name] = summary["verdicts"]["met"], summary["verdicts"]["unmet"]
     assert verdicts["critiques"] == (95, 33)
+
+
+def test_rows_without_a_generated_response_can_be_left_out_and_are_counted(tmp_path: Path) -> None:
+    """A failed generation isn't a response that failed."""
+    row = {"prompt": "p", "checklist": [{"text": "x", "check": "punctuation:no_comma"}]}
+    said = row | {"response": "fine"}
+    rows = [
+        said | {"id": "a"},
+        said | {"id": "b", "response": "", "_generation_error": "timeout"},
+        said | {"id": "c", "_generation_error": None},
+        row | {"id": "d", "problem": "timeout", "completion": None},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    everything = evaluate(path).summary
+    assert everything["samples"] == 4
+    assert "excluded" not in everything
+    summary = evaluate(path, exclude_generation_failures=True).summary
+    assert (summary["samples"], summary["excluded"]) == (2, 2)
+    assert summary["verdicts"]["met"] == 2
+    with pytest.raises(UsageError):
+        evaluate([], exclude_generation_failures=True)

@@ -71,7 +71,7 @@ def test_ifeval_keeps_an_unknown_id_as_its_words() -> None:
         ({"instruction_id_list": ["en:a:b", "de:a:b"]}, "mixes languages: de, en"),
         ({"prompt": None}, "prompt is null"),
         ({"follow_instruction_list": [True]}, "1 verdict for 2 ids"),
-        ({"response": 42}, "response is a number (42)"),
+        ({"response": True}, "response is true"),
     ],
 )
 def test_ifeval_problems_are_named(change: dict[str, Any], said: str) -> None:
@@ -142,7 +142,7 @@ def test_cfbench_maps_what_it_knows_and_writes_the_record_back() -> None:
         ({"criteria": []}, "criteria is an empty list"),
         ({"criteria": [["a", "必须", "", ""]]}, "criteria[0] has the priority '必须'"),
         ({"criteria": ["a"]}, "criteria[0] is text"),
-        ({"response": 1}, "response is a number (1)"),
+        ({"response": [1]}, "response is a list"),
     ],
 )
 def test_cfbench_problems_are_named(change: dict[str, Any], said: str) -> None:
@@ -217,8 +217,7 @@ def test_advancedif_text_is_literal_unless_it_encodes_messages(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"response": 42}, 'response is a number (42); if that is the answer, write it as "42"'),
-        ({"response": True}, 'response is true; if that is the answer, write it as "true"'),
+        ({"response": True}, 'response is true; write it as text: "true"'),
         ({"response": {"a": 1}}, "response is an object"),
         ({"response": []}, "response is an empty list"),
         ({"prompt_metadata": ""}, "prompt_metadata is missing"),

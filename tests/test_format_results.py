@@ -14,12 +14,12 @@ from heedful.core.nouns import Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
 from heedful.data.formats.advancedif_results import results
+from heedful.data.formats.base import Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from heedful.data.formats.base import Result
 
 MET = Judgment(status=Status.MET, explanation="it is")
 UNMET = Judgment(status=Status.UNMET, explanation="it is not")
@@ -32,6 +32,7 @@ class Row:
     sample: Sample | None = None
     critique: Critique | None = None
     problem: str | None = None
+    reply: Reply | None = None
 
 
 def sample(*rubrics: str, **fields: Any) -> Sample:
@@ -46,34 +47,38 @@ def sample(*rubrics: str, **fields: Any) -> Sample:
     )
 
 
-def critique(*judgments: Judgment) -> Critique:
-    return Critique(judgments=judgments, text="{raw}")
+def row(of: Sample, *judgments: Judgment) -> Row:
+    critique = Critique(judgments=judgments, text="{raw}")
+    answers = {f"question_{number}": one.explanation for number, one in enumerate(judgments, 1)}
+    return Row("a", of, critique, reply=Reply(answers, "{raw}"))
 
 
+OLD = {"judge_rubric_9_decision": "old"}
 ROWS = [
-    Row("a", sample("a", zeta="é"), critique(MET)),
+    row(sample("a", zeta="é"), MET),
     Row("bad", problem="broken JSON"),
-    Row("a", sample("a", "b", alpha=None), critique(MET, UNMET)),
-    Row("a", sample("a", judge_prompt="asked", judge_rubric_9_decision="old"), critique(UNPARSED)),
+    row(sample("a", "b", alpha=None), MET, UNMET),
+    row(sample("a", judge_raw_output="{raw}", judge_prompt="sent", **OLD), UNPARSED),
 ]
 
 
-def rows() -> Iterable[Result]:
+def rows() -> Iterable[Row]:
     return iter(ROWS)
 
 
 def test_results_are_computed_from_the_rubrics() -> None:
-    judged = [results(row.sample, row.critique) for row in ROWS if row.sample and row.critique]
+    judged = [
+        results(row.sample, row.critique, row.reply)
+        for row in ROWS
+        if row.sample and row.critique and row.reply
+    ]
     first, second, third = [record["judge_result"] for record in judged]
     assert (first["satisfied_all_requirements"], first["rubric_level_pass_rate"]) == ("YES", 1.0)
     assert (second["satisfied_all_requirements"], second["rubric_level_pass_rate"]) == ("NO", 0.5)
-    assert second["rubrics_check"] == {
-        "question_1": "YES - it is",
-        "question_2": "NO - it is not",
-    }
+    assert second["rubrics_check"] == {"question_1": "it is", "question_2": "it is not"}
     assert (third["success"], third["satisfied_all_requirements"]) == (False, None)
     assert third["error"] == "rubric 1 is unparsed: no verdict"
-    assert third["judge_prompt"] == "asked"
+    assert third["judge_prompt"] == "sent"
     assert judged[0]["response"] == "Hello"
 
 
@@ -115,7 +120,7 @@ def test_csv_has_the_union_of_columns_in_the_published_order(tmp_path: Path) -> 
     ]
     assert [row["judge_success"] for row in written] == ["True", "False", "True", "False"]
     assert written[1]["judge_error"] == "broken JSON"
-    assert written[2]["judge_rubric_2_decision"] == "NO - it is not"
+    assert written[2]["judge_rubric_2_decision"] == "it is not"
     again = list(formats.read(path))
     assert [row.sample is not None for row in again] == [True, False, True, True]
     assert again[2].sample

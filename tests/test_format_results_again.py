@@ -7,13 +7,13 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.core.nouns import Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif
 from heedful.data.formats.advancedif_results import results
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.data.formats.base import Result
+    from heedful.data.formats.base import Reply
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Row:
     sample: Sample | None
     critique: Critique | None
     problem: str | None = None
+    reply: Reply | None = None
 
 
 def sample(rubrics: Sequence[str]) -> Sample:
@@ -59,13 +60,13 @@ def judged(
     return asyncio.run(judge.judge(sample(rubrics)))
 
 
-def ready(rubrics: Sequence[str], critique: Critique) -> Critique:
-    """Have the reply read as the verdicts, as a run's output has it."""
+def written(rubrics: Sequence[str], critique: Critique) -> dict[str, Any]:
+    """Lay out a row as a run's output has it; return its results."""
     of = sample(rubrics)
-    if critique.text is None:
-        return critique
-    text = prompts.readable("advancedif", critique.text, critique.judgments, of.checklist)
-    return critique.model_copy(update={"text": text})
+    result: dict[str, Any] = results(
+        of, critique, prompts.reply("advancedif", critique, of.checklist)
+    )["judge_result"]
+    return result
 
 
 def decided(judgments: Iterable[Judgment]) -> list[Status | None]:
@@ -77,7 +78,9 @@ def read_again(rubrics: Sequence[str], critique: Critique, suffix: str) -> list[
         path = Path(folder) / f"out{suffix}"
         writer = advancedif.FORMAT.writer(path)
         assert writer
-        rows: list[Result] = [Row("1", sample(rubrics), ready(rubrics, critique))]
+        of = sample(rubrics)
+        reply = prompts.reply("advancedif", critique, of.checklist)
+        rows = [Row("1", of, critique, reply=reply)]
         writer(path, lambda: iter(rows))
         (row,) = formats.read(path)
         assert row.sample
@@ -123,37 +126,57 @@ def test_rubrics_keep_their_numbers_after_a_re_ask(suffix: str) -> None:
     critique = judged(texts, replies, reasks=2)
     assert decided(critique.judgments) == [Status.MET, Status.UNMET, Status.UNMET]
     assert read_again(texts, critique, suffix) == [Status.MET, Status.UNMET, Status.UNMET]
-    written = json.loads(
-        results(sample(texts), ready(texts, critique))["judge_result"]["raw_output"]
-    )
-    assert written == {
-        "rubrics_check": {"question_1": "YES", "question_2": "NO, it is not", "question_3": "NO"},
+    answers = {"question_1": "YES", "question_2": "NO, it is not", "question_3": "NO"}
+    result = written(texts, critique)
+    assert result["rubrics_check"] == answers
+    assert json.loads(result["raw_output"]) == {
+        "rubrics_check": answers,
         "SATISFIED_ALL_REQUIREMENTS": "NO",
     }
 
 
 def test_one_reply_that_reads_well_is_written_as_it_came() -> None:
-    said = f"Let me see.\n```json\n{reply('YES', 'NO')}\n```"
-    critique = judged(["First?", "Second?"], [said], reasks=3)
+    answers = ("It is there. Yes", "Four sentences. No")
+    said = f"Let me see.\n```json\n{reply(*answers)}\n```"
     texts = ["First?", "Second?"]
-    written = results(sample(texts), ready(texts, critique))["judge_result"]
-    assert written["raw_output"] == said
+    result = written(texts, judged(texts, [said], reasks=3))
+    assert result["raw_output"] == said
+    assert tuple(result["rubrics_check"].values()) == answers
 
 
 def test_what_was_not_decided_is_not_decided_again_and_the_whole_stays_open() -> None:
     texts = ["First?", "Second?"]
     critique = judged(texts, [reply("YES", "perhaps"), reply("hm")], reasks=1)
-    written = json.loads(
-        results(sample(texts), ready(texts, critique))["judge_result"]["raw_output"]
+    result = written(texts, critique)
+    assert json.loads(result["raw_output"]) == {"rubrics_check": {"question_1": "YES"}}
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(["yes", "no", "not", "or", "and", " ", ".", "/", "\n", "x"])
+    ).map("".join),
+    status=st.sampled_from([Status.MET, Status.UNMET]),
+)
+def test_any_explanation_can_be_written_and_reads_as_its_verdict(
+    words: str, status: Status
+) -> None:
+    judgment = Judgment(status=status, explanation=words)
+    rubric = Constraint(text="First?")
+    (read,) = prompts.make("advancedif").parse(
+        prompts.make("advancedif").write([judgment], [rubric]), [rubric]
     )
-    assert written == {"rubrics_check": {"question_1": "YES"}}
+    assert read.status is status
+    assert words.strip() in read.explanation
 
 
 def test_an_explanation_that_begins_like_a_verdict_gets_its_verdict() -> None:
     unmet = Judgment(status=Status.UNMET, explanation="Not there")
     met = Judgment(status=Status.MET, explanation="Yesterday it was")
-    written = results(sample(["a", "b"]), Critique(judgments=(unmet, met)))["judge_result"]
-    assert written["rubrics_check"] == {
-        "question_1": "NO - Not there",
-        "question_2": "YES - Yesterday it was",
-    }
+    texts = ["First?", "Second?"]
+    critique = Critique(judgments=(unmet, met))
+    assert list(written(texts, critique)["rubrics_check"].values()) == [
+        "Not there (verdict: NO)",
+        "Yesterday it was YES",
+    ]
+    for suffix in (".jsonl", ".csv"):  # read again though no judge has replied
+        assert read_again(texts, critique, suffix) == [Status.UNMET, Status.MET]

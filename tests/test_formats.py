@@ -281,7 +281,7 @@ def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"response": 42}, 'response is a number (42); write it as text: "42"'),
+        ({"response": False}, 'response is false; write it as text: "false"'),
         ({"response": [1]}, "response is a list"),
         ({"prompt": None, "checklist": None}, "conversation is missing"),
         ({"prompt": 1}, "prompt is a number (1)"),
@@ -383,7 +383,7 @@ def test_what_does_not_join_is_named(put: Any) -> None:
             {"prompt": "b?", "response": "B2"},
             {"key": "c", "prompt": "another?", "response": "C"},
             {"prompt": "nobody asked", "response": "D"},
-            {"prompt": "d?", "response": 4},
+            {"prompt": "d?", "response": [4]},
             {"response": "E"},
         ),
         "answers",
@@ -395,7 +395,7 @@ def test_what_does_not_join_is_named(put: Any) -> None:
     assert "but another prompt" in said[2]
     assert "no response in" in said[3]
     assert "answers:5 joins no prompt" in said[4]
-    assert "answers:6: response is a number (4)" in said[5]
+    assert "answers:6: response is a list" in said[5]
     assert "answers:7: the row has neither key nor prompt" in said[6]
     assert len(said) == 7
 

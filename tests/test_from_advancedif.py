@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import shlex
@@ -12,6 +13,7 @@ import pytest
 
 from commands import run
 from fault_server import FaultServer, serving, verdicts
+from heedful.data.formats import advancedif
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +51,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultSer
 
 
 def test_the_command_line_of_the_page(server: FaultServer) -> None:
-    theirs, ours = re.findall(r"^(?:python|heedful) .*$", SECTION, re.MULTILINE)
+    theirs, ours = re.findall(r"^(?:python|heedful) .* --task .*$", SECTION, re.MULTILINE)
     words = shlex.split(ours)[1:]
     # Everything that is said to AdvancedIF can be said to heedful in the same words.
     assert set(shlex.split(theirs)[4:]) <= set(words)
@@ -97,3 +99,64 @@ def test_the_python_of_the_page(server: FaultServer, capsys: pytest.CaptureFixtu
     ]
     assert len(systems) == 2  # one in the file, one made here
     assert Path("results.jsonl").exists()
+
+
+def test_both_published_prompts_can_be_used_and_stand_in_the_results(server: FaultServer) -> None:
+    """The files are the published texts with the places in double braces."""
+    Path("if.txt").write_text(
+        "HISTORY\n{{full_conversation}}\nLAST {{user_prompt_last_turn}}\n"
+        "SAID {{response_text}}\n{{rubrics_text}}"
+    )
+    Path("system.txt").write_text(
+        "SYSTEM {{system_prompt}}\nLAST {{user_prompt_last_turn}}\n"
+        "SAID {{response_text}}\n{{rubrics_text}}"
+    )
+    words = "evaluate -i data.jsonl -o out.jsonl -j checklist --prompt advancedif -m judge --run r"
+    files = ("--prompt-file", "if.txt", "--system-prompt-file", "system.txt", "--reasks", "0")
+    run(*words.split(), *files, "--base-url", server.url)
+    sent = {body["messages"][0]["content"] for body in server.bodies}
+    last = "LAST Name two rivers, in capitals.\nSAID RHINE, ELBE\n"
+    rubrics = '[\n    "Two rivers?",\n    "In capitals?"\n]'
+    assert f"SYSTEM Only capitals.\n{last}{rubrics}" in sent
+    assert f"HISTORY\nuser [1]: Hello.\nassistant [1]: Hello.\n{last}{rubrics}" in sent
+    results = [
+        json.loads(line)["judge_result"] for line in Path("out.jsonl").read_text().splitlines()
+    ]
+    assert {result["judge_prompt"] for result in results} == sent
+
+
+def test_the_judge_of_a_system_prompt_sees_no_earlier_turn(server: FaultServer) -> None:
+    turns = (("system", "Only capitals."), ("user", "HIDDEN-1"), ("assistant", "HIDDEN-2"))
+    Path("one.jsonl").write_text(
+        row("system_steerability_v2", *turns, ("user", "Name two rivers."))
+    )
+    words = "evaluate -i one.jsonl -o one.csv -j rules,checklist --prompt advancedif -m judge"
+    assert run(*words.split(), "--base-url", server.url) == 0
+    (body,) = server.bodies
+    prompt = body["messages"][0]["content"]
+    assert "Only capitals." in prompt
+    assert "Name two rivers." in prompt
+    assert "HIDDEN" not in prompt
+    with Path("one.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["judge_prompt"] == prompt
+
+
+@pytest.mark.parametrize(
+    ("response", "judged"),
+    [
+        ({"role": "assistant", "content": "RHINE"}, "RHINE"),
+        ('{"role": "assistant", "content": "RHINE"}', "RHINE"),
+        ([{"role": "assistant", "content": "Hm"}, {"role": "assistant", "content": ""}], ""),
+        ('[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]', "b"),
+        ('{"rivers": ["RHINE"]}', '{"rivers": ["RHINE"]}'),
+        ("[1, 2]", "[1, 2]"),
+        ("[]", "[]"),
+        ("42", "42"),
+        (42, "42"),
+    ],
+)
+def test_a_response_is_text_or_a_message_or_the_last_of_several(
+    response: object, judged: str
+) -> None:
+    record = json.loads(row("if_complex_if_oss", ("user", "Name a river.")))
+    assert advancedif.sample(record | {"response": response}, 1).response == judged

@@ -152,7 +152,7 @@ def test_the_summary_counts_votes_and_how_often_they_were_split() -> None:
     assert evaluate([sample("a")], judge=member(0, "MET")).summary["votes"] == {}
 
 
-def test_the_summary_says_who_decided_and_what_code_spared() -> None:
+def test_the_summary_says_who_decided_and_what_code_saved() -> None:
     """Two rows of three constraints: code decides all of one and one of the other."""
     rows = [
         sample("No commas.", "At most 9 words.", "A friendly tone.", key="1"),
@@ -162,7 +162,7 @@ def test_the_summary_says_who_decided_and_what_code_spared() -> None:
     summary = evaluate(rows, judge=judge).summary
     assert summary["decided_by"] == {"compiled": 5, "scripted/plain": 1}
     cost = summary["cost"]
-    assert summary["spared"] == {
+    assert summary["saved"] == {
         "verdicts": 5,
         "rows": 1,
         "calls": 1,
@@ -170,7 +170,7 @@ def test_the_summary_says_who_decided_and_what_code_spared() -> None:
         "completion_tokens": 5 * cost["completion_tokens"],
     }
     alone = evaluate(rows, judge=Compiled()).summary
-    assert "spared" not in alone
+    assert "saved" not in alone
 
 
 class Letters:

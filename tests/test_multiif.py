@@ -273,7 +273,7 @@ def test_a_broken_turn_is_named_and_costs_no_other(
     ("change", "said"),
     [
         ({"turn_1_prompt": "{"}, "turn_1_prompt is"),
-        ({"turn_2_response": 3}, "the response of turn 2 is a number (3), not text"),
+        ({"turn_2_response": [3]}, "the response of turn 2 is a list, not text"),
         ({"responses": "Blue."}, "not a list of one response for each turn"),
         ({"turn_1_prompt": "", "turn_2_prompt": "", "turn_3_prompt": None}, "no turn has a prompt"),
         ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),

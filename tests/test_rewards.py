@@ -125,8 +125,8 @@ def test_a_reward_is_decided_iff_no_completion_of_the_verdicts_changes_it(
     [
         ({"checklist": []}, "the checklist is empty"),
         ({"checklist": [{"text": "a"}], "response": None}, "has no response"),
-        ({"checklist": [{"text": "a", "weight": "much"}]}, "'much' is no number"),
-        ({"checklist": [{"text": "a", "weight": -1}]}, "-1 is no number of 0 or more"),
+        ({"checklist": [{"text": "a", "weight": "much"}]}, "'much' isn't a number"),
+        ({"checklist": [{"text": "a", "weight": -1}]}, "-1 isn't a number of 0 or more"),
         ({"checklist": [{"text": "a", "weight": 0}]}, "all weights of the checklist are 0"),
     ],
 )
@@ -257,7 +257,7 @@ def test_where_code_settles_the_reward_nobody_is_asked(aggregate: str) -> None:
     model = critic()
     with Reward(judge(model), aggregate) as reward:
         (found,) = reward.score_sync([sample("a, b", NO_COMMAS, POLITE, WARM)])
-    assert (found.value, found.decided, found.spared, found.coverage) == (0, True, 2, 1)
+    assert (found.value, found.decided, found.skipped, found.coverage) == (0, True, 2, 1)
     assert not model.calls
 
 
@@ -433,9 +433,9 @@ def test_a_judge_with_a_defect_costs_its_row_only() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"aggregate": "mean"}, "there is no aggregate 'mean'"),
-        ({"guards": "both"}, "there are no guards 'both'"),
-        ({"guards": "judge"}, "the guards ask a judge, and there is none"),
+        ({"aggregate": "mean"}, "'mean'"),
+        ({"guards": "both"}, "'both'"),
+        ({"guards": "judge"}, "judge"),
         ({"undecided": float("nan")}, "the fallback is nan"),
         ({"concurrency": 0}, "concurrency is 0"),
     ],
@@ -505,5 +505,5 @@ def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
     model = critic()
     with Reward(judge(model), guards="judge") as reward:
         (found,) = reward.score_sync([sample("Tea is warm,", POLITE)])
-    assert (found.value, found.spared) == (0, 1)
+    assert (found.value, found.skipped) == (0, 1)
     assert not model.calls

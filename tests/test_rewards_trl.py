@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -159,6 +160,26 @@ def test_a_second_reward_function_is_refused_before_anything_is_judged(
     assert not judge.judged
 
 
+@pytest.mark.parametrize("blocking", [False, True], ids=["async", "sync"])
+def test_a_wrapper_that_hides_the_trainer_is_refused_beside_a_second_function(
+    model: Path, tmp_path: Path, *, blocking: bool
+) -> None:
+    judge = EveryOther()
+    with Reward(judge) as reward:
+        function = for_trl(reward, blocking=blocking)
+
+        async def alone(prompts: Any, completions: Any, checklist: Any, **_: Any) -> Any:
+            return await function(prompts, completions, checklist=checklist)
+
+        def alone_sync(prompts: Any, completions: Any, checklist: Any, **_: Any) -> Any:
+            return function(prompts, completions, checklist=checklist)
+
+        for wrapper in (alone_sync if blocking else alone, partial(function)):
+            with pytest.raises(UsageError, match="2 reward functions"):
+                trained(model, tmp_path, [wrapper, half], rows("Greet."))
+    assert not judge.judged
+
+
 @pytest.mark.parametrize("weight", [1.0, 0.0])
 @pytest.mark.parametrize("trainer", ["GRPO", "RLOO"])
 def test_what_is_undecided_is_left_out_beside_a_second_function(
@@ -166,7 +187,8 @@ def test_what_is_undecided_is_left_out_beside_a_second_function(
 ) -> None:
     soft = [{"prompt": "Greet.", "checklist": ["It is polite."]}] * 4
     with Reward(EveryOther(), judge_empty=True) as reward:
-        function = trl_rewards([for_trl(reward, name="critic"), half], [1.0, weight])
+        critic = partial(for_trl(reward, name="critic"))
+        function = trl_rewards([critic, half], [1.0, weight])
         made = trained(model, tmp_path, [function], soft, trainer)
     logs = made._logs  # noqa: SLF001 - what the trainer shows beside the completions
     seen = list(zip(logs["rewards"]["total"], logs["advantages"], strict=True))

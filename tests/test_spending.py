@@ -401,5 +401,5 @@ def test_what_was_sent_otherwise_than_asked_is_told(
             assert len([body for body in server.bodies if "temperature" not in body]) == 4
             assert len(server.bodies) >= calls
             shown = " ".join(capsys.readouterr().out.split())
-            assert f"sent otherwise than asked: {told}" in shown
+            assert f"sent differently than requested: {told}" in shown
             assert json.loads(Path("run/summary.json").read_text())["adaptations"] == [told]

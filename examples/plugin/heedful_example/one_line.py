@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from heedful import Judgment, Status
 from heedful.judges.prompts import block_layout
 from heedful.judges.prompts.base import refuse_undecided, undecided
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +41,7 @@ class OneLine:
     @property
     def _template(self) -> str:
         text = self.prompt or shipped("one_line.txt", __package__)
-        return asked_for(text, "one_line.format.txt", __package__)
+        return with_format(text, "one_line.format.txt", __package__)
 
     @property
     def version(self) -> str:

@@ -48,8 +48,11 @@ def main(argv: list[str] | None = None) -> None:
     try:
         words = sys.argv[1:] if argv is None else argv
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "")
-        code = app(argv, exit_on_error=False, print_error=True)
-    except CycloptsError:
+        code = app(argv, exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        from heedful.cli.parse_errors import usage_error
+
+        sys.stderr.write(f"heedful: {usage_error(error)}\n")
         code = USAGE
     except HeedfulError as error:
         sys.stderr.write(f"heedful: {error}\n")

@@ -10,16 +10,15 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli import rows
-from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out, print_outcome
-from heedful.core.errors import UsageError
+from heedful.cli.connection import CallFlags, Names, connect_one, sampling
+from heedful.cli.rows import add_to_rows
+from heedful.cli.running import DataFlags, Outcome, RunFlags, print_outcome
 
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class DecomposerFlags(CallFlags):
-    """How a model is asked for checklists.
+    """The model that makes checklists, and how it is called.
 
     Attributes:
         model: Who takes the instructions apart.
@@ -31,12 +30,12 @@ class DecomposerFlags(CallFlags):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DecompositionFlags:
-    """What a model is asked for, and about which samples.
+    """How checklists are made, and for which samples.
 
     Attributes:
         prompt: plain (with types and priorities) or if_critic (IF-Critic's published format).
         prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
-        overwrite: Ask also where there is a checklist.
+        overwrite: Also replace a checklist that is there.
     """
 
     prompt: str = "plain"
@@ -50,7 +49,7 @@ def checklist(
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     compile: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the flag's name
-    asking: DecompositionFlags = DecompositionFlags(),
+    decomposition: DecompositionFlags = DecompositionFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
     model_flags: DecomposerFlags = DecomposerFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
@@ -61,49 +60,34 @@ def checklist(
         input: The file with the samples.
         output: Where the samples go with their checklists: JSON lines. Only a dry run and
             --compile need none.
-        compile: Ask no model; show what each constraint of INPUT becomes as code, or why it does
-            not. With -o, write the samples with these checks.
-        asking: What a model is asked for, and about which samples.
+        compile: Call no model; show each constraint of INPUT as code, or why it has none. With
+            -o, write the samples with these checks.
+        decomposition: How checklists are made, and for which samples.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
         The exit code.
     """
-    from heedful.engine.inputs import default_run
     from heedful.jobs import checklists
 
     if compile:
         return _compile(input, output, data, quiet=flags.quiet)
-    if len(model_flags.model) != 1:
-        number = "no model" if not model_flags.model else f"{len(model_flags.model)} models"
-        raise UsageError(f"there is {number} to ask", hint="name one with --model")
-    (model,) = connect(model_flags)
+    model = connect_one(model_flags)
     how = sampling(model_flags)
-    contract = checklists.make(asking.prompt, prompt_file=asking.prompt_file)
+    contract = checklists.make(decomposition.prompt, prompt_file=decomposition.prompt_file)
     config = dict(checklists.Decomposer(model, contract, how).config)
-    options = ("checklist", data.format, data.task, asking.overwrite, config)
-    run = flags.run or default_run(input, None, *options)
+    name = ("checklist", data.format, data.task, decomposition.overwrite, config)
     job = partial(
         checklists.checklist,
-        input,
         model=model,
         prompt=contract,
         sampling=how,
-        overwrite=asking.overwrite,
-        output=output,
-        format=data.format,
-        task=data.task,
+        overwrite=decomposition.overwrite,
     )
-    return carry_out(
-        job,
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
-        outcome=partial(rows.outcome, output=output),
-        output=output,
+    return add_to_rows(
+        job, input, output, name=name, data=data, model_flags=model_flags, flags=flags
     )
 
 
@@ -127,7 +111,7 @@ def _compile(path: Path, output: Path | None, data: DataFlags, *, quiet: bool) -
         compiled.write_samples(source, output)
     return print_outcome(
         Outcome(
-            view=lambda: compiled.coverage_view(coverage),
+            view=lambda: compiled.coverage_table(coverage).terminal(),
             written=(output,),
             problems=unread,
             failed=len(unread),

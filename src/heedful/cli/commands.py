@@ -65,7 +65,7 @@ heedful critic filter critiques.jsonl --model expert --verifier a --verifier b -
         "heedful.cli.critic_checklists:checklists",
         """Write instructions and checklists to train a checklist generator on.
 
-Each instruction once, as prompt and completion; no model is asked.
+Each instruction once, as prompt and completion; no model is called.
 
 heedful critic checklists critiques.jsonl -o generator.jsonl
 """,
@@ -174,7 +174,7 @@ heedful bench realcritic build test.jsonl -m gpt-4o -m gpt-4.1-nano -o sets
         """Have critics criticise and correct solutions, and grade the corrections.
 
 Direct answers, self-critique, cross-critique, and any number of rounds of each.
-A run goes on where it stopped, and can be extended: nothing is asked twice.
+A run goes on where it stopped, and can be extended: nothing is requested twice.
 
 heedful bench realcritic run gsm8k.jsonl math.jsonl --model gpt-4.1-mini
 """,
@@ -229,8 +229,8 @@ COMMANDS: Mapping[str, Command | Group] = {
         """Judge responses against their checklists.
 
 Reads heedful's own JSON lines and CSV, and the published files of IFEval,
-Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench; finds out the format by
-itself.
+Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench; detects the
+format.
 
 heedful evaluate input_data.jsonl --responses responses.jsonl
 """,
@@ -250,7 +250,8 @@ heedful rejudge runs/mine --model gpt-4.1-mini --prompt cfbench
         """Obtain responses from a model, for samples that have none.
 
 Reads what heedful evaluate reads, and writes heedful's own JSON lines, in the
-order of the input. What has a response already keeps it.
+order of the input. Samples that have a
+response keep it.
 
 heedful respond prompts.jsonl --model gpt-4.1-mini -o responses.jsonl
 """,
@@ -260,7 +261,7 @@ heedful respond prompts.jsonl --model gpt-4.1-mini -o responses.jsonl
         """Make checklists: a model takes each instruction apart into its constraints.
 
 Each constraint must stand word for word in the instruction, or it is asked for
-again and then left out. What has a checklist already keeps it.
+again and then left out. Samples that have a checklist keep it.
 
 heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 """,
@@ -281,7 +282,7 @@ heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
         """Compare the same samples under several models or judges.
 
 Paired differences with intervals and tests of every metric, wins and losses,
-and the verdicts that differ. Nothing is judged and nobody is asked.
+and the verdicts that differ. Nothing is judged, and no model is called.
 
 heedful compare runs/gpt runs/haiku -o comparison.md
 heedful compare runs/a runs/b runs/old --baseline runs/old
@@ -293,7 +294,7 @@ heedful compare runs/a runs/b runs/old --baseline runs/old
 
 Rates with intervals and coverage, breakdowns, charts, the hardest constraints,
 what judges disagreed on or did not decide, cost, and how it all came about.
-Nothing is judged and nobody is asked.
+Nothing is judged, and no model is called.
 
 heedful report runs/mine -o report.html
 heedful report runs/gpt runs/haiku -o both.html

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import terminal
-from heedful.cli.running import INCOMPLETE
+from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ComparisonFlags:
-    """What is compared, and with what.
+    """How runs are compared.
 
     Attributes:
         metric: Only these rates, as isr, cfbench.isr or ifeval (all four); several with commas.
@@ -51,7 +50,7 @@ def compare(
     Args:
         runs: Directories of finished runs; RUN@MODEL for the rows of one model in a run. One run
             alone is compared by model.
-        comparison: What is compared, and with what.
+        comparison: How runs are compared.
         seed: For the bootstrap intervals.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
         quiet: Print nothing.
@@ -63,15 +62,15 @@ def compare(
     from heedful.analysis.compare import tables as report
 
     writers: dict[str, Callable[[dict[str, Any]], str]] = {
-        ".json": _json,
-        ".md": lambda found: report.document(found).markdown(),
-        ".html": lambda found: report.document(found).html(),
+        ".json": lambda summary: json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
+        ".md": lambda summary: report.document(summary).markdown(),
+        ".html": lambda summary: report.document(summary).html(),
     }
     if output is not None:
         _check_output(output, list(writers), runs)
-    found = compare_runs(
+    summary = compare_runs(
         *runs,
-        metrics=[name for given in comparison.metric or () for name in _names(given)],
+        metrics=[name for words in comparison.metric or () for name in _names(words)],
         by=None if comparison.by is None else _names(comparison.by),
         match=comparison.match,
         baseline=comparison.baseline,
@@ -82,25 +81,22 @@ def compare(
         from heedful.data.formats.base import atomically
 
         with atomically(output) as file:
-            file.write(writers[output.suffix.lower()](found))
-    if not quiet:
-        console = terminal.console()
-        console.print(report.view(found))
-        if output is not None:
-            console.print(f"  → {output}", style="dim", soft_wrap=True)
-    return _exit_code(found)
+            file.write(writers[output.suffix.lower()](summary))
+    outcome = Outcome(
+        view=lambda: report.view(summary), written=[output], complete=_is_complete(summary)
+    )
+    return print_outcome(outcome, quiet=quiet)
 
 
-def _exit_code(found: dict[str, Any]) -> int:
-    """Tell a caller that does not read the tables whether the numbers rest on all samples."""
-    whole = all(pair["coverage"] == 1 for pair in found["pairs"])
-    decided = all(pair["agreement"]["value"] is not None for pair in found["pairs"])
-    unread = any(run["unread"] for run in found["runs"])
-    return 0 if whole and decided and not unread else INCOMPLETE
+def _is_complete(summary: dict[str, Any]) -> bool:
+    """Whether the numbers cover all samples."""
+    whole = all(pair["coverage"] == 1 for pair in summary["pairs"])
+    decided = all(pair["agreement"]["value"] is not None for pair in summary["pairs"])
+    return whole and decided and not any(run["unread"] for run in summary["runs"])
 
 
-def _names(given: str) -> list[str]:
-    return [name.strip() for name in given.split(",") if name.strip()]
+def _names(words: str) -> list[str]:
+    return [name.strip() for name in words.split(",") if name.strip()]
 
 
 def _check_output(path: Path, suffixes: list[str], runs: tuple[str, ...]) -> None:
@@ -109,14 +105,10 @@ def _check_output(path: Path, suffixes: list[str], runs: tuple[str, ...]) -> Non
 
     if path.suffix.lower() not in suffixes:
         raise UsageError(
-            "this is no kind of output known",
+            "the output is of an unknown kind",
             where=str(path),
             hint=f"name a {', '.join(suffixes[:-1])} or {suffixes[-1]} file",
         )
     # Of RUN@MODEL, what stands before an @ may be the directory.
     places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]
     check_folder(path, places)
-
-
-def _json(found: dict[str, Any]) -> str:
-    return json.dumps(found, ensure_ascii=False, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""The flags that say which model is asked and how, once for all commands that ask one."""
+"""The flags of models and of how they are called, once for all commands that call one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Names = Annotated[list[str], Parameter(negative="", name=["--model", "-m"])]
 
 @dataclass(frozen=True, kw_only=True)
 class ConnectionFlags:
-    """Which models are asked, and where.
+    """The models that are called, and their address.
 
     Attributes:
         model: A name at --base-url, a FOLDER or local:NAME in this process, any:PROVIDER/NAME, or
@@ -31,7 +31,10 @@ class ConnectionFlags:
         body: Extra fields of the request, as JSON.
     """
 
-    model: Names = field(default_factory=list)
+    # Spelled out, as a subclass's annotations are evaluated in the module of the subclass.
+    model: Annotated[list[str], Parameter(negative="", name=["--model", "-m"])] = field(
+        default_factory=list
+    )
     base_url: str = "https://api.openai.com/v1"
     api_key: Annotated[str | None, Parameter(name=["--api-key", "-k"])] = None
     api_key_env: str = "OPENAI_API_KEY"
@@ -44,14 +47,14 @@ class CallFlags(ConnectionFlags):
     """How answers are sampled, and how many calls are made at a time.
 
     Attributes:
-        temperature: 0 unless given.
+        temperature: Default: 0, or 1 where several answers to a prompt are sampled.
         top_p: As the API has it.
         max_completion_tokens: Tokens an answer may have.
         max_concurrency: Calls in flight at most; the number adapts to what the API bears.
         rpm: Calls per minute at most.
         tpm: Tokens per minute at most.
         timeout: Seconds that one call may take.
-        device: Where a model in this process computes; a GPU where there is one, unless given.
+        device: The device of a model in this process. Default: a GPU where there is one.
         batch_size: Prompts that a model in this process answers at a time.
     """
 
@@ -76,7 +79,7 @@ def sampling(calls: CallFlags, temperature: float = 0.0) -> Sampling:
         temperature: where none is given.
 
     Raises:
-        UsageError: ``--body`` is no JSON object, or a number is out of its range.
+        UsageError: ``--body`` isn't a JSON object, or a number is out of its range.
     """
     from heedful.models.base import Sampling
 
@@ -121,6 +124,20 @@ def connect(calls: CallFlags) -> list[Model]:
     ]
 
 
+def connect_one(calls: CallFlags) -> Model:
+    """Connect to the one model of a command.
+
+    Raises:
+        UsageError: there is none, or several; or the connection makes no sense.
+    """
+    if len(calls.model) != 1:
+        number = len(calls.model)
+        what = f"{number} models are given, but only one is used" if number else "no model is given"
+        raise UsageError(what, hint="name one with --model")
+    (model,) = connect(calls)
+    return model
+
+
 def _pair(header: str) -> tuple[str, str]:
     name, equals, value = header.partition("=")
     if not equals or not name.strip():
@@ -142,5 +159,5 @@ def _object(flag: str, text: str | None) -> dict[str, Any]:
     except ValueError as error:
         raise UsageError(f"{flag} is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise UsageError(f"{flag} is no JSON object", hint='write for example {"top_k": 20}')
+        raise UsageError(f"{flag} isn't a JSON object", hint='write for example {"top_k": 20}')
     return value

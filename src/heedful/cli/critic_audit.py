@@ -15,12 +15,12 @@ from heedful.core.errors import UsageError
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class DrawFlags:
-    """What is drawn.
+    """Which samples are chosen.
 
     Attributes:
         of: What is checked: critiques, or checklists.
-        samples: How many are drawn.
-        seed: Of the draw.
+        samples: How many are chosen.
+        seed: Of the random choice.
     """
 
     of: Literal["critiques", "checklists"] = "critiques"
@@ -38,14 +38,14 @@ def audit(
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> int:
-    """Draw samples for a person to check, or read what was checked.
+    """Choose samples for a person to check, or read the answers.
 
     Args:
         input: The samples; with --filled, the audit that was filled in.
-        output: Where what was drawn goes, .csv or .jsonl; with --filled, the accuracies as JSON.
+        output: Where they go, .csv or .jsonl; with --filled, the accuracies as JSON.
         filled: Read INPUT back.
-        draw: What is drawn.
-        format: The format of the samples; found out from the file unless given.
+        draw: Which samples are chosen.
+        format: The format of the samples; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:
@@ -53,19 +53,19 @@ def audit(
     """
     from heedful.critic.data import audit as drawing
     from heedful.critic.data.audited import read_back
-    from heedful.critic.data.outputs import refuse
     from heedful.data.formats.base import write_json
+    from heedful.jobs.results import check_folder
 
     if filled:
         if output is not None:
-            refuse(output, [input])
+            check_folder(output, [input])
         result = read_back(input)
         if output is not None:
             write_json(output, result)
         return critic_data.show("audit", result, output, broken=0, quiet=quiet)
     if output is None:
         hint = "name one with -o audit.csv; --filled reads an audit back"
-        raise UsageError("there is no file to draw into", hint=hint)
+        raise UsageError("there is no file to write to", hint=hint)
     drawn = drawing.draw(
         input, output, subject=draw.of, samples=draw.samples, seed=draw.seed, format=format
     )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
+from heedful.cli.running import Outcome, print_outcome
 
 
 def checklists(
@@ -27,7 +26,7 @@ def checklists(
         input: The file with the instructions and their checklists.
         output: Where the rows go: JSON lines with prompt and completion.
         prompt: plain (with types and priorities) or if_critic, as for heedful checklist.
-        format: The format of INPUT; found out from the file unless given.
+        format: The format of INPUT; detected from the file by default.
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.
 
@@ -37,18 +36,19 @@ def checklists(
     from heedful.core.text import amount
     from heedful.critic import data as critic
 
-    found = critic.checklist_data(input, output=output, prompt=prompt, format=format, task=task)
-    rows = found["rows"]
-    if not quiet:
-        said = [
-            amount(rows["written"], "instruction"),
-            f"{amount(rows['repeated'], 'row')} repeated one" if rows["repeated"] else "",
-            f"{rows['conflicting']:,} had another checklist" if rows["conflicting"] else "",
-            f"{rows['failed']:,} failed" if rows["failed"] else "",
-        ]
-        sys.stdout.write(f"{', '.join(filter(None, said))}\n→ {output}\n")
-        for problem in found["problems"][:PROBLEMS_SHOWN]:
-            sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
-        if rows["failed"] > PROBLEMS_SHOWN:
-            sys.stderr.write(f"… and {rows['failed'] - PROBLEMS_SHOWN:,} more rows\n")
-    return INCOMPLETE if rows["failed"] else 0
+    summary = critic.checklist_data(input, output=output, prompt=prompt, format=format, task=task)
+    rows = summary["rows"]
+    counts = [
+        amount(rows["written"], "instruction"),
+        f"{amount(rows['repeated'], 'row')} repeated one" if rows["repeated"] else "",
+        f"{rows['conflicting']:,} had another checklist" if rows["conflicting"] else "",
+        f"{rows['failed']:,} failed" if rows["failed"] else "",
+    ]
+    outcome = Outcome(
+        view=lambda: ", ".join(filter(None, counts)),
+        written=[output],
+        problems=summary["problems"],
+        failed=rows["failed"],
+        complete=not rows["failed"],
+    )
+    return print_outcome(outcome, quiet=quiet)

@@ -1,12 +1,10 @@
-"""What the commands that make critique data print at the end."""
+"""The end of the commands that make critique data."""
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli import terminal
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
+from heedful.cli.running import Outcome, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,27 +14,27 @@ if TYPE_CHECKING:
 def show(
     view: str, summary: Mapping[str, Any], output: Path | None, *, broken: int, quiet: bool
 ) -> int:
-    """Print a summary, and the rows with which something is wrong on standard error.
+    """Print a summary, and on standard error the rows with which something is wrong.
 
     Args:
         view: one of :data:`heedful.critic.data.views.VIEWS`.
-        summary: what came of the command.
-        output: where it is.
+        summary: the command's result.
+        output: the file or folder that was written.
         broken: how many rows something is wrong with.
-        quiet: print nothing.
+        quiet: print no summary.
 
     Returns:
         The exit code.
     """
-    if not quiet:
-        from heedful.critic.data.views import VIEWS
+    from heedful.critic.data.views import VIEWS
 
-        console = terminal.console()
-        console.print(VIEWS[view](summary))
-        if output is not None:
-            console.print(f"  → {output}", style="dim", soft_wrap=True)
-        for problem in summary.get("problems", ())[:PROBLEMS_SHOWN]:
-            sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
-        if broken > PROBLEMS_SHOWN:
-            sys.stderr.write(f"… and {broken - PROBLEMS_SHOWN:,} more rows\n")
-    return INCOMPLETE if broken else 0
+    return print_outcome(
+        Outcome(
+            view=lambda: VIEWS[view](summary).terminal(),
+            written=(output,),
+            problems=() if quiet else summary.get("problems", ()),
+            failed=0 if quiet else broken,
+            complete=not broken,
+        ),
+        quiet=quiet,
+    )

@@ -45,7 +45,7 @@ def export(
             alpaca or sharegpt (LLaMA-Factory), openai.
         card: What the dataset's card says.
         prompt_file: A file whose text replaces that of the critiques' prompt.
-        format: The format of samples; found out from the file unless given.
+        format: The format of samples; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:

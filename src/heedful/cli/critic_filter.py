@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class FilterModelFlags(CallFlags):
-    """Which models the stages ask, and how.
+    """The models of the stages, and how they are called.
 
     Attributes:
         model: The expert who made the critiques; it revises them (rules).
@@ -30,7 +30,7 @@ class FilterModelFlags(CallFlags):
             for several: what any of them faults is dropped.
         extractor: The model that copies out what is counted (rules); the first verifier unless
             given.
-        per_call: Judgments of a critique that are verified in one call; all unless given.
+        per_call: Judgments of a critique that are verified in one call. Default: all.
     """
 
     model: Names = field(default_factory=list)
@@ -47,8 +47,10 @@ class StageFlags:
     Attributes:
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
         order: All four, with commas, in another order; explanation stays last.
-        threshold: The least share of the votes that decides (judgment), 0 to 1.
+        threshold: The least confidence that decides (judgment), 0 to 1.
         min_votes: The fewest votes that decide (judgment).
+        confidence_over: Confidence is the majority's share of all samples (as in IF-Critic), or of
+            the survivors of the stages before (judgment).
         similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
             or another that heedful.critic.data.mbr has.
         partial: Keep a row that lost some of its constraints, with the others as its checklist.
@@ -58,6 +60,7 @@ class StageFlags:
     order: str = "cross,rules,judgment,explanation"
     threshold: float = 0.75
     min_votes: int = 2
+    confidence_over: Literal["samples", "survivors"] = "samples"
     similarity: str = "ratio"
     partial: Annotated[bool, Parameter(negative="")] = False
 
@@ -80,7 +83,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
             Only a dry run needs none.
         stages: What the stages do.
         data: How the input is read.
-        model_flags: How models are asked.
+        model_flags: The models and how they are called.
         flags: How the job is run.
 
     Returns:
@@ -106,6 +109,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
             order=_list(stages.order),
             threshold=stages.threshold,
             min_votes=stages.min_votes,
+            confidence_over=stages.confidence_over,
             similarity=stages.similarity,
             partial=stages.partial,
             per_call=model_flags.per_call,

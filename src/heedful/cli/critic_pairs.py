@@ -53,7 +53,7 @@ def pairs(
         reading: Of critiques in IF-Critic's format: as its public code reads them, or as strictly
             as when judging.
         prompt_file: A file whose text replaces that of the critiques' prompt.
-        format: The format of INPUT; found out from the file unless given.
+        format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:

@@ -2,46 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli import rows
-from heedful.cli.connection import CallFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.judging import PROMPT
-from heedful.cli.running import DataFlags, RunFlags, carry_out
-from heedful.core.errors import UsageError
+from heedful.cli.rows import add_to_rows
+from heedful.cli.running import DataFlags, RunFlags
 
 
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class ExpertFlags(CallFlags):
-    """How critiques are sampled.
+    """How the expert, or a trained critic, is sampled; by default at temperature 1.
 
     Attributes:
-        model: The expert, or a trained critic.
-        temperature: 1 unless given.
         seed: Critique k is sampled with the seed SEED + k - 1, where the model takes one.
     """
 
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
     seed: int | None = None
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CritiqueFlags:
-    """What is sampled of which rows.
+    """How critiques are sampled, and for which rows.
 
     Attributes:
         samples: Independent critiques of each response.
         prompt: plain, structured, structured_object, if_critic or advancedif. By default the one
             that the model's folder names, or plain.
-        overwrite: Sample also where there are sampled critiques.
+        overwrite: Also replace sampled critiques that are there.
     """
 
     samples: Annotated[int, Parameter(name=["--samples", "-n"])] = 5
@@ -54,7 +49,7 @@ def sample(
     /,
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    wanted: CritiqueFlags = CritiqueFlags(),
+    sampled: CritiqueFlags = CritiqueFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
     model_flags: ExpertFlags = ExpertFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
@@ -64,44 +59,29 @@ def sample(
     Args:
         input: The file with the responses and their checklists.
         output: Where the rows go with their critiques: JSON lines. Only a dry run needs none.
-        wanted: What is sampled of which rows.
+        sampled: How critiques are sampled, and for which rows.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
         The exit code.
     """
     from heedful.critic import data as critic
-    from heedful.engine.inputs import default_run
 
-    if len(model_flags.model) != 1:
-        number = "no model" if not model_flags.model else f"{len(model_flags.model)} models"
-        raise UsageError(f"there is {number} to ask", hint="name one with --model")
-    (model,) = connect(model_flags)
-    how = sampling(model_flags, 1.0 if wanted.samples > 1 else 0.0)
+    model = connect_one(model_flags)
+    how = sampling(model_flags, 1.0 if sampled.samples > 1 else 0.0)
     how = how.model_copy(update={"seed": model_flags.seed})
-    prompt = wanted.prompt or getattr(model, "prompt", None) or PROMPT
+    prompt = sampled.prompt or getattr(model, "prompt", None) or PROMPT
     expert = critic.Expert(model, prompt, how)
-    choice = (data.format, data.task, wanted.samples, wanted.overwrite)
-    options = ("critic sample", *choice, dict(expert.config))
-    run = flags.run or default_run(input, None, *options)
+    choice = (data.format, data.task, sampled.samples, sampled.overwrite)
+    name = ("critic sample", *choice, dict(expert.config))
     job = partial(
         critic.sample_critiques,
-        input,
         expert=expert,
-        samples=wanted.samples,
-        overwrite=wanted.overwrite,
-        output=output,
-        format=data.format,
-        task=data.task,
+        samples=sampled.samples,
+        overwrite=sampled.overwrite,
     )
-    return carry_out(
-        job,
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
-        outcome=partial(rows.outcome, output=output),
-        output=output,
+    return add_to_rows(
+        job, input, output, name=name, data=data, model_flags=model_flags, flags=flags
     )

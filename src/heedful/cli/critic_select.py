@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
@@ -10,24 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from heedful.cli import rows
-from heedful.cli.connection import CallFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, connect, sampling
 from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from heedful.critic.data import SelectedInstructions
-
-
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class ClassifierFlags(CallFlags):
-    """How a model is asked what instructions are.
-
-    Attributes:
-        model: Who says what rows without the tags category and complexity are.
-    """
-
-    model: Names = field(default_factory=list)
 
 
 def select(
@@ -38,18 +25,20 @@ def select(
     count: Annotated[int | None, Parameter(name=["--count", "-n"])] = None,
     seed: int = 0,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
-    model_flags: ClassifierFlags = ClassifierFlags(),
+    model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Choose instructions, as many of each category and complexity as can be.
 
+    The model classifies rows without the tags category and complexity.
+
     Args:
         input: The file with the instructions.
         output: Where those that are chosen go: JSON lines. Only a dry run needs none.
-        count: How many are chosen; all unless given.
-        seed: Of the drawing among those alike.
+        count: How many are chosen. Default: all.
+        seed: Of the random choice among those alike.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
@@ -59,7 +48,9 @@ def select(
     from heedful.engine.inputs import default_run
 
     if len(model_flags.model) > 1:
-        raise UsageError(f"there are {len(model_flags.model)} models to ask", hint="name one")
+        raise UsageError(
+            f"{len(model_flags.model)} models are given, but only one is used", hint="name one"
+        )
     model = next(iter(connect(model_flags)), None)
     how = sampling(model_flags)
     config = dict(model.config) if model else None
@@ -78,11 +69,11 @@ def select(
     )
 
     def outcome(result: SelectedInstructions) -> Outcome:
-        from heedful.critic.data.selection_tables import selection_view
+        from heedful.critic.data.selection_tables import document
 
         return rows.rows_outcome(
             result.summary,
-            lambda: selection_view(result.summary),
+            lambda: document(result.summary).terminal(),
             resumed=0,
             run=run,
             names=run / "summary.json",

@@ -28,7 +28,7 @@ def split(
             "part" tells them apart.
         share: The first part's share of the instructions.
         seed: Of the split.
-        format: The format of INPUT; found out from the file unless given.
+        format: The format of INPUT; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:

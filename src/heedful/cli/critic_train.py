@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import terminal
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
+from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,10 +17,10 @@ if TYPE_CHECKING:
     from heedful.critic.training.steps import TrainingResult
 
 
-@Parameter(name="*", group="Settings (each may also stand in the file of --config)")
+@Parameter(name="*", group="Settings (the file of --config may set each)")
 @dataclass(frozen=True, kw_only=True)
 class TrainingFlags:
-    """What a training can be told; see :class:`heedful.critic.training.settings.Settings`.
+    """Settings of a training; see :class:`heedful.critic.training.settings.Settings`.
 
     Attributes:
         learning_rate: Of AdamW, at its highest. Default: 1e-5 for sft, 5e-7 for dpo.
@@ -87,7 +86,7 @@ class TrainingFlags:
 
     def given(self) -> dict[str, Any]:
         """Return those that were given, by name."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
 _DEFAULTS = TrainingFlags()
@@ -96,7 +95,7 @@ _DEFAULTS = TrainingFlags()
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class PreferenceFlags:
-    """What only DPO can be told; see :class:`heedful.critic.training.settings.DpoSettings`.
+    """Settings that only DPO has; see :class:`heedful.critic.training.settings.DpoSettings`.
 
     Attributes:
         beta: How dearly the critic pays for leaving its reference. Default: 0.1.
@@ -113,7 +112,7 @@ class PreferenceFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class WatchFlags:
-    """What is seen of a training.
+    """What a training shows.
 
     Attributes:
         evaluation: Held-out samples with known verdicts, to be judged while training.
@@ -140,7 +139,7 @@ def sft(
         data: An export for trl, filtered critiques, or the output of heedful critic checklists.
         model: A model's folder, or its name on the Hugging Face Hub.
         output: The folder for the trained model and the report.
-        watch: What is seen of the training.
+        watch: What the training shows.
         config: A file with settings, TOML or JSON; flags win.
         flags: The settings.
 
@@ -180,9 +179,9 @@ def dpo(
         data: An export for trl, or the output of heedful critic pairs.
         model: The fine-tuned critic's folder; it is the reference, too.
         output: The folder for the trained model and the report.
-        watch: What is seen of the training.
+        watch: What the training shows.
         config: A file with settings, TOML or JSON; flags win.
-        preference: What DPO can be told beside the other settings.
+        preference: The settings that only DPO has.
         flags: The other settings.
 
     Returns:
@@ -205,7 +204,7 @@ def dpo(
 
 
 def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: bool) -> int:
-    """Train with a line of progress, and say at the end what came of it."""
+    """Train with a line of progress, and print the result."""
     import os
 
     from heedful.critic.training.steps import line
@@ -225,21 +224,26 @@ def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: boo
         result = train(on_progress)
     finally:
         display.clear()
-    if main and not quiet:
-        _show(result)
-    return INCOMPLETE if sum(result.report["rows"]["left_out"].values()) else 0
+    outcome = _outcome(result)
+    if main:
+        return print_outcome(outcome, quiet=quiet)
+    return 0 if outcome.complete else INCOMPLETE
 
 
-def _show(result: TrainingResult) -> None:
+def _outcome(result: TrainingResult) -> Outcome:
+    from rich.console import Group
 
     from heedful.critic.training.report import summary, tables
 
-    console = terminal.console()
-    if result.finished_before:
-        console.print("This training is finished; nothing was left to do.")
-    console.print(summary(result.report))
-    for table in tables(result.report)[:-1]:  # the settings are the user's own
-        console.print(table.terminal())
-    console.print(f"  → {result.folder}", style="dim", soft_wrap=True)
-    for problem in result.report["problems"][:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
+    left_out = sum(result.report["rows"]["left_out"].values())
+    before = (
+        ["This training is finished; nothing was left to do."] if result.finished_before else []
+    )
+    shown = tables(result.report)[:-1]  # without the settings, which the user has
+    return Outcome(
+        view=lambda: Group(*before, summary(result.report), *(table.terminal() for table in shown)),
+        written=[result.folder],
+        problems=result.report["problems"],
+        failed=left_out,
+        complete=not left_out,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -25,25 +25,27 @@ TEMPERATURE = 0.6
 @Parameter(name="*", group="Generators")
 @dataclass(frozen=True, kw_only=True)
 class GeneratorFlags(CallFlags):
-    """How generators are asked.
+    """The generators, and how they are called.
 
     Attributes:
         model: Who answers; several of different strength make a better benchmark.
-        temperature: 0.6 unless given.
+        code_model: Also answers, but only questions for programs: a model trained for code.
+        temperature: Default: 0.6.
     """
 
     model: Names = field(default_factory=list)
+    code_model: Annotated[list[str], Parameter(negative="")] = field(default_factory=list)
     temperature: float | None = None
 
 
 @Parameter(name="*", group="Critics")
 @dataclass(frozen=True, kw_only=True)
 class CriticFlags(CallFlags):
-    """How critics are asked.
+    """The critics, and how they are called.
 
     Attributes:
         model: Who judges; each of several judges everything.
-        temperature: 0.6 unless given.
+        temperature: Default: 0.6.
     """
 
     model: Names = field(default_factory=list)
@@ -56,12 +58,12 @@ class QuestionFlags:
     """Which questions are answered, and how often.
 
     Attributes:
-        samples: Answers to each question from each generator.
+        samples: Answers to each question from each generator. Default: 64, and 100 programs.
         limit: Read only the first so many questions of each file.
         seed: Shuffles the choices of TruthfulQA.
     """
 
-    samples: int = 64
+    samples: int | None = None
     limit: int | None = None
     seed: int = 0
 
@@ -72,7 +74,7 @@ class TripletFlags:
     """Which questions are kept.
 
     Attributes:
-        queries: How many questions of each task are kept; all but the too easy unless given.
+        queries: Questions selected of each task. Default: all but those that are too easy.
         ranking: Which are kept first: separating (strong generators from weak), certain, uncertain.
         certainty: How certain a generator is, from how often it gave each answer.
     """
@@ -99,7 +101,7 @@ class CheckerFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ExaminationFlags:
-    """What each critic is asked.
+    """How critics are examined.
 
     Attributes:
         repeats: Critiques of each response by each critic.
@@ -137,14 +139,14 @@ class NumberFlags:
         from heedful.core.errors import UsageError
 
         sizes: dict[str, float] = {}
-        for one in self.size or ():
-            name, _, number = one.rpartition("=")
+        for text in self.size or ():
+            name, _, number = text.rpartition("=")
             try:
                 sizes[name] = float(number)
             except ValueError:
                 name = ""
             if not name:
-                raise UsageError(f"--size {one!r} is no size", hint="write --size NAME=7")
+                raise UsageError(f"--size {text!r} isn't a size", hint="write --size NAME=7")
         return sizes
 
 
@@ -167,7 +169,7 @@ def build(
         kept: Which questions are kept.
         checking: How code grades answers.
         output: Also write the triplets here, as JSON lines.
-        model_flags: How generators are asked.
+        model_flags: The generators and how they are called.
         flags: How the job is run.
 
     Returns:
@@ -177,10 +179,13 @@ def build(
     from heedful.bench.criticbench.questions import BuildPlan
     from heedful.engine.inputs import unnamed
 
-    models = connect(model_flags)
+    names = [*model_flags.model, *model_flags.code_model]
+    models = connect(replace(model_flags, model=names))
+    count = len(model_flags.model)
     plan = BuildPlan(
         files,
-        models,
+        models[:count],
+        code_generators=models[count:],
         samples=questions.samples,
         sampling=sampling(model_flags, TEMPERATURE),
         limit=questions.limit,
@@ -190,7 +195,7 @@ def build(
     )
     configs = [dict(model.config) for model in models]
     asked = (questions.samples, questions.limit, questions.seed)
-    options = (_contents(files), configs, str(plan.sampling), *asked)
+    options = (_contents(files), configs, count, str(plan.sampling), *asked)
     run = flags.run or unnamed("criticbench-build", *options)
     job = partial(
         build_benchmark,
@@ -204,7 +209,7 @@ def build(
         job,
         flags,
         run=run,
-        models=model_flags.model,
+        models=names,
         concurrency=model_flags.max_concurrency,
         outcome=partial(_built, run=run, output=output),
         output=run,
@@ -215,7 +220,7 @@ def run(
     benchmark: Path,
     /,
     *,
-    asking: ExaminationFlags = ExaminationFlags(),
+    examination_flags: ExaminationFlags = ExaminationFlags(),
     counting: NumberFlags = NumberFlags(),
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     model_flags: CriticFlags = CriticFlags(),
@@ -225,10 +230,10 @@ def run(
 
     Args:
         benchmark: The directory of a build, or a file of triplets.
-        asking: What each critic is asked.
+        examination_flags: How critics are examined.
         counting: How critiques become numbers.
         output: Write a report here, a folder: JSON, Markdown, HTML, charts.
-        model_flags: How critics are asked.
+        model_flags: The critics and how they are called.
         flags: How the job is run.
 
     Returns:
@@ -243,14 +248,14 @@ def run(
     examination = Examination(
         benchmark,
         models,
-        repeats=asking.repeats,
+        repeats=examination_flags.repeats,
         sampling=sampling(model_flags, TEMPERATURE),
-        checks=asking.check,
-        thresholds=asking.threshold or (1.0, 2.0),
+        checks=examination_flags.check,
+        thresholds=examination_flags.threshold or (1.0, 2.0),
     )
     configs = [dict(model.config) for model in models]
     file = benchmark / TRIPLETS if benchmark.is_dir() else benchmark
-    asked = (asking.repeats, asking.check, asking.threshold)
+    asked = (examination_flags.repeats, examination_flags.check, examination_flags.threshold)
     options = (configs, str(examination.sampling), *asked)
     run = flags.run or unnamed("criticbench-run", _contents([str(file)]), *options)
     job = partial(
@@ -368,7 +373,7 @@ def _hints(summary: Mapping[str, Any], run: Path | None) -> tuple[str, ...]:
     ]
     hints = []
     if run is not None and (rows["failed"] or any(calls)):
-        hints.append(f"--retry-failed asks again for what failed (run {run})")
+        hints.append(f"--retry-failed requests again what failed (run {run})")
     if rows.get("waiting"):
         hints.append(f"{rows['waiting']:,} rows are not done: the run's command goes on")
     return tuple(hints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
@@ -13,13 +14,26 @@ from heedful.cli.judging import JudgeFlags, ResultFlags
 from heedful.cli.running import DataFlags, RunFlags
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class JudgedDataFlags(DataFlags):
+    """How the input is read.
+
+    Attributes:
+        exclude_generation_failures: Leave out rows that say that no response was generated
+            (_generation_error, or a failed row of heedful respond). They are counted apart.
+    """
+
+    exclude_generation_failures: Annotated[bool, Parameter(negative="")] = False
+
+
 def evaluate(
     input: Annotated[Path, Parameter(name=["--input", "-i"])],  # noqa: A002 - AdvancedIF's name
     *,
     responses: Path | None = None,
     judge: Annotated[str, Parameter(name=["--judge", "-j"])] = "rules,recorded",
     results: ResultFlags = ResultFlags(),  # noqa: B008 - immutable
-    data: DataFlags = DataFlags(),  # noqa: B008 - immutable
+    data: JudgedDataFlags = JudgedDataFlags(),
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
@@ -30,9 +44,9 @@ def evaluate(
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model), or a plugin's; with commas, in turn.
-        results: What the numbers mean, and what becomes of them.
+        results: How results are computed and written.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
@@ -42,8 +56,9 @@ def evaluate(
     from heedful.jobs.evaluate import evaluate as judge_all
 
     who = judging.make(judge, model_flags, scoring=results.scoring, seed=results.seed)
-    options = (responses, data.format, results.scoring, results.seed, data.task, dict(who.config))
-    run = flags.run or default_run(input, *options)
+    exclude = data.exclude_generation_failures
+    options = (data.format, results.scoring, results.seed, data.task, dict(who.config))
+    run = flags.run or default_run(input, responses, *options, *(["excluded"] if exclude else []))
     job = partial(
         judge_all,
         input,
@@ -54,5 +69,6 @@ def evaluate(
         output=results.output,
         format=data.format,
         task=data.task,
+        exclude_generation_failures=exclude,
     )
     return judging.carry_out(job, flags, model_flags, results, run=run)

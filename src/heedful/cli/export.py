@@ -34,7 +34,7 @@ def export(
 
     if output.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            "this is no kind of output known",
+            "the output is of an unknown kind",
             where=str(output),
             hint="name a .csv or .parquet file for the judgments, a .eval file for a log of "
             "Inspect AI, or a .md file for the summary",

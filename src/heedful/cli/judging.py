@@ -21,10 +21,12 @@ if TYPE_CHECKING:
     from heedful.judges import Judge
 
 CHECKLIST = "checklist"
-"""The name of the judge that asks a model."""
+"""The name of the judge that calls a model."""
+
+PROMPT_FLAGS = ("prompt", "prompt-file", "system-prompt-file")
 
 PROMPT = "plain"
-"""What a model is asked through where neither the command nor the model's folder says."""
+"""The prompt, unless the command or the model\'s folder names another."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +37,19 @@ class ProtocolFlags(ConnectionFlags):
         prompt: plain, structured, structured_object, if_critic, advancedif or cfbench. By default
             the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
+        system_prompt_file: For advancedif, a file with the text for system steerability; by default
+            that of --prompt-file.
         explain: Ask for an explanation before each verdict.
         measure: Tell the model what code counts for a constraint, as facts.
-        per_call: Constraints in one call; all unless given. 1 asks for each on its own.
+        per_call: Constraints in one call; 1 judges each on its own. Default: all.
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
-        reasks: How often a constraint without a verdict in the reply is asked for again.
+        reasks: How often the verdict on a constraint that the reply left out is requested again.
     """
 
     prompt: str | None = None
     prompt_file: Path | None = None
+    system_prompt_file: Path | None = None
     explain: bool = True
     measure: Annotated[bool, Parameter(negative="")] = False
     per_call: int | None = None
@@ -56,12 +61,12 @@ class ProtocolFlags(ConnectionFlags):
 @Parameter(name="*", group="Model")
 @dataclass(frozen=True, kw_only=True)
 class JudgeFlags(CallFlags, ProtocolFlags):
-    """How a model is asked to judge.
+    """The model that judges, and how it is called.
 
     Attributes:
         model: Who judges (--judge checklist): a name at --base-url, a FOLDER or local:NAME in this
             process, any:PROVIDER/NAME, or PLUGIN:NAME. Several make a panel: its majority decides.
-        temperature: 0 unless given, or 1 with several votes.
+        temperature: Default: 0, or 1 with several votes.
     """
 
     model: Names = field(default_factory=list)
@@ -71,11 +76,11 @@ class JudgeFlags(CallFlags, ProtocolFlags):
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ResultFlags:
-    """What the numbers mean, and what becomes of them.
+    """How results are computed and written.
 
     Attributes:
         scoring: strict: what the numbers should mean. faithful: what the published code computes.
-        seed: For faithful IFEval's random draws.
+        seed: Seed of the random words in faithful IFEval.
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
     """
@@ -98,13 +103,13 @@ def make(names: str, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) ->
     if CHECKLIST not in asks:
         if model_flags.model:
             raise UsageError(
-                "--model is given, but no judge that asks it",
+                "--model is given, but no judge that uses it",
                 hint=f"add --judge {CHECKLIST}, or --judge rules,{CHECKLIST}",
             )
-        unused = [f"--{name}" for name in ("prompt", "prompt-file") if _given(model_flags, name)]
+        unused = [f"--{name}" for name in PROMPT_FLAGS if _given(model_flags, name)]
         if unused:
             raise UsageError(
-                f"{unused[0]} is given, but no judge that asks a model",
+                f"{unused[0]} is given, but no judge that uses a model",
                 hint=f"add --judge {CHECKLIST} and --model",
             )
         return make_judge(names, scoring=scoring, seed=seed)
@@ -120,12 +125,12 @@ def make(names: str, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) ->
 
 
 def _model_judge(model_flags: JudgeFlags) -> Judge:
-    """Make the judge that asks models: one, or a panel of models and of samples."""
+    """Make the judge that calls models: one, or a panel of models and of samples."""
     from heedful.judges import Measurement, Panel, prompts
     from heedful.judges.model import Checklist
 
     if not model_flags.model:
-        raise UsageError("the judge has no model to ask", hint="name one with --model")
+        raise UsageError("the judge has no model", hint="name one with --model")
     least = {"--votes": 1, "--per-call": 1, "--reasks": 0}
     for flag, bound in least.items():
         value = _given(model_flags, flag)
@@ -143,6 +148,7 @@ def _model_judge(model_flags: JudgeFlags) -> Judge:
                 model_flags.prompt or getattr(model, "prompt", None) or PROMPT,
                 explain=model_flags.explain,
                 prompt_file=model_flags.prompt_file,
+                system_prompt_file=model_flags.system_prompt_file,
             ),
             per_call=model_flags.per_call,
             sampling=how,
@@ -175,7 +181,7 @@ def carry_out(
     Args:
         job: judges, given the options of a run.
         flags: how it is run.
-        model_flags: how a model is asked.
+        model_flags: the model and how it is called.
         results: where else they are written, and when they are complete.
         run: the run's directory.
 
@@ -191,7 +197,12 @@ def carry_out(
     if output is not None:
         from heedful.data.formats.base import refuse_inputs
 
-        named = (flags.prices, model_flags.prompt_file, flags.log_file)
+        named = (
+            flags.prices,
+            model_flags.prompt_file,
+            model_flags.system_prompt_file,
+            flags.log_file,
+        )
         if flags.log_file is not None and _same_place(output, flags.log_file):
             raise UsageError("the output is the log", where=str(output), hint="name another file")
         refuse_inputs(output, [file for file in named if file is not None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,16 +20,19 @@ LINE = "%(asctime)s %(levelname)s %(message)s"
 REDRAWN = "\r\x1b[2K"
 """Takes the line of the progress away, so that the log does not go on behind it."""
 
+TIME = b"0000-00-00 00:00:00,000 "
+"""The start of each line of a log, with zeros for all digits."""
+
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Logs:
-    """What is logged, and where.
+    """The log: its level and its file.
 
     Attributes:
         log_level: DEBUG, INFO, WARNING, ERROR or CRITICAL; INFO where only the file is named.
-        log_file: A file for the log, which goes at its end; standard error unless given.
+        log_file: A file that the log is appended to. Default: standard error.
     """
 
     log_level: Annotated[str | None, Parameter(name=["--log-level", "--log_level"])] = None
@@ -62,6 +66,7 @@ class Logs:
             from heedful.data.formats.base import refuse_run_files
 
             refuse_run_files(self.log_file)
+            _refuse_data(self.log_file)
             try:
                 handler = logging.FileHandler(self.log_file, encoding="utf-8")
             except OSError as error:
@@ -80,6 +85,27 @@ class Logs:
             logger.removeHandler(handler)
             logger.setLevel(before)
             handler.close()
+
+
+def _refuse_data(path: Path) -> None:
+    """Refuse to append to a file that isn't a log.
+
+    Raises:
+        UsageError: the file's first line isn't one of a log.
+    """
+    try:
+        if not path.is_file():
+            return
+        with path.open("rb") as file:
+            start = file.read(len(TIME))
+    except OSError:
+        return  # opening it for the log says why
+    if start and re.sub(rb"[0-9]", b"0", start) != TIME:
+        raise UsageError(
+            "the log would be appended to a file that isn't a log",
+            where=str(path),
+            hint="name another file with --log-file",
+        )
 
 
 @Parameter(name="*", group="Log")

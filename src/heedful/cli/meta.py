@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,7 +13,7 @@ from cyclopts import Parameter
 from heedful.cli import judging, terminal
 from heedful.cli.connection import connect
 from heedful.cli.judging import JudgeFlags
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN, CostFlags
+from heedful.cli.running import PROBLEMS_SHOWN, CostFlags, Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -59,7 +58,7 @@ class LabelFlags:
 
     Attributes:
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
-        format: The format of INPUT; found out from the file unless given.
+        format: The format of INPUT; detected from the file by default.
     """
 
     responses: Path | None = None
@@ -69,7 +68,7 @@ class LabelFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class MeasureFlags:
-    """What is measured, and how.
+    """How judges are measured.
 
     Attributes:
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
@@ -107,7 +106,7 @@ def meta(
         labels: How the labels and what they are about are read.
         measure: What is measured, and how.
         output: Write the numbers to a .json file or the tables to a .md file.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: What it may cost, over all judges, and what is said meanwhile.
 
     Returns:
@@ -158,18 +157,15 @@ def meta(
     finally:
         display.clear()
     _write(summary, output)
-    if not flags.quiet:
-        _show(summary, output)
-    _complain(summary)
-    return _exit_code(summary)
+    return print_outcome(_outcome(summary, output), quiet=flags.quiet)
 
 
 def _each(names: Sequence[str], model_flags: JudgeFlags) -> Iterator[tuple[str, JudgeFlags]]:
-    """Give each judge the flags that are for it: one that asks no model gets none."""
-    asks = [judging.CHECKLIST in name for name in names]
-    for name, its_own in zip(names, asks, strict=True):
-        has_model = its_own or not any(asks)
-        yield name, model_flags if has_model else dataclasses.replace(model_flags, model=[])
+    """Pair each judge with its flags: a judge without a model gets no model."""
+    calls = [judging.CHECKLIST in name for name in names]
+    for name, has_model in zip(names, calls, strict=True):
+        none = any(calls) and not has_model
+        yield name, dataclasses.replace(model_flags, model=[]) if none else model_flags
 
 
 def _arbiter(name: str | None, model_flags: JudgeFlags) -> Model | None:
@@ -182,7 +178,7 @@ def _check_output(path: Path | None, inputs: Sequence[Path]) -> None:
         return
     if path.suffix.lower() not in (".json", ".md"):
         hint = "name a .json file for the numbers or a .md file for the tables"
-        raise UsageError("this is no kind of output known", where=str(path), hint=hint)
+        raise UsageError("the output is of an unknown kind", where=str(path), hint=hint)
     from heedful.jobs.results import check_folder
 
     check_folder(path, inputs)
@@ -201,37 +197,34 @@ def _write(summary: dict[str, Any], path: Path | None) -> None:
             file.write(json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
 
 
-def _show(summary: dict[str, Any], output: Path | None) -> None:
-
+def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
     from heedful.analysis.meta.tables import view
 
-    console = terminal.console()
-    console.print(view(summary))
-    runs = [judge["run"] for judge in summary["judges"]]
-    for path in (*runs, summary.get("explanations", {}).get("run"), output):
-        if path is not None:
-            console.print(f"  → {path}", style="dim", soft_wrap=True)
+    compared = summary.get("explanations") or {"rows": {"failed": 0}, "problems": [], "run": None}
+    failed = compared["rows"]["failed"]
+    problems = [
+        {"id": f"explanations: {problem['id']}", "problem": problem["problem"]}
+        for problem in compared["problems"][:PROBLEMS_SHOWN]
+    ]
+    retry = (
+        f"{amount(failed, 'pair')} of explanations could not be compared; --retry-failed retries"
+    )
+    return Outcome(
+        view=lambda: view(summary),
+        written=[*(judge["run"] for judge in summary["judges"]), compared["run"], output],
+        problems=[*summary["problems"], *problems],
+        failed=len(summary["problems"]) + failed,
+        hints=(retry,) if failed else (),
+        complete=_is_complete(summary),
+    )
 
 
-def _complain(summary: dict[str, Any]) -> None:
-    """Say which rows, and pairs of explanations, came to nothing."""
-    for problem in summary["problems"]:
-        sys.stderr.write(f"line {problem['line']}: {problem['id']}: {problem['problem']}\n")
-    compared = summary.get("explanations")
-    if compared is None or not compared["rows"]["failed"]:
-        return
-    for problem in compared["problems"][:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"explanations: {problem['id']}: {problem['problem']}\n")
-    failed = amount(compared["rows"]["failed"], "pair")
-    sys.stderr.write(f"{failed} of explanations could not be compared; --retry-failed asks again\n")
-
-
-def _exit_code(summary: dict[str, Any]) -> int:
-    """Tell a caller that does not read the tables whether the numbers rest on all of the input."""
+def _is_complete(summary: dict[str, Any]) -> bool:
+    """Whether the numbers cover all of the input."""
     decided = all(judge["coverage"] for judge in summary["judges"])
     failed = summary["rows"]["failed"]
     if "explanations" in summary:
         compared = summary["explanations"]
         failed += compared["rows"]["failed"]
         decided = decided and bool(compared["coverage"] or not compared["pairs"])
-    return 0 if decided and not failed else INCOMPLETE
+    return decided and not failed

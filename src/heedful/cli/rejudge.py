@@ -28,8 +28,8 @@ def rejudge(
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
         judge: rules (code), recorded (in the file), checklist (a model); with commas, in turn.
-        results: What the numbers mean, and what becomes of them.
-        model_flags: How a model is asked.
+        results: How results are computed and written.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:

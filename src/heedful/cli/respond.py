@@ -2,30 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli import rows
-from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import DataFlags, RunFlags, carry_out
-
-
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class ResponderFlags(CallFlags):
-    """How models are asked for responses.
-
-    Attributes:
-        model: Who answers. Several answer each sample: a row for each, ID@MODEL.
-        temperature: 0 unless given, or 1 with several samples.
-    """
-
-    model: Names = field(default_factory=list)
-    temperature: float | None = None
+from heedful.cli.connection import CallFlags, connect, sampling
+from heedful.cli.rows import add_to_rows
+from heedful.cli.running import DataFlags, RunFlags
 
 
 @Parameter(name="*")
@@ -37,8 +23,8 @@ class ResponseFlags:
         samples: Independent responses to each sample: a row for each, ID#1, ID#2, …
         models_per_sample: How many of the models answer each sample, chosen at random for it; all
             by default.
-        seed: Of that choice.
-        overwrite: Ask also where there is a response.
+        seed: Seed of that choice.
+        overwrite: Also replace a response that is there.
     """
 
     samples: int = 1
@@ -54,54 +40,45 @@ def respond(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     wanted: ResponseFlags = ResponseFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
-    model_flags: ResponderFlags = ResponderFlags(),
+    model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Obtain a response to every sample that has none.
+
+    Several models answer each sample: a row for each, ID@MODEL.
 
     Args:
         input: The file with the samples.
         output: Where the samples go with their responses: JSON lines. Only a dry run needs none.
         wanted: How many responses a sample gets, and from whom.
         data: How the input is read.
-        model_flags: How a model is asked.
+        model_flags: The model and how it is called.
         flags: How the job is run.
 
     Returns:
         The exit code.
     """
     from heedful.core.errors import UsageError
-    from heedful.engine.inputs import default_run
     from heedful.jobs.respond import respond as obtain
 
     if not model_flags.model:
-        raise UsageError("there is no model to ask", hint="name one with --model")
+        raise UsageError("no model is given", hint="name one with --model")
     models = connect(model_flags)
     how = sampling(model_flags, 1.0 if wanted.samples > 1 else 0.0)
     configs = [dict(model.config) for model in models]
     options = (data.format, data.task, wanted.samples, wanted.overwrite, configs, how)
     size = wanted.models_per_sample
     chosen = () if size is None else (size, wanted.seed)
-    run = flags.run or default_run(input, None, "respond", *options, *chosen)
+    name = ("respond", *options, *chosen)
     job = partial(
         obtain,
-        input,
         models=models,
         samples=wanted.samples,
         sampling=how,
         models_per_sample=wanted.models_per_sample,
         seed=wanted.seed,
         overwrite=wanted.overwrite,
-        output=output,
-        format=data.format,
-        task=data.task,
     )
-    return carry_out(
-        job,
-        flags,
-        run=run,
-        models=model_flags.model,
-        concurrency=model_flags.max_concurrency,
-        outcome=partial(rows.outcome, output=output),
-        output=output,
+    return add_to_rows(
+        job, input, output, name=name, data=data, model_flags=model_flags, flags=flags
     )

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import terminal
-from heedful.cli.running import INCOMPLETE, PROBLEMS_SHOWN
+from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from heedful.rewards.terms import LengthPenalty, Terms
 
 Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
+
+JUDGE_FIRST = "judge the responses first: heedful evaluate INPUT --run RUN, then name that run"
+
+HINTS = {
+    "pairs": "no instruction has two judged responses with different rewards",
+    "best": f"no response has a reward; {JUDGE_FIRST}",
+    "stats": f"no response has a reward; {JUDGE_FIRST}",
+}
+"""Hints where nothing came of a command, by the view."""
 
 Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]
 
@@ -34,7 +39,8 @@ class RewardFlags:
             check, but 0 where code found anything unmet.
         guards: 0 for a response that code finds to grade itself or to be cut off.
         judge_empty: Judge empty responses as any other; their reward is otherwise 0.
-        undecided: The reward where verdicts are missing that it depends on; left out unless given.
+        undecided: The reward where verdicts are missing that it depends on; by default the response
+            is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
         length_full: Characters from which the penalty is whole; it grows in proportion between.
         length_penalty: What is taken from the reward at the most.
@@ -84,7 +90,7 @@ class PairingFlags:
         margin: The least difference between the two rewards of a pair; they always differ.
         pairs: Pairs for an instruction at most; each response is in one of them at most.
         ties: Of several responses with the same reward: any, or the two whose lengths differ least.
-        seed: For ties that are drawn.
+        seed: For random ties.
     """
 
     margin: float = 0.0
@@ -120,7 +126,7 @@ def pairs(
     from heedful.rewards.policy_pairs import make_pairs
 
     terms = rewarding.terms()
-    found = make_pairs(
+    summary = make_pairs(
         judged,
         terms,
         output=output,
@@ -130,7 +136,7 @@ def pairs(
         seed=pairing.seed,
         to=to,
     )
-    return _finish(found, "pairs", output, done=found["pairs"] > 0, quiet=quiet)
+    return _finish(summary, "pairs", output, done=summary["pairs"] > 0, quiet=quiet)
 
 
 def best(
@@ -152,7 +158,7 @@ def best(
         to: Write prompts and completions to fine-tune on, with a card: trl (conversational JSON
             lines), parquet (the same columns), alpaca or sharegpt (LLaMA-Factory), openai.
         ties: Which of several best ones: any, the first in the file, or the shortest.
-        seed: For ties that are drawn.
+        seed: For random ties.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
 
@@ -161,8 +167,8 @@ def best(
     """
     from heedful.rewards.policy_pairs import best as keep
 
-    found = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
-    return _finish(found, "best", output, done=found["kept"] > 0, quiet=quiet)
+    summary = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
+    return _finish(summary, "best", output, done=summary["kept"] > 0, quiet=quiet)
 
 
 def stats(
@@ -197,31 +203,26 @@ def stats(
     second = None
     if other is not None or other_aggregate is not None:
         second = (other or judged, rewarding.terms(other_aggregate))
-    found = statistics(judged, rewarding.terms(), other=second)
+    summary = statistics(judged, rewarding.terms(), other=second)
     if output is not None:
-        write_json(output, found)
-    return _finish(found, "stats", output, done=found["mean"] is not None, quiet=quiet)
+        write_json(output, summary)
+    return _finish(summary, "stats", output, done=summary["mean"] is not None, quiet=quiet)
 
 
 def _finish(
-    found: dict[str, Any], view: str, output: Path | None, *, done: bool, quiet: bool
+    summary: dict[str, Any], view: str, output: Path | None, *, done: bool, quiet: bool
 ) -> int:
-    """Print what came of it, name the rows that came to nothing, and give the exit code."""
-    if not quiet:
-        from heedful.rewards import tables as rewards
+    """Print a summary and name the rows that could not be used; return the exit code."""
+    from heedful.rewards.tables import VIEWS
 
-        views: dict[str, Any] = {
-            "pairs": rewards.pairs_view,
-            "best": rewards.best_view,
-            "stats": rewards.stats_view,
-        }
-        shown: RenderableType = views[view](found)
-        console = terminal.console()
-        console.print(shown)
-        if output is not None and (done or output.is_file()):
-            console.print(f"  → {output}", style="dim", soft_wrap=True)
-    for problem in found["problems"][:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"{problem}\n")
-    if found["unread"] > PROBLEMS_SHOWN:
-        sys.stderr.write(f"… and {found['unread'] - PROBLEMS_SHOWN:,} more rows\n")
-    return 0 if done and not found["unread"] else INCOMPLETE
+    return print_outcome(
+        Outcome(
+            view=lambda: VIEWS[view](summary).terminal(),
+            written=(output,) if output is not None and (done or output.is_file()) else (),
+            problems=summary["problems"],
+            failed=summary["unread"],
+            hints=() if done else (HINTS[view],),
+            complete=done and not summary["unread"],
+        ),
+        quiet=quiet,
+    )

@@ -1,10 +1,11 @@
-"""What the commands that add something to samples print at their end."""
+"""Running the commands that add something to samples, and printing their results."""
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from heedful.cli.running import Outcome
+from heedful.cli.running import Outcome, carry_out
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -13,11 +14,49 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from heedful.cli.connection import CallFlags
+    from heedful.cli.running import DataFlags, RunFlags
     from heedful.jobs.rows import Generation
 
 
-def outcome(result: Generation, output: Path | None) -> Outcome:
-    """Say what came of a job that made rows."""
+def add_to_rows(
+    function: Callable[..., Generation],
+    input: Path,  # noqa: A002 - shown to users as INPUT
+    output: Path | None,
+    *,
+    name: tuple[object, ...],
+    data: DataFlags,
+    model_flags: CallFlags,
+    flags: RunFlags,
+) -> int:
+    """Run a job that adds something to the rows of a file, and print its result.
+
+    Args:
+        function: runs the job; takes the file, ``output`` and the options of a run.
+        input: the file.
+        output: the file that the rows are written to.
+        name: what a run without ``--run`` is named after, in addition to the content of the file.
+        data: how the file is read.
+        model_flags: how models are called.
+        flags: how the job is run.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.engine.inputs import default_run
+
+    return carry_out(
+        partial(function, input, output=output, format=data.format, task=data.task),
+        flags,
+        run=flags.run or default_run(input, None, *name),
+        models=model_flags.model,
+        concurrency=model_flags.max_concurrency,
+        outcome=partial(_outcome, output=output),
+        output=output,
+    )
+
+
+def _outcome(result: Generation, output: Path | None) -> Outcome:
     from heedful.jobs.rows_tables import view
 
     return rows_outcome(
@@ -39,18 +78,18 @@ def rows_outcome(
     names: Path | None,
     written: tuple[Path | None, ...],
 ) -> Outcome:
-    """Say what came of rows, from their summary.
+    """Lay out the result of a job over rows.
 
     Args:
         summary: of the run.
-        view: what is printed.
+        view: makes the tables.
         resumed: rows that an earlier session had finished.
         run: the run's directory.
         names: the file that names all rows that failed.
         written: the files.
     """
     rows = summary["rows"]
-    retry = f"--retry-failed asks again for what failed (run {run})"
+    retry = f"--retry-failed requests again what failed (run {run})"
     return Outcome(
         view=view,
         written=written,

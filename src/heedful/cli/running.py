@@ -51,10 +51,10 @@ class DataFlags:
 @Parameter(name="*", group="Run")
 @dataclass(frozen=True, kw_only=True)
 class CostFlags(Logs):
-    """What may be spent, and what is said meanwhile.
+    """What a run may spend, and what it prints.
 
     Attributes:
-        dry_run: Only say how many calls, tokens and dollars the run would take.
+        dry_run: Only count the calls, tokens and dollars that the run would take.
         max_cost: Stop before more dollars are spent than this, over all sessions of the run.
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
         quiet: Print no results and no progress.
@@ -101,17 +101,17 @@ class RunFlags(CostFlags):
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a command says at its end.
+    """The result of a command, as it is printed.
 
     Attributes:
-        view: what is printed; made only where it is printed.
+        view: makes the tables; called only where they are printed.
         written: the files, in the order in which they are named.
-        problems: rows that came to nothing: ``problem``, and where it is: ``line`` and ``id``.
-        failed: how many there are.
+        problems: rows that failed: ``problem``, and its place: ``file``, ``line`` and ``id``.
+        failed: how many rows failed.
         names: the file that names all of them.
         resumed: rows that an earlier session had finished.
         hints: how to go on, a line each.
-        complete: whether the numbers rest on all of the input.
+        complete: whether the numbers cover all of the input.
     """
 
     view: Callable[[], RenderableType]
@@ -134,7 +134,7 @@ def carry_out(
     outcome: Callable[[T], Outcome],
     output: Path | str | None = None,
 ) -> int:
-    """Run a job, or count what it would take; print what came of it.
+    """Run a job and print its result, or only estimate it.
 
     Args:
         function: runs the job, given the options of :class:`heedful.RunOptions`.
@@ -142,8 +142,8 @@ def carry_out(
         run: the run's directory.
         models: the names of the models that may be asked.
         concurrency: rows in work at a time.
-        outcome: says what came of it.
-        output: where it goes, for commands that only a dry run may leave it out of; otherwise
+        outcome: lays out the result.
+        output: where the rows go, for commands that only a dry run may leave it out of; otherwise
             anything but ``None``.
 
     Returns:
@@ -157,7 +157,7 @@ def carry_out(
     from heedful.engine.progress import Display
 
     if output is None and not flags.dry_run:
-        raise UsageError("the rows would go nowhere", hint="name a .jsonl file with --output")
+        raise UsageError("--output is missing", hint="name a .jsonl file for the rows")
     display = Display()
     options: dict[str, Any] = {
         "run": run,
@@ -189,7 +189,7 @@ def carry_out(
 
 
 def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool = False) -> int:
-    """Print what came of a command: results and files, then on standard error what failed.
+    """Print the result of a command: tables and files, then failures on standard error.
 
     Returns:
         The exit code.
@@ -217,7 +217,7 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
 
 
 def _place(problem: Mapping[str, Any]) -> str:
-    """Say where a problem is, as far as it is known."""
+    """Name the place of a problem, as far as it is known."""
     parts = []
     if "file" in problem:
         parts.append(f"{problem['file']}:{problem['line']}")

@@ -36,15 +36,15 @@ RESPONSES_PER_CALL = 4
 @Parameter(name="*", group="The server")
 @dataclass(frozen=True, kw_only=True)
 class ServerFlags:
-    """Where the server listens, and what it takes on.
+    """Where the server listens, and its limits.
 
     Attributes:
-        host: The address to listen at; one that others reach needs a token.
+        host: The address to listen at; one that other machines reach needs a token.
         port: The port; 0 takes a free one.
-        token: What clients must show; better in HEEDFUL_TOKEN, where no list of processes has it.
+        token: Required of clients; better in HEEDFUL_TOKEN, where no list of processes has it.
         deadline: Seconds after which a request is answered with what there is.
-        grace: Seconds to answer what was accepted, once told to stop.
-        capacity: Samples taken on at a time; what comes beyond is refused with 429.
+        grace: Seconds to answer accepted requests, once a signal stops the server.
+        capacity: Samples accepted at a time; requests beyond are refused with 429.
         max_batch: Samples in one request.
         max_body: Mebibytes of one request.
         cache: A directory that keeps the model's answers over restarts.
@@ -102,7 +102,7 @@ def serve(
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
     logs: LogFlags = LogFlags(),  # noqa: B008 - immutable
 ) -> int:
-    """Serve critiques and rewards over HTTP until told to stop.
+    """Serve critiques and rewards over HTTP until stopped.
 
     Args:
         judging_flags: Who judges what.
@@ -110,8 +110,8 @@ def serve(
         quiet: Log no requests.
         serving: Where, and how much.
         rewarding: How verdicts become a reward.
-        model_flags: How a model is asked.
-        logs: What is logged; a line for each request unless told otherwise.
+        model_flags: The model and how it is called.
+        logs: What is logged; by default a line for each request.
 
     Returns:
         The exit code.

@@ -25,7 +25,7 @@ def view(
         runs_dir: The folder whose runs are shown, with those in its folders; or one run. Default:
             heedful-runs where it is there, else the current folder.
         host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
-        port: The port; any that is free unless given.
+        port: The port. Default: any that is free.
         open: Open a browser.
 
     Returns:

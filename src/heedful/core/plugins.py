@@ -77,13 +77,13 @@ def _installed(group: str) -> Iterable[EntryPoint]:
     try:
         return entry_points(group=group)
     except Exception:  # noqa: BLE001 - one unreadable list of entry points fails them all
-        found: list[EntryPoint] = []
+        points: list[EntryPoint] = []
         for package in distributions():
             try:
-                found += package.entry_points.select(group=group)
+                points += package.entry_points.select(group=group)
             except Exception as error:  # noqa: BLE001
                 warn(f"the entry points of {package.name!a} cannot be read: {error!r}")
-        return found
+        return points
 
 
 def names(group: str, built_in: Collection[str] = ()) -> list[str]:
@@ -103,10 +103,10 @@ def names(group: str, built_in: Collection[str] = ()) -> list[str]:
 
 
 def listing() -> str:
-    """List the installed plugins in one paragraph for a help text; empty where there are none."""
+    """List the installed plugins in one paragraph for a help text; empty without any."""
     added = {group.removeprefix("heedful."): names(group) for group in GROUPS}
-    told = [f"{group}: {', '.join(known)}" for group, known in added.items() if known]
-    return f"Installed plugins: {'; '.join(told)}." if told else ""
+    lines = [f"{group}: {', '.join(known)}" for group, known in added.items() if known]
+    return f"Installed plugins: {'; '.join(lines)}." if lines else ""
 
 
 def load(group: str, name: str, built_in: Collection[str] = ()) -> Any:

@@ -9,7 +9,7 @@ __all__ = ["amount", "dollars", "is_blank", "unix_lines"]
 SMALL = 0.001
 
 _UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")
-"""What shows nothing: Hangul's fillers, the empty braille pattern, the place of an object."""
+"""Characters that show nothing: Hangul's fillers, the empty braille pattern, an object's place."""
 
 
 def amount(number: int, noun: str, plural: str = "") -> str:

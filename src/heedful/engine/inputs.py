@@ -42,10 +42,13 @@ class DataOptions(RunOptions, total=False):
     Attributes:
         format: the format's name; detected from the file by default.
         task: keep only this task's rows (AdvancedIF).
+        exclude_generation_failures: leave out rows that say that no response was generated; they
+            are neither judged nor counted.
     """
 
     format: str | None
     task: str | None
+    exclude_generation_failures: bool
 
 
 class ReadingOptions(TypedDict, total=False):
@@ -53,6 +56,7 @@ class ReadingOptions(TypedDict, total=False):
 
     format: str | None
     task: str | None
+    exclude_generation_failures: bool
 
 
 def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
@@ -97,6 +101,8 @@ def open_data(
     format_name: str | None,
     responses: str | os.PathLike[str] | None,
     task: str | None,
+    *,
+    exclude_generation_failures: bool = False,
 ) -> Source | None:
     """Open a file; samples in memory have no source.
 
@@ -105,8 +111,10 @@ def open_data(
         UsageError: samples are given with options that are a file's.
     """
     if not isinstance(data, str | os.PathLike):
-        if responses or format_name or task:
-            raise UsageError("responses, format and task go with a file, not with samples")
+        if responses or format_name or task or exclude_generation_failures:
+            raise UsageError(
+                "responses, format, task and exclude_generation_failures go with a file"
+            )
         return None
     from heedful.data import formats
 
@@ -115,6 +123,7 @@ def open_data(
         format=format_name,
         responses=None if responses is None else Path(responses),
         task=task,
+        exclude_generation_failures=exclude_generation_failures,
     )
 
 

@@ -64,7 +64,7 @@ class Display:
         """Make a display.
 
         Args:
-            stream: where to print; standard error unless given.
+            stream: where to print; standard error by default.
             say: makes the line of a progress and the present.
         """
         self._say = say

@@ -1,1 +1,1 @@
-"""What a run does: one file a job."""
+"""The jobs that a run carries out, one file each."""

@@ -12,6 +12,7 @@ from heedful.core import plugins
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
+from heedful.data.formats import Source
 from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
-    from heedful.data.formats import Format, Row, Source
+    from heedful.data.formats import Format, Row
     from heedful.engine.inputs import DataOptions, ReadingOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Evaluation", "evaluate", "evaluate_async", "make_judge"]
 
 Data: TypeAlias = "str | os.PathLike[str] | Iterable[Sample] | SavedRun"
-"""What can be judged: a file, samples, or the samples of a finished run."""
+"""Data to judge: a file, samples, or the samples of a finished run."""
 
 _DEFAULT = "rules,recorded"
 _PLUGINS = "heedful.judges"
@@ -56,7 +57,7 @@ class Evaluation:
     """A finished (or interrupted) evaluation, read from its store.
 
     Attributes:
-        directory: the run's directory; ``None`` for one kept in a temporary file.
+        directory: the run's directory; ``None`` where it is a temporary file.
         summary: as in ``summary.json``.
         progress: how many rows were done, and how many of them in an earlier session.
     """
@@ -113,7 +114,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._output = None if output is None else Path(output)
         task = reading.get("task")
         source: Source | SavedRun | None
-        source = open_data(data, reading.get("format"), responses, task)
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data, reading.get("format"), responses, task, exclude_generation_failures=exclude
+        )
         self._read_from: list[Path] = []
         self.about: dict[str, Any] = {"heedful": __version__, "input": None}
         config: dict[str, Any] = {"store": STORE_VERSION, "input": None}
@@ -133,6 +137,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         known = {"format": self._format.name if self._format else None, "task": task}
         self.about |= {**known, "judge": self.judge.name}
         self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}
+        if exclude:
+            self._config["exclude_generation_failures"] = True
         self._requested = self._decided = 0
 
     @property
@@ -152,7 +158,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Judge one sample; its critique."""
         try:
             critique = await self.judge.judge(row)
-        finally:  # what comes to nothing was requested too
+        finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum(judgment.status.decided for judgment in critique.judgments)
         return critique.model_dump_json(exclude_defaults=True)
@@ -185,9 +191,11 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
     ) -> Evaluation:
         """Summarise, and write the results."""
+        if isinstance(self._rows, Source) and self._rows.exclude_failures:
+            self.about["excluded"] = self._rows.excluded
         summary = summarise(store, self._scoring, self._seed, self.about, prices)
         if self._output is not None:
-            write_output(store, self._output, self._format, self._scoring)
+            write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
 
 
@@ -218,17 +226,18 @@ def evaluate(
     Args:
         data: a file in any format that heedful reads, samples, or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
-        judge: ``rules``, ``compiled``, ``recorded``, names in the order in which they are asked,
-            separated by commas, or a judge of your own.
+        judge: ``rules``, ``compiled``, ``recorded``, or several in order, separated by commas,
+            or a judge of your own.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
-        seed: for the random draws of faithful scoring.
+        seed: for the random choices of faithful scoring.
         responses: a file with the responses, joined on key or prompt, where ``data`` has none.
         output: also write the results here.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`: ``format``, ``task``, ``run``,
-            ``concurrency``, ``retry_failed``, ``max_cost``, ``prices``, ``on_progress``.
+            :class:`~heedful.engine.options.RunOptions`: ``format``, ``task``,
+            ``exclude_generation_failures``, ``run``, ``concurrency``, ``retry_failed``,
+            ``max_cost``, ``prices``, ``on_progress``.
 
     Returns:
         The evaluation: its summary, and its rows.
@@ -292,7 +301,7 @@ def make_judge(names: str | Judge, *, scoring: Scoring = "strict", seed: int = 0
     makers: Mapping[str, Callable[[], Judge]] = {
         "rules": lambda: house.Rules(scoring=scoring, seed=seed),
         "recorded": house.Recorded,
-        "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is asked for
+        "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is named
     }
 
     known = (*makers, "checklist")

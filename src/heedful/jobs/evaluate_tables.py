@@ -63,10 +63,10 @@ def document(name: str, summary: Mapping[str, Any]) -> Document:
 
 
 def notes(summary: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what a reader of a summary also has to know."""
+    """Yield the notes to a summary."""
     yield from summary["notes"]
     for line in summary.get("adaptations", ()):
-        yield f"sent otherwise than asked: {line}"
+        yield f"sent differently than requested: {line}"
     contradictions = summary.get("contradictions")
     if contradictions and contradictions["count"]:
         turns = ", ".join(turn["id"] for turn in contradictions["turns"][:TURNS_SHOWN])
@@ -92,17 +92,17 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
     for dimension in BY_CONSTRAINT:
         measures = _groups(by.get(dimension))
         if measures and dimension in _dimensions(summary["metrics"], brief=brief):
-            named = [(taxonomy.name(value, "en"), one) for value, one in measures.items()]
+            named = [(taxonomy.name(value, "en"), measure) for value, measure in measures.items()]
             yield _breakdown(f"Constraints met by {dimension}", dimension, named, groups)
     for dimension in BY_TAG:
         yield from _by_tag(dimension, _groups(by.get(dimension)), groups)
     if summary["undecided"] and not brief:
-        reasons = [(one["reason"], f"{one['verdicts']:,}") for one in summary["undecided"]]
+        reasons = [(item["reason"], f"{item['verdicts']:,}") for item in summary["undecided"]]
         yield Table("Undecided", ("reason", "verdicts"), reasons)
 
 
 def _dimensions(families: Mapping[str, Any], *, brief: bool) -> tuple[str, ...]:
-    """Choose what constraints are told apart by: IFEval's by their verifiers too."""
+    """Choose the dimensions of constraints: IFEval's go by their verifiers too."""
     if not {"ifeval", "multiif"} & set(families):
         return ("type", "priority")
     return ("verifier",) if brief else BY_CONSTRAINT
@@ -145,8 +145,8 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
     turns = list(by["turn"])
     rows = []
     for language, group in by["language"].items():
-        found = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
-        shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in found]
+        by_turn = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
+        shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in by_turn]
         mean, between, *_ = cells(group["multiif"]["mean"])
         rows.append((language, *shown, mean, between))
     columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
@@ -193,6 +193,8 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     if failed:
         text += f" {amount(failed, 'row')} could not be read or judged; every coverage counts them "
         text += "as undecided."
+    if summary.get("excluded"):
+        text += f" {_excluded(summary)}."
     files = " with ".join(path.replace("\\", "/").split("/")[-1] for path in summary["input"] or ())
     how = (
         f"Judge {summary['judge']}, {summary['scoring']} scoring, seed {summary['seed']}, "
@@ -200,6 +202,10 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     )
     cost = [f"Cost: {cost_line(summary['cost'])}."] if "cost" in summary else []
     return [text, how, *cost]
+
+
+def _excluded(summary: Mapping[str, Any]) -> str:
+    return f"{amount(summary['excluded'], 'row')} left out, as no response was generated"
 
 
 def _headline(summary: Mapping[str, Any]) -> Text:
@@ -224,6 +230,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         text.append("\n  ")
         text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
         text.append("; every coverage counts them as undecided")
+    if summary.get("excluded"):
+        text.append(f"\n  {_excluded(summary)}", style="yellow")
     for reason in summary["undecided"][:REASONS_SHOWN]:
         text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
     if len(summary["decided_by"]) > 1:
@@ -231,19 +239,19 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         text.append(f"\n  decided by {', '.join(by)}")
     if "cost" in summary:
         text.append(f"\n  {cost_line(summary['cost'])}")
-    if "spared" in summary:
-        text.append(f"\n  {_spared(summary['spared'])}")
+    if "saved" in summary:
+        text.append(f"\n  {_saved(summary['saved'])}")
     text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
     return text
 
 
-def _spared(spared: Mapping[str, Any]) -> str:
-    parts = [f"code spared the model {amount(spared['verdicts'], 'verdict')}"]
-    if spared["rows"]:
+def _saved(saved: Mapping[str, Any]) -> str:
+    parts = [f"code saved the model {amount(saved['verdicts'], 'verdict')}"]
+    if saved["rows"]:
         parts.append(
-            f"{amount(spared['rows'], 'whole row')} (about {amount(spared['calls'], 'call')})"
+            f"{amount(saved['rows'], 'whole row')} (about {amount(saved['calls'], 'call')})"
         )
-    if spared["prompt_tokens"] is not None:
-        tokens = spared["prompt_tokens"] + spared["completion_tokens"]
+    if saved["prompt_tokens"] is not None:
+        tokens = saved["prompt_tokens"] + saved["completion_tokens"]
         parts.append(f"about {amount(tokens, 'token')}")
     return ", ".join(parts)

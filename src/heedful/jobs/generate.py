@@ -1,6 +1,6 @@
 """Runs in which a model adds something to samples, and the file that comes of them.
 
-Responding and making checklists are such runs. They share all but what is asked: each sample
+Responding and making checklists are such runs. They share all but the request: each sample
 becomes tasks, each task is done once, durably, and becomes one row of the output, in input order.
 """
 
@@ -57,7 +57,7 @@ class Task:
 
     Attributes:
         sample: the row without what is to be added.
-        make: asks for it; raises what makes the row a failed one.
+        make: requests it; an error that it raises makes the row a failed one.
     """
 
     sample: Sample
@@ -66,7 +66,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What is added to samples, and by whom.
+    """An addition to samples: what is added, and by which models.
 
     Attributes:
         adds: the field in which rows say how they were made; null in a row that failed.
@@ -123,7 +123,10 @@ class RowsJob(Job[Task, Generation]):
         self._recipe = recipe
         self._output = None if output is None else Path(output)
         task = reading.get("task")
-        source = open_data(data, reading.get("format"), None, task)
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data, reading.get("format"), None, task, exclude_generation_failures=exclude
+        )
         self._files = source.files if source else ()
         self._rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
         self._format = source.format.name if source else None
@@ -152,7 +155,7 @@ class RowsJob(Job[Task, Generation]):
 
     @property
     def settings(self) -> Mapping[str, Any] | None:
-        """What they also depend on."""
+        """Further settings that the rows depend on."""
         return self._recipe.settings
 
     def rows(self) -> Iterator[Item[Task]]:
@@ -189,7 +192,7 @@ class RowsJob(Job[Task, Generation]):
         """Record how the rows come about."""
         store.set_meta("about", self.about)
         names = ", ".join(self._recipe.about["models"])
-        logger.info("asking %s in %s", names, store.directory or "a temporary run")
+        logger.info("calling %s in %s", names, store.directory or "a temporary run")
 
     def about_dry_run(self) -> dict[str, Any]:
         """Name the models."""

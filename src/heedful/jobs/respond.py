@@ -60,13 +60,13 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        models: who answers; several answer each sample.
+        models: the models that answer; several answer each sample.
         samples: independent responses for each sample and model.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
         models_per_sample: how many of the models answer each sample, chosen at random for it; all
             by default.
         seed: of that choice, which depends on nothing else but the sample's id and the models.
-        overwrite: ask also where there is a response; otherwise such a row stays as it is.
+        overwrite: also replace responses; otherwise such a row stays as it is.
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
@@ -144,7 +144,7 @@ def _recipe(
         raise UsageError(f"samples is {samples}", hint="give at least 1")
     if samples > 1 and sampling.temperature == 0:
         raise UsageError(
-            f"{samples} samples at temperature 0 would be one and the same",
+            f"{samples} samples at temperature 0 would be the same",
             hint="give a temperature above 0",
         )
 

@@ -1,12 +1,12 @@
-"""What comes of a run: its rows, its summary, and the files that hold them."""
+"""Results of a run: its rows, its summary, and their files."""
 
 from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Scoring
     from heedful.data.formats import Format
+    from heedful.data.formats.base import Reply
     from heedful.engine.store import Entry, Store
+    from heedful.judges import Judge
     from heedful.models import Price
 
 __all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry", "summarise"]
@@ -44,19 +46,19 @@ REASONS_KEPT = 1000
 OTHER = "other reasons"
 
 PROBLEMS_LISTED = 100
-"""How many rows that came to nothing the summary names; the results file has them all."""
+"""Failed rows that the summary names; the results file has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """One row of the input with what came of it.
+class Scored(NamedTuple):
+    """One row of the input with its result.
 
     Attributes:
         line: line in the input file, from 1.
         id: the row's id, ``row-N`` or ``line-N`` where it has none.
         sample: the sample; ``None`` where the row could not be read.
         critique: its judgments; ``None`` where there are none.
-        problem: why there are none.
+        problem: the reason where there are none.
+        reply: the judge's reply, where the output's format writes replies back.
     """
 
     line: int
@@ -64,6 +66,7 @@ class Scored:
     sample: Sample | None
     critique: Critique | None
     problem: str | None
+    reply: Reply | None = None
 
 
 def scored(store: Store) -> Iterator[Scored]:
@@ -72,7 +75,7 @@ def scored(store: Store) -> Iterator[Scored]:
 
 
 def scored_entry(entry: Entry) -> Scored:
-    """Read what came of one row."""
+    """Read the result of one row."""
     key = entry.id or f"line-{entry.line}"
     if entry.problem is not None or entry.input is None:
         return Scored(entry.line, key, None, None, entry.problem or "not read")
@@ -109,7 +112,7 @@ def summarise(
         scoring: how rates are computed.
         seed: of the run; the summary names it.
         about: how the numbers came about; it goes first in the summary.
-        prices: dollars by model; our own table unless given.
+        prices: dollars by model; by default our own table.
 
     Returns:
         The summary, as in ``summary.json``.
@@ -142,9 +145,9 @@ def summarise(
     result["decided_by"] = dict(deciders.verdicts.most_common())
     if account:
         result["cost"] = account.result()
-        spared = deciders.spared(account.judges(), result["cost"])
-        if spared is not None:
-            result["spared"] = spared
+        saved = deciders.saved(account.judges(), result["cost"])
+        if saved is not None:
+            result["saved"] = saved
     adaptations = store.meta("adaptations")
     if adaptations:
         result["adaptations"] = adaptations
@@ -154,7 +157,7 @@ def summarise(
 
 
 class Deciders:
-    """Who reached the verdicts, and what it spared that code reached some of them.
+    """Verdicts by judge, and the calls saved because code reached some of them.
 
     Attributes:
         verdicts: verdicts reached, by judge.
@@ -163,32 +166,34 @@ class Deciders:
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
         self._rows = 0
-        self._rows_asked = 0
+        self._rows_with_calls = 0
 
     def add(self, critique: Critique) -> None:
         """Count the verdicts of one row."""
-        self.verdicts.update(one.judge for one in critique.judgments if one.status.decided)
+        self.verdicts.update(
+            judgment.judge for judgment in critique.judgments if judgment.status.decided
+        )
         self._rows += 1
-        self._rows_asked += bool(critique.expenses)
+        self._rows_with_calls += bool(critique.expenses)
 
-    def spared(self, asking: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Estimate what the models were spared, from what the other rows took.
+    def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Estimate the calls and tokens that code saved, from those of the other rows.
 
         Args:
-            asking: the judges that ask a model.
+            models: the judges that call a model.
             cost: as in the summary.
 
         Returns:
-            ``verdicts`` and whole ``rows`` that no model was asked for, and about how many
+            ``verdicts`` and whole ``rows`` without a call, and about how many
             ``calls``, ``prompt_tokens`` and ``completion_tokens`` that is; ``None`` where there
             are none, or nothing to estimate from.
         """
-        asked = sum(count for judge, count in self.verdicts.items() if judge in asking)
-        verdicts = self.verdicts.total() - asked
-        rows = self._rows - self._rows_asked
-        if not (verdicts and asked and self._rows_asked and cost["calls"]):
+        called = sum(count for judge, count in self.verdicts.items() if judge in models)
+        verdicts = self.verdicts.total() - called
+        rows = self._rows - self._rows_with_calls
+        if not (verdicts and called and self._rows_with_calls and cost["calls"]):
             return None
-        by_row, by_verdict = rows / self._rows_asked, verdicts / asked
+        by_row, by_verdict = rows / self._rows_with_calls, verdicts / called
         prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
         return {
             "verdicts": verdicts,
@@ -210,7 +215,7 @@ def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:
 def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
     """Lay out one line of the results file: a native sample with its scores and judgments.
 
-    What a reader looks for first comes first; the file can be read and scored again.
+    The file can be read and scored again.
     """
     if row.sample is None or row.critique is None:
         return {
@@ -284,32 +289,35 @@ def check_run(run: str | os.PathLike[str] | None, inputs: Iterable[Path]) -> Non
         refuse_inputs(Path(run or "") / name, inputs)
 
 
-def write_output(store: Store, path: Path, written_as: Format | None, scoring: Scoring) -> None:
-    """Write the results where they were asked for, in the input's own format if it has one."""
+def write_output(
+    store: Store, path: Path, written_as: Format | None, scoring: Scoring, judge: Judge
+) -> None:
+    """Write the results in the input's own format if it has a writer, else as JSON lines."""
     writer = written_as.writer(path) if written_as else None
     if writer is not None:
         reply = None if written_as is None else written_as.reply
-        writer(path, lambda: _with_readable_replies(scored(store), reply))
+        writer(path, lambda: _with_replies(scored(store), reply, judge))
         return
     with atomically(path) as file:
         for row in scored(store):
             file.write(_line(record(row, scoring)))
 
 
-def _with_readable_replies(rows: Iterator[Scored], prompt: str | None) -> Iterator[Scored]:
-    """Have the replies read as the verdicts that came of them, after repeated requests too."""
+def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> Iterator[Scored]:
+    """Add the replies in the format's form, so that they read as the verdicts that came of them."""
     if prompt is None:
         yield from rows
         return
-    from heedful.judges.prompts import readable
+    from heedful.judges import prompts
+    from heedful.judges.requests import request
 
     for row in rows:
-        critique = row.critique
-        if row.sample is None or critique is None or critique.text is None:
+        if row.sample is None or row.critique is None:
             yield row
             continue
-        text = readable(prompt, critique.text, critique.judgments, row.sample.checklist)
-        yield replace(row, critique=critique.model_copy(update={"text": text}))
+        reply = prompts.reply(prompt, row.critique, row.sample.checklist)
+        said = request(judge, row.sample, row.critique)
+        yield row._replace(reply=replace(reply, prompt=said))
 
 
 @contextmanager

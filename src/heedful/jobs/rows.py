@@ -1,4 +1,4 @@
-"""What comes of a run that adds to samples: its rows, the output, the summary."""
+"""Results of a run that adds to samples: its rows, the output, the summary."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 __all__ = ["Addition", "Generated", "Generation", "generated_entry"]
 
 KEPT = "kept"
-"""Counts rows that already had what would have been asked for."""
+"""Counts rows that already have what the run adds."""
 
 
 class Addition(BaseModel):
-    """What came of one task.
+    """Result of one task.
 
     Attributes:
         fields: the fields of the sample that it sets.
-        expenses: what the model calls cost.
-        counts: what the summary adds up, by name.
-        problem: why nothing is set, where calls were paid for nothing.
+        expenses: usage of the model calls.
+        counts: numbers that the summary adds up, by name.
+        problem: why nothing is set, although calls were paid.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,7 +69,7 @@ class Generation:
     """A finished run, read from its store.
 
     Attributes:
-        directory: the run's directory; ``None`` for one kept in a temporary file.
+        directory: the run's directory; ``None`` where it is a temporary file.
         summary: as in ``summary.json``.
         progress: how many rows were done, and how many of them in an earlier session.
     """
@@ -103,20 +103,20 @@ class Generation:
 
 
 def is_failed(entry: Entry) -> bool:
-    """Tell whether a row was worked on in vain."""
+    """Tell whether a row failed."""
     if entry.failure is not None:
         return True
     return entry.output is not None and bool(Addition.model_validate_json(entry.output).problem)
 
 
 def generated_entry(entry: Entry) -> tuple[Generated, Addition | None]:
-    """Read what came of one row, with what was added to it."""
+    """Read the result of one row, with what was added to it."""
     key = entry.id or f"line-{entry.line}"
     if entry.problem is not None or entry.input is None:
         return Generated(entry.line, key, None, entry.problem or "not read"), None
     sample = Sample.model_validate_json(entry.input)
     if entry.output is None:
-        return Generated(entry.line, key, sample, entry.failure or "not asked yet"), None
+        return Generated(entry.line, key, sample, entry.failure or "not requested yet"), None
     addition = Addition.model_validate_json(entry.output)
     if addition.fields:
         sample = Sample.model_validate(native.write(sample) | addition.fields)
@@ -145,7 +145,7 @@ def summarise(
     Args:
         store: the run.
         about: how the rows came about; it goes first in the summary.
-        prices: dollars by model; our own table unless given.
+        prices: dollars by model; by default our own table.
 
     Returns:
         The summary, as in ``summary.json``.

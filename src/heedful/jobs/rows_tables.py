@@ -1,4 +1,4 @@
-"""What came of a run that made responses, checklists or critiques, for a terminal."""
+"""The summary of a run that made responses, checklists or critiques, for a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COUNTS = {
     "duplicates": "listed again: left out",
     "undecided_critiques": "leave a constraint undecided",
 }
-"""What a run that makes rows may count."""
+"""Counts that a run which makes rows may have."""
 
 
 def view(summary: Mapping[str, Any]) -> Text:
@@ -52,5 +52,5 @@ def view(summary: Mapping[str, Any]) -> Text:
     if "cost" in summary:
         text.append(f"\n  {cost_line(summary['cost'])}")
     for line in summary.get("adaptations", ()):
-        text.append(f"\n  sent otherwise than asked: {line}", style="yellow")
+        text.append(f"\n  sent differently than requested: {line}", style="yellow")
     return text

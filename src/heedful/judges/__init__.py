@@ -1,4 +1,4 @@
-"""Judges: what turns a sample into a critique. Small judges compose into larger ones."""
+"""Judges turn a sample into a critique. Small judges compose into larger ones."""
 
 from __future__ import annotations
 

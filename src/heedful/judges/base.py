@@ -12,11 +12,11 @@ if TYPE_CHECKING:
 
 
 class Judge(Protocol):
-    """What turns a sample into a critique."""
+    """Turns a sample into a critique."""
 
     @property
     def name(self) -> str:
-        """How results name it."""
+        """Its name in results."""
         ...
 
     @property
@@ -32,14 +32,14 @@ class Judge(Protocol):
             requested: positions in the checklist, ascending; ``None`` asks for all.
 
         Returns:
-            One judgment per constraint asked for, in that order; what could not be decided has
+            One judgment per requested constraint, in that order; what could not be decided has
             the status that says why. A judge raises only when nothing at all can be judged.
         """
         ...
 
 
 class Measure(Protocol):
-    """What code can say of a response that bears on a constraint, without deciding it."""
+    """A count by code that bears on a constraint without deciding it."""
 
     @property
     def version(self) -> str:
@@ -47,5 +47,5 @@ class Measure(Protocol):
         ...
 
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:
-        """Say what was counted, such as "the response has 412 words"; ``None`` for nothing."""
+        """Return the count, such as "the response has 412 words"; ``None`` for nothing."""
         ...

@@ -22,14 +22,14 @@ class Compiled:
     """Compiles the texts of constraints that have no check of their own, and decides these.
 
     What does not compile, and what comes out differently under two readings of the constraint, is
-    ``unsupported`` and says why, so that the next judge of a cascade is asked.
+    ``unsupported`` and says why, so that the next judge of a cascade decides.
     """
 
     name = "compiled"
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What verdicts depend on: the grammar, and the rules for sentences."""
+        """All that verdicts depend on: the grammar, and the rules for sentences."""
         return {
             "judge": self.name,
             "grammar": grammar.shipped().digest,
@@ -70,7 +70,7 @@ class Compiled:
 
 
 class Measurement:
-    """Says what code counts for a constraint, for a judge that is a model."""
+    """Tells a judge that is a model what code counts for a constraint."""
 
     @property
     def version(self) -> str:

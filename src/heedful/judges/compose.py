@@ -28,7 +28,7 @@ class Cascade:
         """Compose judges.
 
         Args:
-            judges: in the order in which they are asked.
+            judges: in the order in which they judge.
         """
         self.judges = judges
 
@@ -70,8 +70,8 @@ class Cascade:
 class Panel:
     """Ask several judges for everything and take the majority of their verdicts.
 
-    The judges may be different models, or one model's independent draws: a vote. A judge that does
-    not decide a constraint has no vote on it. Ties are not decided.
+    The judges may be different models, or one model's independent samples: a vote. A judge that
+    does not decide a constraint has no vote on it. Ties are not decided.
     """
 
     def __init__(self, *judges: Judge, min_confidence: float = 0.0) -> None:
@@ -86,14 +86,14 @@ class Panel:
 
     @property
     def name(self) -> str:
-        """The members' names; several draws of one judge as ``3 x judge``."""
+        """The members' names; several samples of one judge as ``3 x judge``."""
         counts = Counter(judge.name for judge in self.judges)
         members = [name if n == 1 else f"{n} x {name}" for name, n in counts.items()]
         return members[0] if len(members) == 1 else f"panel({', '.join(members)})"
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """The members' configurations, and the majority asked for."""
+        """The members' configurations, and the majority required."""
         return {
             "judge": self.name,
             "judges": [dict(judge.config) for judge in self.judges],
@@ -108,15 +108,15 @@ class Panel:
         return Critique(
             judgments=tuple(self._majority(ballot) for ballot in ballots),
             text="\n\n".join(texts) if texts else None,
-            expenses=tuple(one for critique in critiques for one in critique.expenses),
+            expenses=tuple(expense for critique in critiques for expense in critique.expenses),
         )
 
     def _majority(self, ballot: Sequence[Judgment]) -> Judgment:
-        votes = tuple({"judge": one.judge, "status": one.status.value} for one in ballot)
-        decided = [one for one in ballot if one.status.decided]
+        votes = tuple({"judge": vote.judge, "status": vote.status.value} for vote in ballot)
+        decided = [vote for vote in ballot if vote.status.decided]
         if not decided:
             return ballot[0].model_copy(update={"judge": self.name, "votes": votes})
-        met = sum(one.status is Status.MET for one in decided)
+        met = sum(vote.status is Status.MET for vote in decided)
         winner = Status.MET if 2 * met > len(decided) else Status.UNMET
         confidence = max(met, len(decided) - met) / len(decided)
         if 2 * met == len(decided) or confidence < self.min_confidence:
@@ -127,7 +127,7 @@ class Panel:
                 confidence=confidence,
                 votes=votes,
             )
-        spokesman = next(one for one in decided if one.status is winner)
+        spokesman = next(vote for vote in decided if vote.status is winner)
         return spokesman.model_copy(
             update={"judge": self.name, "confidence": confidence, "votes": votes}
         )

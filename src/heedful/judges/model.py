@@ -1,4 +1,4 @@
-"""Judges that ask a model: for the whole checklist, constraint by constraint, or k at a time."""
+"""Judges that call a model: for the whole checklist, constraint by constraint, or k at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from heedful.models.base import Sampling
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Expense, Sample
+    from heedful.core.nouns import Constraint, Expense, Message, Sample
     from heedful.judges.base import Measure
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Completion, Model
@@ -46,16 +46,16 @@ class Checklist:
         """Make the judge.
 
         Args:
-            model: who is asked.
+            model: the model that judges.
             prompt: the prompt and the parser of its reply.
             per_call: constraints in one call; ``None`` for all.
             sampling: temperature and so on.
-            reasks: how often a constraint without a verdict in the reply is asked for again.
+            reasks: repeated requests for a constraint without a verdict in the reply.
             sample_index: which of several independent samples of the same prompt this judge takes.
-            measure: what code has counted is put beside each constraint as a fact.
+            measure: counts by code, put beside each constraint as a fact.
 
         Raises:
-            UsageError: there is no such number of constraints in a call, or of further requests.
+            UsageError: a number is too small.
         """
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
@@ -102,10 +102,9 @@ class Checklist:
         if reason is not None:
             constraints = [sample.checklist[position] for position in positions]
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
-        size = self.per_call or max(len(positions), 1)
-        if len(positions) <= size:
+        groups = self._groups(positions)
+        if len(groups) == 1:
             return await self._ask(sample, positions)
-        groups = [positions[start : start + size] for start in range(0, len(positions), size)]
         answers = await asyncio.gather(*(self._ask(sample, group) for group in groups))
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
@@ -113,17 +112,42 @@ class Checklist:
             expenses=tuple(expense for answer in answers for expense in answer.expenses),
         )
 
+    def request(self, sample: Sample, positions: Sequence[int]) -> str | None:
+        """Return the prompt for a sample as it is first sent; several calls' are put together.
+
+        Args:
+            sample: the sample.
+            positions: the requested constraints.
+
+        Returns:
+            The text; ``None`` where nothing is sent.
+        """
+        if not positions or lacking(sample, self.prompt) is not None:
+            return None
+        prompts = (self._messages(sample, group) for group in self._groups(positions))
+        return "\n\n".join(message.content for messages in prompts for message in messages)
+
+    def _groups(self, positions: Sequence[int]) -> list[Sequence[int]]:
+        """Divide the requested constraints into calls."""
+        size = self.per_call or max(len(positions), 1)
+        starts = range(0, len(positions), size) or range(1)
+        return [positions[start : start + size] for start in starts]
+
+    def _messages(self, sample: Sample, positions: Sequence[int]) -> list[Message]:
+        constraints = [sample.checklist[position] for position in positions]
+        facts = self._facts(sample, constraints)
+        return self.prompt.render(sample, constraints, measurements=facts)
+
     async def _ask(self, sample: Sample, positions: Sequence[int]) -> Critique:
         """Ask for a group of constraints, and again for those without a verdict in the reply."""
         verdicts: dict[int, Judgment] = {}
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
-            facts = self._facts(sample, constraints)
-            messages = self.prompt.render(sample, constraints, measurements=facts)
+            messages = self._messages(sample, left)
             try:
                 completion = await complete(
                     self.model,

@@ -1,4 +1,4 @@
-"""The judge whose work is done: it reads the verdicts that a file already holds."""
+"""The judge that reads the verdicts that a file already holds."""
 
 from __future__ import annotations
 

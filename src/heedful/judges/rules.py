@@ -24,14 +24,14 @@ class Rules:
 
         Args:
             scoring: ``faithful`` reproduces the defects of the published verifiers.
-            seed: for the random draws that the published verifiers make.
+            seed: for the random choices of the published verifiers.
         """
         self.scoring = scoring
         self.seed = seed
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """What verdicts depend on, the rules for sentences included: users may have others."""
+        """All that verdicts depend on, the rules for sentences included: users may have others."""
         return {"judge": self.name, "sentences": verify.sentence_rules()}
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:

@@ -140,9 +140,7 @@ def measure(
             :class:`heedful.metrics.clusters.ClusterStore`.
     """
     interval = rate_interval(_spread(shares, together))
-    estimate = _point(shares, readable)
-    estimate["interval"] = list(interval) if interval else None
-    return estimate
+    return {**_point(shares, readable), "interval": list(interval) if interval else None}
 
 
 def macro_measure(

@@ -7,6 +7,7 @@ runs it in a thread.
 from __future__ import annotations
 
 import copy
+import re
 import threading
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,8 @@ _LOADING = threading.Lock()
 """transformers cannot be imported by two threads at a time, as two models would."""
 
 _THINK = "<think>"
+_MARKS = tuple(map(chr, range(0xE000, 0xF8FF)))
+"""Characters for private use: one that no message holds marks control tokens in messages."""
 _TEMPLATE = "chat_template_kwargs"
 
 
@@ -68,6 +71,7 @@ class Engine:
         self._ends = {ends} if isinstance(ends, int) else set(ends or ())
         pad = self._tokenizer.pad_token_id
         self._pad = pad if pad is not None else min(self._ends, default=0)
+        self._control = _control_tokens(tokenizer)
         text_config = self._model.config.get_text_config()
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
 
@@ -114,8 +118,7 @@ class Engine:
             ModelError: the prompt does not fit, or the chat template refuses it.
             StopRunError: the sampling asks for what an engine cannot do.
         """
-        text = self._text(messages, _template_options(sampling, self._name))
-        prompt: list[int] = self._tokenizer(text, add_special_tokens=False)["input_ids"]
+        text, prompt = self._prompt(messages, _template_options(sampling, self._name))
         room = None if self._context is None else self._context - len(prompt)
         if room is not None and room < 1:
             raise ModelError(
@@ -169,10 +172,36 @@ class Engine:
         if self._device.startswith("cuda"):
             torch.cuda.empty_cache()
 
-    def _text(self, messages: Sequence[Message], options: Mapping[str, Any]) -> str:
+    def _prompt(
+        self, messages: Sequence[Message], options: Mapping[str, Any]
+    ) -> tuple[str, list[int]]:
+        """Render the chat template and encode it; control tokens in messages stay plain text.
+
+        A control token in a message is marked before the template is rendered, and its characters
+        are encoded by themselves, so only the template's own tokens end a turn.
+        """
+        contents = [message.content for message in messages]
+        mark = next(c for c in _MARKS if not any(c in content for content in contents))
+        if self._control is not None:
+            contents = [self._control.sub(rf"{mark}\g<0>{mark}", each) for each in contents]
+        turns = [
+            {"role": message.role, "content": content}
+            for message, content in zip(messages, contents, strict=True)
+        ]
+        text = self._rendered(turns, options)
+        prompt: list[int] = []
+        for position, part in enumerate(text.split(mark)):
+            if part:
+                plain = position % 2 == 1
+                encoded = self._tokenizer(
+                    part, add_special_tokens=False, split_special_tokens=plain
+                )
+                prompt += encoded["input_ids"]
+        return text.replace(mark, ""), prompt
+
+    def _rendered(self, turns: list[dict[str, str]], options: Mapping[str, Any]) -> str:
         from jinja2 import TemplateError
 
-        turns = [{"role": message.role, "content": message.content} for message in messages]
         try:
             text = self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True, **options
@@ -238,6 +267,15 @@ class Engine:
             ),
             model=self._name,
         )
+
+
+def _control_tokens(tokenizer: Any) -> re.Pattern[str] | None:
+    """Match the text of any token that means something to the model beyond its characters."""
+    added = tokenizer.added_tokens_decoder.values()
+    texts = {token.content for token in added if token.special} - {""}
+    texts |= {text for text in tokenizer.all_special_tokens if text}
+    longest_first = sorted(texts, key=len, reverse=True)
+    return re.compile("|".join(map(re.escape, longest_first))) if texts else None
 
 
 def _load(folder: ModelFolder, dtype: str) -> tuple[Any, Any]:

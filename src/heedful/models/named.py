@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core import plugins
+from heedful.core.errors import UsageError
 from heedful.models.openai import OPENAI_URL, OpenAIModel
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ def make(  # noqa: PLR0913 - the flags of a connection
         )
         if plugin is not None:
             return plugin
+    elif base_url == OPENAI_URL and spelling in plugins.names(_PLUGINS):
+        raise UsageError(
+            f"--model {spelling} names a plugin without a model", hint=f"give {spelling}:NAME"
+        )
     path = spelling.startswith(("/", "./", "../", "~"))
     saved = base_url == OPENAI_URL and (path or Path(spelling, "config.json").is_file())
     if saved or spelling.startswith(LOCAL):

@@ -14,6 +14,7 @@ from pydantic_core import PydanticSerializationError, to_json
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure, secrets
+from heedful.models.base import AuthError
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
 from heedful.models.replies import read_completion
 
@@ -105,9 +106,9 @@ class OpenAIModel:
         self._timeout_s = timeout_s
         self._asked_tokens_field = completion_tokens_field
         self._tokens_field: str = completion_tokens_field
+        self._official = urlsplit(self._url).hostname == "api.openai.com"
         if completion_tokens_field == "auto":
-            official = urlsplit(self._url).hostname == "api.openai.com"
-            self._tokens_field = _TOKENS_FIELDS[official]
+            self._tokens_field = "max_completion_tokens" if self._official else "max_tokens"
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -143,6 +144,12 @@ class OpenAIModel:
             ModelNotFound: the address is wrong, or it has no such model.
             UsageError: ``sampling.extra`` sets a field that is not the caller's.
         """
+        if self._official and "Authorization" not in self._headers:
+            raise AuthError(
+                f"there is no key for {self._address}",
+                where=f"model {self.name}",
+                hint=f"{self._key_hint()}; for a model on another server give its base URL",
+            )
         body: dict[str, Any] = {}
 
         async def request() -> tuple[Completion, float]:
@@ -251,7 +258,7 @@ class OpenAIModel:
         if field in _DROPPABLE:
             self._adapted[field] = f"{field} is left out, {self.name} refuses it"
         elif not any(other in self._adapted for other in _TOKENS_FIELDS):
-            other = _TOKENS_FIELDS[field == "max_tokens"]
+            other = "max_completion_tokens" if field == "max_tokens" else "max_tokens"
             self._tokens_field = other
             self._adapted[field] = f"{other} is sent for {field}, which {self.name} refuses"
         else:

@@ -1,9 +1,9 @@
 """Reward functions as trainers call them, each a few lines over :class:`Reward`.
 
 Nothing of the trainers is imported here but torch, in the one function whose trainer wants
-tensors. A reward function never raises for a row, for that would end the training: what cannot be
-judged is undecided. The trainers here take numbers only, so the reward must say what takes its
-place; TRL, which takes ``None``, is in :mod:`heedful.rewards.trl_functions`.
+tensors. A reward function never raises for a row, for that would end the training: such a row is
+undecided. The trainers here take numbers only, so the reward must state a fallback; TRL, which
+takes ``None``, is in :mod:`heedful.rewards.trl_functions`.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def for_verl(
     The result holds ``score``, and ``undecided`` and ``coverage``, which verl logs.
 
     Args:
-        reward: what judges.
+        reward: judges the responses.
         data: the data set's files as verl reads them (``data.train_files`` and
             ``data.val_files``), Parquet or JSON.
 
@@ -52,7 +52,7 @@ def for_verl(
         InputError: a file cannot be read, or has no row with a prompt and a ground truth.
         UsageError: the reward states no fallback.
     """
-    _refuse_open(reward, "verl")
+    _refuse_undecided(reward, "verl")
     prompts = verl_prompts.read(data)
 
     async def compute_score(
@@ -62,7 +62,7 @@ def for_verl(
         extra_info: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> dict[str, float]:
-        about = verl_prompts.found(prompts, ground_truth) | rows.prompt_of(extra_info or {})
+        about = verl_prompts.look_up(prompts, ground_truth) | rows.prompt_of(extra_info or {})
         (scored,) = await reward.score([rows.labelled(ground_truth, solution_str, about)])
         return {
             "score": _number(scored),
@@ -84,7 +84,7 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     Raises:
         UsageError: the reward states no fallback.
     """
-    _refuse_open(reward, "OpenRLHF")
+    _refuse_undecided(reward, "OpenRLHF")
 
     def reward_func(
         queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any], **_: Any
@@ -92,10 +92,10 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         import torch
 
         scored = reward.score_sync(openrlhf_samples(queries, prompts, labels))
-        rewards = torch.tensor([_number(one) for one in scored])
+        rewards = torch.tensor([_number(each) for each in scored])
         logs = {
-            "undecided": torch.tensor([float(not one.decided) for one in scored]),
-            "coverage": torch.tensor([one.coverage or 0.0 for one in scored]),
+            "undecided": torch.tensor([float(not each.decided) for each in scored]),
+            "coverage": torch.tensor([each.coverage or 0.0 for each in scored]),
         }
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
@@ -110,7 +110,7 @@ def openrlhf_samples(
     A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
     """
     return [
-        _asked(query, prompt, label, at)
+        _openrlhf_sample(query, prompt, label, at)
         for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True), 1)
     ]
 
@@ -133,7 +133,7 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
     Raises:
         UsageError: the reward states no fallback.
     """
-    _refuse_open(reward, "verifiers")
+    _refuse_undecided(reward, "verifiers")
 
     async def checklist_met(task: Any, trace: Any) -> float:
         row = task.model_dump(mode="json", exclude_none=True)
@@ -147,7 +147,7 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
     return checklist_met
 
 
-def _asked(query: str, prompt: str, label: Any, number: int) -> Sample:
+def _openrlhf_sample(query: str, prompt: str, label: Any, number: int) -> Sample:
     """Read a row of OpenRLHF's."""
     try:
         reply = _reply(query, prompt)
@@ -176,7 +176,7 @@ def _reply(query: str, prompt: str) -> str:
             end = places[len(whole) - start - 1]
             return _without_special(query[end + 1 :])
         start = whole.find(head, start + 1)
-    raise RowError("the query does not begin with its prompt, so the response cannot be told")
+    raise RowError("the query does not begin with its prompt, so the response cannot be identified")
 
 
 def _without_special(text: str) -> str:
@@ -195,9 +195,9 @@ def _number(scored: Rewarded) -> float:
     return scored.value
 
 
-def _refuse_open(reward: Reward, trainer: str) -> None:
+def _refuse_undecided(reward: Reward, trainer: str) -> None:
     if reward.terms.undecided is None:
         raise UsageError(
             f"{trainer} takes numbers only, and the reward may be undecided",
-            hint="say what takes its place: Reward(…, undecided=0.0); its rate is reported",
+            hint="state a fallback: Reward(…, undecided=0.0); its rate is reported",
         )

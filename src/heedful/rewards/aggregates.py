@@ -40,7 +40,7 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     """
     from heedful.metrics.satisfaction import cfbench_scores
 
-    verdicts = tuple(Judgment(status=Status.MET if one else Status.UNMET) for one in met)
+    verdicts = tuple(Judgment(status=Status.MET if is_met else Status.UNMET) for is_met in met)
     sample = Sample(id="", checklist=tuple(constraints))
     passed = cfbench_scores(sample, Critique(judgments=verdicts), "strict")["psr"]
     if passed is None:
@@ -49,16 +49,16 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 
 
 def weighted(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
-    """Compute the share of weight met; a constraint's field ``weight`` is 1 unless given.
+    """Compute the share of weight met; a constraint's field ``weight`` is 1 by default.
 
     Raises:
-        RowError: a weight is no number of 0 or more, or all are 0.
+        RowError: a weight isn't a number of 0 or more, or all are 0.
     """
     weights = [_weight(constraint) for constraint in constraints]
     total = math.fsum(weights)
     if not total:
         raise RowError("all weights of the checklist are 0; give one that is more")
-    return math.fsum(w for w, one in zip(weights, met, strict=True) if one) / total
+    return math.fsum(weight for weight, is_met in zip(weights, met, strict=True) if is_met) / total
 
 
 def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
@@ -68,9 +68,9 @@ def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     or 0, one without any the share met. The product of the two is ours, not a paper's.
     """
     verdicts = list(zip(constraints, met, strict=True))
-    if not all(one for constraint, one in verdicts if constraint.check is not None):
+    if not all(is_met for constraint, is_met in verdicts if constraint.check is not None):
         return 0.0
-    soft = [one for constraint, one in verdicts if constraint.check is None]
+    soft = [is_met for constraint, is_met in verdicts if constraint.check is None]
     return sum(soft) / len(soft) if soft else 1.0
 
 
@@ -88,22 +88,22 @@ def named(aggregate: str | Aggregate) -> Aggregate:
     """Look up an aggregate by its name; one that is a function is returned as it is.
 
     Raises:
-        UsageError: there is none of that name.
+        UsageError: the name is unknown.
     """
     if callable(aggregate):
         return aggregate
     if aggregate not in AGGREGATES:
         raise UsageError(
-            f"there is no aggregate {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
+            f"no such aggregate: {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
         )
     return AGGREGATES[aggregate]
 
 
 def _weight(constraint: Constraint) -> float:
-    found: Any = (constraint.model_extra or {}).get("weight")
-    if found is None:
+    weight: Any = (constraint.model_extra or {}).get("weight")
+    if weight is None:
         return 1.0
-    number = isinstance(found, int | float) and not isinstance(found, bool)
-    if not number or not 0 <= found < math.inf:
-        raise RowError(f"the weight {found!r} is no number of 0 or more")
-    return float(found)
+    number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not number or not 0 <= weight < math.inf:
+        raise RowError(f"the weight {weight!r} isn't a number of 0 or more")
+    return float(weight)

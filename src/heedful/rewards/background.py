@@ -1,7 +1,7 @@
-"""Where all judging of a reward happens: one event loop, in a thread of its own unless told.
+"""The event loop in which a reward judges: in a thread of its own, or a server's.
 
 Trainers call from their main thread, from several threads, or from loops of their own. A model's
-connections and limits belong to one loop, and so do the askings under way that are shared. A
+connections and limits belong to one loop, and so do shared requests in flight. A
 server has a loop already, and a second thread would only contend with it for the interpreter.
 """
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Background:
-    """Runs coroutines in its own loop, keeping what they ask of models in a store.
+    """Runs coroutines in its own loop, caching their models' answers in a store.
 
     Attributes:
         turn: bounds how many responses are judged at a time.
@@ -36,7 +36,7 @@ class Background:
         """Start the thread.
 
         Args:
-            store: keeps the answers; it is closed with this.
+            store: caches the answers; it is closed with this.
             concurrency: how many turns there are.
         """
         self.turn = asyncio.Semaphore(concurrency)
@@ -48,7 +48,7 @@ class Background:
         # The thread knows nothing of this object: one that is forgotten must not keep it.
         self._thread = threading.Thread(
             target=_live,
-            args=(self._loop, _keep(store, ready, stop, self._tasks)),
+            args=(self._loop, _keep_cache(store, ready, stop, self._tasks)),
             name="heedful-reward",
             daemon=True,
         )
@@ -66,11 +66,11 @@ class Background:
             if not done.set_running_or_notify_cancel():  # whoever waited has gone
                 work.close()
                 return
-            # In the context in which answers are kept.
+            # In the context in which answers are cached.
             task = loop.create_task(work, context=context)
             tasks.add(task)
             task.add_done_callback(tasks.discard)
-            task.add_done_callback(lambda ended: _tell(ended, done))
+            task.add_done_callback(lambda ended: _deliver(ended, done))
 
         loop.call_soon_threadsafe(begin)
         return done
@@ -91,7 +91,7 @@ class Background:
 
 
 class Foreground:
-    """Runs coroutines in the running loop, keeping what they ask of models in a store.
+    """Runs coroutines in the running loop, caching their models' answers in a store.
 
     Make it inside :func:`~heedful.engine.call_cache.cache_calls` with that store, in its context.
 
@@ -103,7 +103,7 @@ class Foreground:
         """Take the running loop and the present context.
 
         Args:
-            store: keeps the answers.
+            store: caches the answers.
             concurrency: how many turns there are.
         """
         self.turn = asyncio.Semaphore(concurrency)
@@ -144,10 +144,10 @@ def _live(loop: asyncio.AbstractEventLoop, life: Coroutine[Any, Any, None]) -> N
         loop.close()
 
 
-async def _keep(
+async def _keep_cache(
     store: Store, ready: Future[Context], stop: asyncio.Event, tasks: set[asyncio.Task[Any]]
 ) -> None:
-    """Keep what is asked until told to stop and all is answered."""
+    """Cache answers until a stop is requested and all requests are answered."""
     async with cache_calls(store):
         ready.set_result(copy_context())
         await stop.wait()
@@ -177,8 +177,8 @@ def _end(
         thread.join()
 
 
-def _tell(ended: asyncio.Task[T], done: Future[T]) -> None:
-    """Hand over what came of a task."""
+def _deliver(ended: asyncio.Task[T], done: Future[T]) -> None:
+    """Hand over the result of a task."""
     error = asyncio.CancelledError() if ended.cancelled() else ended.exception()
     if error is None:
         done.set_result(ended.result())

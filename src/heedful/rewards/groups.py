@@ -1,7 +1,7 @@
 """Judged responses, grouped by the instruction that they answer.
 
 The input is runs of ``heedful evaluate`` or files with judgments, and is read twice: first for
-the rewards, of which a few numbers a response are kept, then for the texts that were chosen.
+the rewards, of which it holds a few numbers a response, then for the texts that were chosen.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.data import formats
 from heedful.engine.saved_run import SavedRun
@@ -28,12 +28,28 @@ if TYPE_CHECKING:
 Judged: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
 """A run's directory or a file with judgments; or several, whose responses go together."""
 
-PROBLEMS_KEPT = 100
+PROBLEMS_LISTED = 100
+
+
+class JudgedRow(NamedTuple):
+    """A row of a run, or of a file with judgments.
+
+    Attributes:
+        id: the row's id, or its line where it has none.
+        sample: the response, if it could be read.
+        critique: the judgments on it, if any.
+        problem: why one of them is missing.
+    """
+
+    id: str
+    sample: Sample | None
+    critique: Critique | None
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredResponse:
-    """One judged response, without its text.
+    """A judged response, without its text.
 
     Attributes:
         position: its place in the input, from 0.
@@ -59,11 +75,11 @@ class ResponseGroups:
         clusters: for each instruction what it varies together with, as in every interval.
         verdicts: verdicts of all responses.
         decided: how many of them were decided.
-        fallbacks: rewards that the terms' fallback took the place of.
+        fallbacks: undecided rewards that the terms' fallback replaces.
         guarded: responses that violate a guard.
         empty: responses that are empty, whose reward is 0.
         unread: rows that cannot be read, or hold no response.
-        problems: the first of the reasons, with their rows.
+        problems: the first of the reasons, each with the row's ``id``.
     """
 
     candidates: dict[bytes, list[ScoredResponse]] = field(default_factory=dict)
@@ -74,7 +90,7 @@ class ResponseGroups:
     guarded: int = 0
     empty: int = 0
     unread: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[dict[str, str]] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[ScoredResponse]:
         """Yield all candidates, instruction by instruction."""
@@ -82,16 +98,14 @@ class ResponseGroups:
             yield from group
 
     def reject(self, name: str, problem: str) -> None:
-        """Count a row that comes to nothing, and remember why."""
+        """Count a row that cannot be used, and remember why."""
         self.unread += 1
-        if len(self.problems) < PROBLEMS_KEPT:
-            self.problems.append(f"{name}: {problem}")
+        if len(self.problems) < PROBLEMS_LISTED:
+            self.problems.append({"id": name, "problem": problem})
 
 
-def judged(data: Judged) -> Iterator[tuple[str, Sample | None, Critique | None]]:
-    """Yield the rows of runs, or of files with judgments: name, sample, critique.
-
-    The sample or the critique is ``None`` for a row that has none; the name then says why.
+def judged(data: Judged) -> Iterator[JudgedRow]:
+    """Yield the rows of runs, or of files with judgments.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
@@ -116,56 +130,58 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
         RunError: the directory holds no run, or one that is not finished or judged nothing.
     """
     groups = ResponseGroups()
-    for position, (name, sample, critique) in enumerate(judged(data)):
+    for position, (name, sample, critique, problem) in enumerate(judged(data)):
         if sample is None or critique is None:
-            groups.reject(*name.split(": ", 1))
+            groups.reject(name, problem or "no judgments")
             continue
-        found = terms.judged(sample, critique)
-        if found.problem is not None:
-            groups.reject(name, found.problem)
+        reward = terms.judged(sample, critique)
+        if reward.problem is not None:
+            groups.reject(name, reward.problem)
             continue
         text = sample.response or ""
         instruction = _instruction(sample)
         groups.clusters.setdefault(instruction, cluster_of(sample))
         groups.candidates.setdefault(instruction, []).append(
-            ScoredResponse(position, sample.id, found.value, len(text), _digest([text]))
+            ScoredResponse(position, sample.id, reward.value, len(text), _digest([text]))
         )
-        groups.verdicts += len(found.statuses)
-        groups.decided += sum(status.decided for status in found.statuses)
-        groups.fallbacks += not found.decided and found.value is not None
-        groups.guarded += any(guard.status == "unmet" for guard in found.guards)
-        groups.empty += found.empty
+        groups.verdicts += len(reward.statuses)
+        groups.decided += sum(status.decided for status in reward.statuses)
+        groups.fallbacks += not reward.decided and reward.value is not None
+        groups.guarded += any(guard.status == "unmet" for guard in reward.guards)
+        groups.empty += reward.empty
     return groups
 
 
-def _of_run(path: Path) -> Iterator[tuple[str, Sample | None, Critique | None]]:
+def _of_run(path: Path) -> Iterator[JudgedRow]:
     with SavedRun.open(path) as run:
         for row in run.rows(scored_entry):
-            name = row.id if row.sample is not None else f"{row.id}: {row.problem}"
-            yield name, row.sample, row.critique
+            yield JudgedRow(row.id, row.sample, row.critique, row.problem)
 
 
-def _of_file(path: Path) -> Iterator[tuple[str, Sample | None, Critique | None]]:
+def _of_file(path: Path) -> Iterator[JudgedRow]:
     recorded = Recorded()
     with asyncio.Runner() as runner:
         for row in formats.open_source(path):
+            name = f"line {row.line}"
             if row.sample is None:
-                yield f"line {row.line}: {row.problem}", None, None
+                yield JudgedRow(name, None, None, row.problem)
             elif row.sample.recording is None:
-                yield f"line {row.line}: no judgments; judge it with heedful evaluate", None, None
+                problem = "no judgments; judge it with heedful evaluate"
+                yield JudgedRow(name, row.sample, None, problem)
             else:
-                yield row.sample.id, row.sample, runner.run(recorded.judge(row.sample))
+                critique = runner.run(recorded.judge(row.sample))
+                yield JudgedRow(row.sample.id, row.sample, critique)
 
 
 def _instruction(sample: Sample) -> bytes:
     known = (sample.model_extra or {}).get("instruction_id")
     if known is not None:
-        asked = [f"id {known}"]
+        parts = [f"id {known}"]
     elif sample.conversation:
-        asked = [f"{turn.role}\0{turn.content}" for turn in sample.conversation]
+        parts = [f"{turn.role}\0{turn.content}" for turn in sample.conversation]
     else:
-        asked = [f"row {sample.id}"]
-    return _digest([*asked, *(constraint.text for constraint in sample.checklist)])
+        parts = [f"row {sample.id}"]
+    return _digest([*parts, *(constraint.text for constraint in sample.checklist)])
 
 
 def _digest(texts: list[str]) -> bytes:

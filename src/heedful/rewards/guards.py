@@ -79,15 +79,19 @@ def violations(sample: Sample) -> tuple[Judgment | None, Judgment | None]:
     return _unmet(_self_grading(text)), _unmet(_cut_off(sample, text))
 
 
-def _unmet(found: str | None) -> Judgment | None:
-    return None if found is None else Judgment(status=Status.UNMET, explanation=found, judge=CODE)
+def _unmet(explanation: str | None) -> Judgment | None:
+    return (
+        None
+        if explanation is None
+        else Judgment(status=Status.UNMET, explanation=explanation, judge=CODE)
+    )
 
 
 def _self_grading(text: str) -> str | None:
     for pattern in _patterns():
-        found = pattern.search(text)
-        if found is not None:
-            return f"the response grades itself: {found[0].strip()!r}"
+        match = pattern.search(text)
+        if match is not None:
+            return f"the response grades itself: {match[0].strip()!r}"
     return None
 
 

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from heedful.rewards.groups import Judged
 
 
-class Outlet:
-    """An output that was found fit to be written before anything is read."""
+class PolicyOutput:
+    """An output that is checked before anything is read."""
 
     def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:
         """Check the output, and make the folder of a data set.
@@ -31,7 +31,7 @@ class Outlet:
             data: what it is made from.
 
         Raises:
-            UsageError: it cannot be written, or there is no such layout.
+            UsageError: it cannot be written, or the layout is unknown.
         """
         self._file = Path(output)
         self._dataset: dataset.Dataset | None = None

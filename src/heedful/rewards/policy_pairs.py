@@ -17,7 +17,7 @@ from heedful.core.errors import UsageError
 from heedful.data.formats import native
 from heedful.data.training_sets import Example
 from heedful.rewards.groups import collect, judged
-from heedful.rewards.output import Outlet
+from heedful.rewards.output import PolicyOutput
 from heedful.rewards.provenance import sections
 
 if TYPE_CHECKING:
@@ -80,36 +80,38 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         ``instructions``, ``responses``, ``pairs``; ``without``: instructions without a pair, by
         the reason; ``margin_mean``; ``chosen_length``, ``rejected_length`` and
         ``length_difference`` within pairs (mean characters);
-        how many responses were ``undecided``, ``unread``; and what :func:`account` adds.
+        how many responses were ``undecided``, ``unread``; and what :func:`row_counts` adds.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run that can be read.
+        RunError: the directory holds no readable run.
         UsageError: an option makes no sense, or the output cannot be written.
     """
     _check(margin, pairs, ties)
-    outlet = Outlet(output, to, data)
+    destination = PolicyOutput(output, to, data)
     groups = collect(data, terms)
     without: Counter[str] = Counter()
-    found: list[Chosen] = []
+    chosen_pairs: list[Chosen] = []
     for number, group in enumerate(groups.candidates.values()):
-        draw = random.Random(f"{seed}:{number}")
-        chosen, reason = pair_up(group, margin=margin, pairs=pairs, ties=ties, draw=draw)
-        found += chosen
+        generator = random.Random(f"{seed}:{number}")
+        chosen, reason = pair_up(group, margin=margin, pairs=pairs, ties=ties, generator=generator)
+        chosen_pairs += chosen
         without.update([reason] if reason else [])
-    gaps = [_value(one.better) - _value(one.worse) for one in found]
+    gaps = [_value(pair.better) - _value(pair.worse) for pair in chosen_pairs]
     result = {
-        **account(groups),
+        **row_counts(groups),
         "pairs": 0,
         "without": without,
         "margin_mean": _mean(gaps),
-        "chosen_length": _mean([one.better.length for one in found]),
-        "rejected_length": _mean([one.worse.length for one in found]),
-        "length_difference": _mean([abs(one.better.length - one.worse.length) for one in found]),
+        "chosen_length": _mean([pair.better.length for pair in chosen_pairs]),
+        "rejected_length": _mean([pair.worse.length for pair in chosen_pairs]),
+        "length_difference": _mean(
+            [abs(pair.better.length - pair.worse.length) for pair in chosen_pairs]
+        ),
     }
 
     def examples() -> Iterator[Example]:
-        for pair in _read_pairs(data, found):
+        for pair in _read_pairs(data, chosen_pairs):
             if pair.chosen.conversation:
                 result["pairs"] += 1
                 yield _preference(pair)
@@ -117,7 +119,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
                 without["no prompt"] += 1
 
     options = {"margin": margin, "pairs for an instruction": pairs, "ties": ties, "seed": seed}
-    outlet.write(examples(), lambda: sections(data, terms, options, result), pairs=True)
+    destination.write(examples(), lambda: sections(data, terms, options, result), pairs=True)
     return {**result, "without": dict(without.most_common())}
 
 
@@ -127,12 +129,12 @@ def pair_up(
     margin: float,
     pairs: int,
     ties: Ties,
-    draw: random.Random,
+    generator: random.Random,
 ) -> tuple[list[Chosen], str | None]:
     """Pair the responses to one instruction: the best with the worst, then with what is left.
 
     Of responses with the same text one counts, and those without a decided reward do not. Where
-    several share the best or the worst reward, ``random`` draws, and ``length`` takes the two
+    several share the best or the worst reward, ``random`` chooses, and ``length`` takes the two
     whose lengths differ least, so that a pair teaches length no more than it must.
 
     Returns:
@@ -149,9 +151,9 @@ def pair_up(
         return [], "all rewards equal"
     if _short(spread, margin):
         return [], "below the margin"
-    draw.shuffle(left)
-    found: list[Chosen] = []
-    while len(left) > 1 and len(found) < pairs:
+    generator.shuffle(left)
+    chosen_pairs: list[Chosen] = []
+    while len(left) > 1 and len(chosen_pairs) < pairs:
         values = [_value(one) for one in left]
         high, low = max(values), min(values)
         if high == low or _short(high - low, margin):
@@ -164,9 +166,9 @@ def pair_up(
                 (Chosen(top, bottom) for top in tops for bottom in bottoms),
                 key=lambda one: abs(one.better.length - one.worse.length),
             )
-        found.append(chosen)
+        chosen_pairs.append(chosen)
         left = [one for one in left if one not in (chosen.better, chosen.worse)]
-    return found, None
+    return chosen_pairs, None
 
 
 def best(
@@ -192,27 +194,27 @@ def best(
 
     Returns:
         ``instructions``, ``responses``, ``kept``; ``undecided_groups``: instructions without a
-        decided reward, of which nothing is kept; ``unprompted``: those left out with ``to``, as
+        decided reward, which have no best; ``unprompted``: those left out with ``to``, as
         they have no prompt; ``best_mean`` and ``all_mean``: the mean over instructions of the
-        best and of the mean reward; and what :func:`account` adds.
+        best and of the mean reward; and what :func:`row_counts` adds.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run that can be read.
+        RunError: the directory holds no readable run.
         UsageError: the output cannot be written.
     """
-    outlet = Outlet(output, to, data)
+    destination = PolicyOutput(output, to, data)
     groups = collect(data, terms)
     taken: dict[int, float] = {}
     means = []
     for number, group in enumerate(groups.candidates.values()):
-        known = [one for one in group if one.value is not None]
+        known = [response for response in group if response.value is not None]
         if known:
-            kept = pick(known, ties, random.Random(f"{seed}:{number}"))
-            taken[kept.position] = _value(kept)
+            chosen = pick(known, ties, random.Random(f"{seed}:{number}"))
+            taken[chosen.position] = _value(chosen)
             means.append(math.fsum(map(_value, known)) / len(known))
     result = {
-        **account(groups),
+        **row_counts(groups),
         "kept": 0,
         "undecided_groups": len(groups.candidates) - len(taken),
         "unprompted": 0,
@@ -220,7 +222,7 @@ def best(
         "all_mean": _mean(means),
     }
 
-    def told() -> Iterator[tuple[Sample, float]]:
+    def chosen_samples() -> Iterator[tuple[Sample, float]]:
         for sample, value in _taken(data, taken):
             lost = to is not None and not sample.conversation
             result["unprompted" if lost else "kept"] += 1
@@ -228,34 +230,34 @@ def best(
                 yield sample, value
 
     if to is None:
-        outlet.write_lines(_best_sample(sample, value) for sample, value in told())
+        destination.write_lines(_best_sample(sample, value) for sample, value in chosen_samples())
     else:
-        examples = (_demonstration(sample, value) for sample, value in told())
+        examples = (_demonstration(sample, value) for sample, value in chosen_samples())
         options = {"of several best": ties, "seed": seed}
-        outlet.write(examples, lambda: sections(data, terms, options, result), pairs=False)
+        destination.write(examples, lambda: sections(data, terms, options, result), pairs=False)
     return result
 
 
 def pick(
     known: Sequence[ScoredResponse],
     ties: Literal["random", "first", "shortest"],
-    draw: random.Random,
+    generator: random.Random,
 ) -> ScoredResponse:
     """Take the best of some candidates with decided rewards."""
     high = max(map(_value, known))
-    tops = [one for one in known if one.value == high]
+    tops = [response for response in known if response.value == high]
     if ties == "random":
-        return draw.choice(tops)
-    return tops[0] if ties == "first" else min(tops, key=lambda one: one.length)
+        return generator.choice(tops)
+    return tops[0] if ties == "first" else min(tops, key=lambda response: response.length)
 
 
-def account(groups: ResponseGroups) -> dict[str, Any]:
-    """Say what was read, and how far its rewards are decided."""
+def row_counts(groups: ResponseGroups) -> dict[str, Any]:
+    """Count what was read, and how far its rewards are decided."""
     candidates = list(groups)
     return {
         "instructions": len(groups.candidates),
         "responses": len(candidates),
-        "undecided": sum(one.value is None for one in candidates),
+        "undecided": sum(response.value is None for response in candidates),
         "fallbacks": groups.fallbacks,
         "guarded": groups.guarded,
         "empty": groups.empty,
@@ -279,19 +281,19 @@ def _short(gap: float, margin: float) -> bool:
     return gap < margin and not math.isclose(gap, margin, rel_tol=1e-9)
 
 
-def _read_pairs(data: Judged, found: Sequence[Chosen]) -> Iterator[PolicyPair]:
+def _read_pairs(data: Judged, chosen_pairs: Sequence[Chosen]) -> Iterator[PolicyPair]:
     """Yield the pairs as soon as both texts were read; only those half read are held."""
-    pair_of = {side.position: one for one in found for side in (one.better, one.worse)}
+    pair_of = {side.position: pair for pair in chosen_pairs for side in (pair.better, pair.worse)}
     waiting: dict[int, Sample] = {}
     for sample, at in _taken(data, {position: position for position in pair_of}):
-        one = pair_of[at]
-        other = one.worse.position if at == one.better.position else one.better.position
+        pair = pair_of[at]
+        other = pair.worse.position if at == pair.better.position else pair.better.position
         if other not in waiting:
             waiting[at] = sample
             continue
         partner = waiting.pop(other)
-        chosen, rejected = (sample, partner) if at == one.better.position else (partner, sample)
-        yield PolicyPair(chosen, rejected, _value(one.better), _value(one.worse))
+        chosen, rejected = (sample, partner) if at == pair.better.position else (partner, sample)
+        yield PolicyPair(chosen, rejected, _value(pair.better), _value(pair.worse))
 
 
 def _preference(pair: PolicyPair) -> Example:
@@ -320,9 +322,9 @@ def _best_sample(sample: Sample, value: float) -> dict[str, Any]:
 
 def _taken(data: Judged, wanted: dict[int, Any]) -> Iterator[tuple[Sample, Any]]:
     """Read the input again for the rows at some positions, each with what is known of it."""
-    for position, (_, sample, _) in enumerate(judged(data)):
-        if sample is not None and position in wanted:
-            yield sample, wanted[position]
+    for position, row in enumerate(judged(data)):
+        if row.sample is not None and position in wanted:
+            yield row.sample, wanted[position]
 
 
 def _value(candidate: ScoredResponse) -> float:

@@ -1,7 +1,7 @@
-"""What the card of policy data says: whose verdicts, which reward, what was chosen, what left out.
+"""The card of policy data: whose verdicts, which reward, which choice, what was left out.
 
-A preference or a best response is only as good as the reward behind it, so a data set that leaves
-the run behind must say all that the choice rests on.
+A preference is only as good as the reward behind it, so a data set without its run must document
+all that the choice rests on.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def sections(
-    data: Judged, terms: Terms, options: Mapping[str, Any], found: Mapping[str, Any]
+    data: Judged, terms: Terms, options: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[str]:
     """Write the sections of a card.
 
@@ -31,7 +31,7 @@ def sections(
         data: the runs or files that were chosen from.
         terms: the reward.
         options: how responses were chosen by it.
-        found: the numbers that came of it, as ``make_pairs`` and ``best`` return them.
+        summary: the numbers, as ``make_pairs`` and ``best`` return them.
     """
     return [
         "## Verdicts",
@@ -41,7 +41,7 @@ def sections(
         "## Choice",
         table(("what", "value"), [(name, _shown(value)) for name, value in options.items()]),
         "## Counts",
-        table(("what", "value"), _counts(found)),
+        table(("what", "value"), _counts(summary)),
     ]
 
 
@@ -71,19 +71,19 @@ def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
     yield "undecided rewards", left_out
 
 
-def _counts(found: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _counts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name in ("instructions", "responses", "pairs", "kept"):
-        if name in found:
-            yield name, found[name]
-    yield "verdicts decided", _percent(found["coverage"])
+        if name in summary:
+            yield name, summary[name]
+    yield "verdicts decided", _percent(summary["coverage"])
     for name, words in _LEFT_OUT.items():
-        if found.get(name):
-            yield words, found[name]
-    for reason, number in found.get("without", {}).items():
+        if summary.get(name):
+            yield words, summary[name]
+    for reason, number in summary.get("without", {}).items():
         yield f"instructions without: {reason}", number
     for name, words in _MEANS.items():
-        if found.get(name) is not None:
-            yield words, f"{found[name]:.3f}"
+        if summary.get(name) is not None:
+            yield words, f"{summary[name]:.3f}"
 
 
 _LEFT_OUT = {

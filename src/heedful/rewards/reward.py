@@ -151,22 +151,22 @@ class Reward:
 
         Returns:
             ``responses``; ``decided`` of them; ``undecided_rate``; ``fallback``; ``mean`` of the
-            decided rewards; ``verdicts`` asked for and the ``coverage`` of these; ``spared``
+            decided rewards; ``verdicts`` asked for and the ``coverage`` of these; ``skipped``
             constraints; ``guarded``: responses with a violated guard; ``empty`` responses, whose
             reward is 0; ``cost`` once models were asked.
         """
         counts = self._counts
         responses, decided = counts["responses"], counts["decided"]
-        asked = counts["verdicts"]
+        requested = counts["verdicts"]
         result: dict[str, Any] = {
             "responses": responses,
             "decided": decided,
             "undecided_rate": (responses - decided) / responses if responses else None,
             "fallback": self.terms.undecided,
             "mean": self._sum / decided if decided else None,
-            "verdicts": asked,
-            "coverage": counts["verdicts_decided"] / asked if asked else None,
-            "spared": counts["spared"],
+            "verdicts": requested,
+            "coverage": counts["verdicts_decided"] / requested if requested else None,
+            "skipped": counts["skipped"],
             "guarded": counts["guarded"],
             "empty": counts["empty"],
         }
@@ -246,7 +246,7 @@ class Reward:
         return scored
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
-        """Judge the whole checklist of one response, guards and what may be spared aside."""
+        """Judge the whole checklist of one response, guards and what may be skipped aside."""
         known = await self._judged(self._rules, sample, list(range(len(sample.checklist))))
         left = [at for at, one in enumerate(known.judgments) if not one.status.decided]
         if self.judge is None or not left:
@@ -265,7 +265,7 @@ class Reward:
         if self.judge is None or first.problem is not None or not asks:
             return first
         if first.decided:
-            return self.terms.reward(sample, known, guards, spared=len(left))
+            return self.terms.reward(sample, known, guards, skipped=len(left))
         async with turn:
             critique, guards = await self._asked(self.judge, sample, known, guards, left)
         found = self.terms.reward(sample, critique, guards)
@@ -308,13 +308,13 @@ class Reward:
         whole = critique.model_copy(update={"judgments": tuple(judgments[:size])})
         return whole, tuple(judgments[size:])
 
-    async def _judged(self, judge: Judge, sample: Sample, asked: list[int]) -> Critique:
+    async def _judged(self, judge: Judge, sample: Sample, requested: list[int]) -> Critique:
         """Ask a judge; whatever it raises costs this row only."""
         try:
-            critique = await judge.judge(sample, asked)
-            if len(critique.judgments) == len(asked):
+            critique = await judge.judge(sample, requested)
+            if len(critique.judgments) == len(requested):
                 return critique
-            reason = f"{len(critique.judgments)} judgments for {len(asked)} constraints"
+            reason = f"{len(critique.judgments)} judgments for {len(requested)} constraints"
         except StopRunError as error:
             if not self._answered:
                 raise
@@ -324,32 +324,32 @@ class Reward:
         except Exception as error:  # noqa: BLE001 - a judge's defect must not end a training
             reason = f"{type(error).__name__}: {error}"
         logger.error("no verdict of %s: %s", judge.name, reason)
-        constraints = [sample.checklist[position] for position in asked]
+        constraints = [sample.checklist[position] for position in requested]
         return Critique.undecided(constraints, Status.FAILED, reason, judge.name)
 
-    def _count(self, one: Rewarded) -> None:
-        if one.problem is not None:
-            logger.warning("no reward: %s", one.problem)
-        elif not one.decided:
-            self._explain(one)
-        decided = sum(status.decided for status in one.statuses)
+    def _count(self, reward: Rewarded) -> None:
+        if reward.problem is not None:
+            logger.warning("no reward: %s", reward.problem)
+        elif not reward.decided:
+            self._explain(reward)
+        decided = sum(status.decided for status in reward.statuses)
         self._counts.update(
             responses=1,
-            decided=int(one.decided),
-            verdicts=len(one.statuses) - one.spared,
+            decided=int(reward.decided),
+            verdicts=len(reward.statuses) - reward.skipped,
             verdicts_decided=decided,
-            spared=one.spared,
-            guarded=int(any(guard.status is Status.UNMET for guard in one.guards)),
-            empty=int(one.empty),
+            skipped=reward.skipped,
+            guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),
+            empty=int(reward.empty),
         )
-        if one.decided and one.value is not None:
-            self._sum += one.value
+        if reward.decided and reward.value is not None:
+            self._sum += reward.value
 
-    def _explain(self, one: Rewarded) -> None:
+    def _explain(self, reward: Rewarded) -> None:
         """Log why a reward is undecided, each reason once: a judge may fail for every row."""
-        judgments = (*one.critique.judgments, *one.guards)
-        undecided = (said.explanation for said in judgments if not said.status.decided)
-        reason = next(undecided, f"the aggregate gives {one.bounds}")
+        judgments = (*reward.critique.judgments, *reward.guards)
+        undecided = (judgment.explanation for judgment in judgments if not judgment.status.decided)
+        reason = next(undecided, f"the aggregate gives {reward.bounds}")
         if reason not in self._explained and len(self._explained) < REASONS_LOGGED:
             self._explained.add(reason)
             logger.warning("reward undecided: %s", reason)

@@ -80,11 +80,11 @@ def unread(error: RowError, number: int) -> Sample:
 def prompt_of(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Find the prompt under the names that data sets give it; an empty one counts as absent."""
     for name in _PROMPTS:
-        found = _plain(fields.get(name))
-        turns = found if isinstance(found, list) else [{"content": found}]
+        prompt = _plain(fields.get(name))
+        turns = prompt if isinstance(prompt, list) else [{"content": prompt}]
         contents = [turn.get("content") for turn in turns if isinstance(turn, dict)]
         if any(said is not None and not is_blank(str(said)) for said in contents):
-            return {"prompt": found}
+            return {"prompt": prompt}
     return {}
 
 
@@ -94,18 +94,18 @@ def truth(value: Any) -> dict[str, Any]:
     Raises:
         RowError: it is something else.
     """
-    found = value
+    content = value
     if isinstance(value, str):
         try:
-            found = json.loads(value)
+            content = json.loads(value)
         except ValueError as error:
             raise RowError(f"the row's label is {shown(value)}, not JSON: {error}") from error
-    found = _plain(found)
-    if isinstance(found, list):
-        return {"checklist": found}
-    if not isinstance(found, dict):
+    content = _plain(content)
+    if isinstance(content, list):
+        return {"checklist": content}
+    if not isinstance(content, dict):
         raise RowError(f"the row's label is {shown(value)}, not an object with a checklist")
-    return found
+    return content
 
 
 def reply_text(completion: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a reward is like: its distribution, its signal, its leaning to length, and a second one's.
+"""Statistics of a reward: distribution, signal, relation to length, agreement with another.
 
 Groups of responses to one instruction are the units. Intervals take those together that vary
 together, as everywhere (:func:`heedful.metrics.clusters.cluster_of`).
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.rewards.groups import collect
-from heedful.rewards.policy_pairs import account
+from heedful.rewards.policy_pairs import row_counts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,14 +51,14 @@ def statistics(
             verdicts, and its terms.
 
     Returns:
-        What was read; ``mean`` with its interval, ``deviation``, ``quantiles``, ``values`` (how
-        often each); ``signal``: of the groups with two decided rewards or more, the share whose
-        rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and, with another
-        reward, ``agreement``: see :func:`_related`.
+        The result of :func:`row_counts`; ``mean`` with its interval, ``deviation``, ``quantiles``,
+        ``values`` (how often each); ``signal``: of the groups with two decided rewards or more,
+        the share whose rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and,
+        with another reward, ``agreement``: see :func:`_related`.
 
     Raises:
         InputError: a file is missing, empty or in no known format.
-        RunError: a directory holds no run that can be read.
+        RunError: a directory holds no readable run.
         UsageError: no response is in both.
     """
     from heedful.metrics.agreement_intervals import mean_estimate
@@ -73,13 +73,17 @@ def statistics(
     )
     lengths = [
         [
-            [(one.value, float(one.length)) for one in group if one.value is not None]
+            [
+                (response.value, float(response.length))
+                for response in group
+                if response.value is not None
+            ]
             for group in cluster
         ]
         for cluster in _clusters(groups)
     ]
-    found = {
-        **account(groups),
+    description = {
+        **row_counts(groups),
         "mean": math.fsum(flat) / len(flat) if flat else None,
         "interval": mean_estimate(sums)["interval"],
         **_spread(flat),
@@ -88,8 +92,8 @@ def statistics(
         "length": _related(lengths),
     }
     if other is not None:
-        found["agreement"] = _agreement(groups, collect(*other))
-    return found
+        description["agreement"] = _agreement(groups, collect(*other))
+    return description
 
 
 def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
@@ -105,7 +109,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any
     """
     from heedful.metrics.agreement_intervals import mean_estimate
 
-    found = []
+    rows = []
     most = max((len(values) for cluster in clusters for values in cluster), default=0)
     # For 0 there are no powers, and for a power of 2 it is the last.
     for k in sorted({2**power for power in range(most.bit_length())} | {most} - {0}):
@@ -115,7 +119,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any
         ]
         means = [mean for cluster in found_means for mean in cluster]
         counts = Counter((math.fsum(cluster), float(len(cluster))) for cluster in found_means)
-        found.append(
+        rows.append(
             {
                 "k": k,
                 "mean": math.fsum(means) / len(means),
@@ -123,7 +127,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any
                 "instructions": len(means),
             }
         )
-    return found
+    return rows
 
 
 def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
@@ -133,8 +137,8 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
         How many are ordered alike, of how many of which neither is tied.
     """
     alike = ordered = 0
-    for one, other in combinations(pairs, 2):
-        first, second = one[0] - other[0], one[1] - other[1]
+    for left, right in combinations(pairs, 2):
+        first, second = left[0] - right[0], left[1] - right[1]
         if first and second:
             ordered += 1
             alike += (first > 0) == (second > 0)
@@ -143,14 +147,14 @@ def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
 
 def _clusters(groups: ResponseGroups) -> list[list[list[ScoredResponse]]]:
     """List the instructions' responses, those together that vary together."""
-    found: dict[bytes, list[list[ScoredResponse]]] = {}
+    members: dict[bytes, list[list[ScoredResponse]]] = {}
     for instruction, candidates in groups.candidates.items():
-        found.setdefault(groups.clusters[instruction], []).append(candidates)
-    return list(found.values())
+        members.setdefault(groups.clusters[instruction], []).append(candidates)
+    return list(members.values())
 
 
 def _values(group: Sequence[ScoredResponse]) -> list[float]:
-    return [one.value for one in group if one.value is not None]
+    return [response.value for response in group if response.value is not None]
 
 
 def _spread(values: Sequence[float]) -> dict[str, Any]:
@@ -175,11 +179,12 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
     """Count the groups from which nothing can be learnt, as all of their rewards are equal."""
     from heedful.metrics.proportions import Spread, rate_interval
 
-    found = [[values for values in cluster if len(values) > 1] for cluster in clusters]
-    several = [values for cluster in found for values in cluster]
+    several_of = [[values for values in cluster if len(values) > 1] for cluster in clusters]
+    several = [values for cluster in several_of for values in cluster]
     flat = sum(len({*values}) == 1 for values in several)
     pairs = (
-        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1) for cluster in found
+        ((sum(len({*values}) == 1 for values in cluster), len(cluster)), 1)
+        for cluster in several_of
     )
     return {
         "groups": len(several),
@@ -192,9 +197,9 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
 
 
 def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]:
-    """Compare two rewards of the same responses, found by their ids."""
-    second = {(one.id, one.text): one.value for one in others}
-    shared = {(one.id, one.text) for one in groups} & {*second}
+    """Compare two rewards of the same responses, matched by their ids and texts."""
+    second = {(response.id, response.text): response.value for response in others}
+    shared = {(response.id, response.text) for response in groups} & {*second}
     if not shared:
         raise UsageError(
             "the two rewards have no response in common",
@@ -203,9 +208,10 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]
     joint = [
         [
             [
-                (one.value, value)
-                for one in group
-                if one.value is not None and (value := second.get((one.id, one.text))) is not None
+                (response.value, value)
+                for response in group
+                if response.value is not None
+                and (value := second.get((response.id, response.text))) is not None
             ]
             for group in cluster
         ]
@@ -215,12 +221,12 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]
     return {
         "shared": len(shared),
         **_related(joint),
-        "equal": sum(one == other for one, other in pairs) / len(pairs) if pairs else None,
+        "equal": sum(first == other for first, other in pairs) / len(pairs) if pairs else None,
     }
 
 
 def _related(clusters: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> dict[str, Any]:
-    """Say how a reward goes with another quantity, over all responses and within groups.
+    """Relate a reward to another quantity, over all responses and within groups.
 
     Returns:
         ``responses``; ``rho``: Spearman's rank correlation over all of them, with an
@@ -231,18 +237,18 @@ def _related(clusters: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> dic
     from heedful.metrics.proportions import Spread, rate_interval
     from heedful.metrics.statistics import clustered_spearman
 
-    orders = [
-        tuple(map(sum, zip((0, 0), *map(concordance, cluster), strict=True)))
-        for cluster in clusters
-    ]
-    alike, ordered = sum(one for one, _ in orders), sum(both for _, both in orders)
+    orders = []
+    for cluster in clusters:
+        counted = [concordance(group) for group in cluster]
+        orders.append((sum(alike for alike, _ in counted), sum(ordered for _, ordered in counted)))
+    alike, ordered = sum(pair[0] for pair in orders), sum(pair[1] for pair in orders)
     flat = [[pair for group in cluster for pair in group] for cluster in clusters]
     return {
         "responses": sum(map(len, flat)),
         "rho": clustered_spearman(flat),
         "within": {
             "value": alike / ordered if ordered else None,
-            "interval": rate_interval(Spread.of(((one, both), 1) for one, both in orders)),
+            "interval": rate_interval(Spread.of((pair, 1) for pair in orders)),
         },
         "within_pairs": int(ordered),
     }

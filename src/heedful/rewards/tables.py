@@ -1,122 +1,112 @@
-"""What came of rewards, for a terminal."""
+"""The numbers of ``heedful reward``, as text and tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.text import Text
-
 from heedful.core.text import amount
-from heedful.reporting.notation import NOTHING, decimal, estimate, interval, percent
+from heedful.reporting.document import Document
+from heedful.reporting.notation import decimal, estimate, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from rich.console import RenderableType
+    Summary = Mapping[str, Any]
 
-__all__ = ["best_view", "pairs_view", "stats_view"]
+__all__ = ["VIEWS"]
 
 BAR = 30
 
+_COUNTED = (
+    ("undecided", "reward", "undecided, left out"),
+    ("fallbacks", "reward", "undecided, replaced by the fallback"),
+    ("guarded", "response", "self-graded or cut off"),
+    ("empty", "empty response", "with reward 0"),
+    ("unread", "row", "that cannot be used"),
+)
 
-def pairs_view(found: Mapping[str, Any]) -> RenderableType:
-    """Lay out how many pairs there are, and why there are no more."""
+
+def _pairs(summary: Summary) -> Document:
     lines = [
-        *_read(found),
-        f"  {amount(found['pairs'], 'pair')}, mean difference {decimal(found['margin_mean'])}",
+        *_read(summary),
+        f"{amount(summary['pairs'], 'pair')}, mean difference {decimal(summary['margin_mean'])}",
     ]
-    if found["pairs"]:
-        chosen, rejected = found["chosen_length"], found["rejected_length"]
-        lines.append(f"  mean characters: chosen {chosen:,.0f}, rejected {rejected:,.0f}")
-        lines.append(f"    mean difference within a pair {found['length_difference']:,.0f}")
-    if found["without"]:
-        lines.append("  without a pair:")
-        lines += [f"    {count:,}: {reason}" for reason, count in found["without"].items()]
-    return Text("\n".join(lines))
+    if summary["pairs"]:
+        chosen, rejected = summary["chosen_length"], summary["rejected_length"]
+        lines.append(f"mean characters: chosen {chosen:,.0f}, rejected {rejected:,.0f}")
+        lines.append(f"  mean difference within a pair {summary['length_difference']:,.0f}")
+    if summary["without"]:
+        lines.append("without a pair:")
+        lines += [f"  {count:,}: {reason}" for reason, count in summary["without"].items()]
+    return Document("Pairs", lines)
 
 
-def best_view(found: Mapping[str, Any]) -> RenderableType:
-    """Lay out what keeping the best gained."""
+def _best(summary: Summary) -> Document:
     lines = [
-        *_read(found),
-        f"  {found['kept']:,} kept, mean reward {decimal(found['best_mean'])}",
-        f"  mean reward of all {decimal(found['all_mean'])}",
+        *_read(summary),
+        f"{summary['kept']:,} kept, mean reward {decimal(summary['best_mean'])}",
+        f"mean reward of all {decimal(summary['all_mean'])}",
     ]
-    if found["undecided_groups"]:
-        without = amount(found["undecided_groups"], "instruction")
-        lines.append(f"  {without} without a decided reward")
-    if found["unprompted"]:
-        lines.append(f"  {amount(found['unprompted'], 'instruction')} without a prompt")
-    return Text("\n".join(lines))
+    for name, without in (("undecided_groups", "a decided reward"), ("unprompted", "a prompt")):
+        if summary[name]:
+            lines.append(f"{amount(summary[name], 'instruction')} without {without}")
+    return Document("Best of n", lines)
 
 
-def stats_view(found: Mapping[str, Any]) -> RenderableType:
-    """Lay out a reward's distribution, its signal, best of n, length and agreement."""
-    head = [
-        *_read(found),
-        f"  mean reward {estimate(found['mean'], found['interval'], decimal, 3)}",
-    ]
-    if found["deviation"] is not None:
-        head[-1] += f", standard deviation {decimal(found['deviation'])}"
-    signal = found["signal"]
+def _stats(summary: Summary) -> Document:
+    mean = f"mean reward {estimate(summary['mean'], summary['interval'], decimal, 3)}"
+    if summary["deviation"] is not None:
+        mean += f", standard deviation {decimal(summary['deviation'])}"
+    lines = [*_read(summary), mean]
+    signal = summary["signal"]
     if signal["groups"]:
-        head += [
-            f"  groups without signal: {_share(signal['share'], signal['interval'])}",
-            f"    {signal['without']:,} of {signal['groups']:,} with two rewards or more",
-            f"    all 0: {signal['all_zero']:,}; all equal above 0: {signal['all_highest']:,}",
+        lines += [
+            f"groups without signal: {_share(signal['share'], signal['interval'])}",
+            f"  {signal['without']:,} of {signal['groups']:,} with two rewards or more",
+            f"  all 0: {signal['all_zero']:,}; all equal above 0: {signal['all_highest']:,}",
         ]
-    head += _relation("reward and length", found["length"])
-    if "agreement" in found:
-        agreement = found["agreement"]
-        head += _relation("the two rewards", agreement)
-        head.append(f"    the same value: {percent(agreement['equal'])} %")
-    return Group(Text("\n".join(head)), _histogram(found), _best_of(found["best_of"]))
+    lines += _relation("reward and length", summary["length"])
+    if "agreement" in summary:
+        agreement = summary["agreement"]
+        lines += _relation("the two rewards", agreement)
+        lines.append(f"  the same value: {percent(agreement['equal'])} %")
+    return Document("Reward", lines, [_histogram(summary), _best_of(summary["best_of"])])
 
 
-def _read(found: Mapping[str, Any]) -> Iterator[str]:
-    responses, instructions = found["responses"], found["instructions"]
+def _read(summary: Summary) -> Iterator[str]:
+    responses, instructions = summary["responses"], summary["instructions"]
     yield (
-        f"  {amount(responses, 'response')} to {amount(instructions, 'instruction')}, "
-        f"{percent(found['coverage'])} % of the verdicts decided"
+        f"{amount(responses, 'response')} to {amount(instructions, 'instruction')}, "
+        f"{percent(summary['coverage'])} % of the verdicts decided"
     )
-    if found["undecided"]:
-        yield f"  {amount(found['undecided'], 'reward')} undecided, left out"
-    if found["fallbacks"]:
-        yield f"  {amount(found['fallbacks'], 'reward')} undecided, replaced by the fallback"
-    if found["guarded"]:
-        yield f"  {amount(found['guarded'], 'response')} self-graded or cut off"
-    if found["empty"]:
-        yield f"  {amount(found['empty'], 'empty response')}, with reward 0"
-    if found["unread"]:
-        yield f"  {amount(found['unread'], 'row')} came to nothing"
+    for name, noun, words in _COUNTED:
+        if summary[name]:
+            yield f"{amount(summary[name], noun)} {words}"
 
 
-def _relation(name: str, found: Mapping[str, Any]) -> Iterator[str]:
-    rho = found["rho"]
-    yield f"  {name}: rank correlation {estimate(rho['value'], rho['interval'], decimal, 3)}"
-    within = found["within"]
-    yield (
-        f"    within an instruction ordered alike: "
-        f"{_share(within['value'], within['interval'])} of {found['within_pairs']:,} pairs"
-    )
+def _relation(name: str, relation: Summary) -> Iterator[str]:
+    rho, within = relation["rho"], relation["within"]
+    yield f"{name}: rank correlation {estimate(rho['value'], rho['interval'], decimal, 3)}"
+    share = _share(within["value"], within["interval"])
+    yield f"  within an instruction ordered alike: {share} of {relation['within_pairs']:,} pairs"
 
 
-def _histogram(found: Mapping[str, Any]) -> RenderableType:
-    most = max((row["responses"] for row in found["values"]), default=1)
+def _histogram(summary: Summary) -> Table:
+    values = summary["values"]
+    most = max((row["responses"] for row in values), default=1)
     rows = [
         (
             f"{row['value']:.3f} {'█' * round(BAR * row['responses'] / most)}".rstrip(),
             f"{row['responses']:,}",
         )
-        for row in found["values"]
+        for row in values
     ]
-    first = "reward from" if found.get("binned") else "reward"
-    return Table("", (first, "responses"), rows).terminal()
+    first = "reward from" if summary.get("binned") else "reward"
+    return Table("", (first, "responses"), rows)
 
 
-def _best_of(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+def _best_of(rows: Sequence[Summary]) -> Table:
     cells = [
         (
             str(row["k"]),
@@ -125,9 +115,12 @@ def _best_of(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
         )
         for row in rows
     ]
-    return Table("", ("best of", "mean reward", "instructions"), cells, words=0).terminal()
+    return Table("", ("best of", "mean reward", "instructions"), cells, words=0)
 
 
 def _share(value: float | None, bounds: Sequence[float] | None) -> str:
-    between = f" ({interval(bounds)})" if bounds else ""
-    return NOTHING if value is None else f"{percent(value, 1)} %{between}"
+    return estimate(value, bounds, lambda share, _: f"{percent(share, 1)} %")
+
+
+VIEWS: dict[str, Callable[[Summary], Document]] = {"pairs": _pairs, "best": _best, "stats": _stats}
+"""By the command."""

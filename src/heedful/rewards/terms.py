@@ -77,7 +77,7 @@ class Rewarded:
             where nothing could be computed.
         critique: the judgments on the checklist.
         guards: the judgments on the criteria against reward hacking; none unless asked for.
-        spared: constraints that were not asked for, as the reward was decided without them.
+        skipped: constraints that were not asked for, as the reward was decided without them.
         empty: whether the reward is 0 because the response is empty or shows nothing.
         problem: why nothing could be computed.
     """
@@ -87,7 +87,7 @@ class Rewarded:
     bounds: tuple[float, float] | None
     critique: Critique
     guards: tuple[Judgment, ...] = ()
-    spared: int = 0
+    skipped: int = 0
     problem: str | None = None
     empty: bool = False
 
@@ -99,8 +99,8 @@ class Rewarded:
     @property
     def coverage(self) -> float | None:
         """Share of the verdicts asked for that were decided; ``None`` where none was."""
-        asked = len(self.critique.judgments) - self.spared
-        return sum(status.decided for status in self.statuses) / asked if asked else None
+        requested = len(self.critique.judgments) - self.skipped
+        return sum(status.decided for status in self.statuses) / requested if requested else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Terms:
         critique: Critique,
         guards: Sequence[Judgment] = (),
         *,
-        spared: int = 0,
+        skipped: int = 0,
     ) -> Rewarded:
         """Compute the reward of a judged response.
 
@@ -139,11 +139,11 @@ class Terms:
             sample: the response with its checklist.
             critique: a judgment on each constraint.
             guards: judgments on the guards' criteria.
-            spared: how many constraints were not asked for.
+            skipped: how many constraints were not asked for.
         """
-        kept = tuple(guards)
+        guards_judged = tuple(guards)
         try:
-            bounds = self.bounds(sample, critique, kept)
+            bounds = self.bounds(sample, critique, guards_judged)
         except RowError as error:
             return Rewarded(
                 value=self.undecided,
@@ -155,7 +155,7 @@ class Terms:
         decided = bounds[0] == bounds[1]
         value = bounds[0] if decided else self.undecided
         empty = self._is_empty(sample)
-        return Rewarded(value, decided, bounds, critique, kept, spared, empty=empty)
+        return Rewarded(value, decided, bounds, critique, guards_judged, skipped, empty=empty)
 
     def judged(self, sample: Sample, critique: Critique) -> Rewarded:
         """Compute the reward of a response that was judged elsewhere; code alone guards."""

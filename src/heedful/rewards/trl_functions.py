@@ -8,9 +8,13 @@ only in a function that stands alone, which :func:`for_trl` and :func:`trl_rewar
 from __future__ import annotations
 
 import asyncio
+import functools
 import inspect
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+import sys
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.rewards import rows
@@ -26,22 +30,40 @@ if TYPE_CHECKING:
     Values: TypeAlias = list[float | None]
 
 _NOT_COLUMNS = {"completion_ids", "trainer_state", "environments"}
-"""What TRL hands over besides the columns of the data set."""
-
-_OURS = "heedful_reward_function"
-"""The attribute by which functions of this module are known."""
+"""Arguments of TRL's that aren't columns of the data set."""
 
 
-class _Ours(NamedTuple):
-    """What is known of a function of ours.
+@dataclass(slots=True)
+class _RunningSum:
+    """The rows of a sum that is being computed.
+
+    Functions of heedful report to it which of their rewards are undecided, however they are
+    wrapped: a wrapper passes on ``None``, which of other functions means that they don't apply.
 
     Attributes:
-        may_be_open: tells whether it may return ``None`` for a reward that is undecided.
-        call: does what the function does, without a look at the trainer.
+        undecided: for each row, whether a reward in the sum is undecided.
+        may_be_undecided: whether one of them has no fallback.
     """
 
-    may_be_open: Callable[[], bool]
-    call: Function
+    undecided: list[bool]
+    may_be_undecided: bool = False
+
+    def report(self, undecided: Sequence[bool], name: str) -> None:
+        """Add the rows of a function.
+
+        Raises:
+            UsageError: it was called on other rows than the sum, so they cannot be matched.
+        """
+        if len(undecided) != len(self.undecided):
+            raise UsageError(
+                f"{name!r} was called on {len(undecided)} completions within a sum over "
+                f"{len(self.undecided)}",
+                hint="call it on all of the batch, and select rows of what it returns",
+            )
+        self.undecided = [a or b for a, b in zip(self.undecided, undecided, strict=True)]
+
+
+_SUM: ContextVar[_RunningSum | None] = ContextVar("heedful_trl_sum", default=None)
 
 
 def for_trl(reward: Reward, *, name: str = "heedful", blocking: bool = False) -> Function:
@@ -54,39 +76,35 @@ def for_trl(reward: Reward, *, name: str = "heedful", blocking: bool = False) ->
     An undecided reward is ``None``, and TRL leaves the row out if there is no other reward
     function. Beside another one it would count as 0, so the function refuses that at the first
     step: sum them with :func:`trl_rewards`, or state a fallback with ``Reward(undecided=...)``.
+    Both also hold for a wrapper of the function, such as a :func:`functools.partial`.
 
     The function raises :class:`~heedful.core.errors.UsageError` there, and where the data set has
     none of these columns; it lets :class:`~heedful.core.errors.StopRunError` through at the first
     batch only.
 
     Args:
-        reward: what judges.
+        reward: judges the completions.
         name: the function's name in the trainer's logs.
         blocking: make a plain function and not an ``async`` one; TRL runs the asynchronous ones of
             several rewards at the same time.
     """
 
-    def may_be_open() -> bool:
-        return reward.terms.undecided is None
-
-    async def call(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        scored = await reward.score(_samples(prompts, completions, columns))
-        return _logged(name, scored, columns)
+    def check(columns: Mapping[str, Any]) -> None:
+        if reward.terms.undecided is None:
+            _refuse_company(name, columns)
 
     async def score(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        if may_be_open():
-            _refuse_company(name, columns)
-        return await call(prompts, completions, **columns)
+        check(columns)
+        scored = await reward.score(_samples(prompts, completions, columns))
+        return _logged(name, scored, columns, reward)
 
     def score_sync(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        if may_be_open():
-            _refuse_company(name, columns)
+        check(columns)
         scored = reward.score_sync(_samples(prompts, completions, columns))
-        return _logged(name, scored, columns)
+        return _logged(name, scored, columns, reward)
 
     function: Function = score_sync if blocking else score
     function.__name__ = name
-    setattr(function, _OURS, _Ours(may_be_open, call))
     return function
 
 
@@ -99,71 +117,72 @@ def trl_rewards(
 
         reward_funcs=trl_rewards([for_trl(reward, name="critic"), brevity], weights=[1.0, 0.2])
 
-    The sum is ``None`` where a function of :func:`for_trl` is undecided, even with weight 0, and
-    TRL leaves that row out. ``None`` or NaN of any other function means, as in TRL, that it does
-    not apply to the row, and adds nothing; where no function applies the sum is ``None``. The
-    trainer logs each function's mean and standard deviation as it does for its own, under
-    ``rewards/NAME/mean`` and ``rewards/NAME/std``, over the rows that it applies to.
+    The sum is ``None`` where a function of :func:`for_trl` is undecided, even with weight 0 or in a
+    wrapper, and TRL leaves that row out. ``None`` or NaN of any other function means, as in TRL,
+    that it does not apply to the row, and adds nothing; where no function applies the sum is
+    ``None``. The trainer logs each function's mean and standard deviation as it does for its own,
+    under ``rewards/NAME/mean`` and ``rewards/NAME/std``, over the rows that it applies to.
 
     Args:
-        functions: those of :func:`for_trl` and your own, plain or ``async``; reward models are
-            none.
-        weights: one for each function, in place of TRL's ``reward_weights``; 1 unless given.
+        functions: those of :func:`for_trl` and your own, plain or ``async``, but no reward models.
+        weights: one for each function, in place of TRL's ``reward_weights``; by default 1.
         name: the sum's name in the trainer's logs.
 
     Raises:
-        UsageError: there is no function, one is not callable, two have the same name, or the
-            weights do not fit.
+        UsageError: ``functions`` is empty or has something that isn't a function, names are
+            repeated, or the weights do not fit.
     """
     functions = list(functions)
-    factors = [1.0] * len(functions) if weights is None else [float(one) for one in weights]
+    factors = [1.0] * len(functions) if weights is None else list(map(float, weights))
     names = _names(functions, name)
     if len(factors) != len(functions) or not all(map(math.isfinite, factors)):
         raise UsageError(
             f"the weights of {len(functions)} reward functions are {factors}",
             hint="give one finite number for each function",
         )
-    known: list[_Ours | None] = [getattr(function, _OURS, None) for function in functions]
-    ours = [one is not None for one in known]
-    calls = [
-        function if one is None else one.call
-        for function, one in zip(functions, known, strict=True)
-    ]
-
-    def may_be_open() -> bool:
-        return any(one.may_be_open() for one in known if one is not None)
-
-    async def call(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        called = [_called(each, prompts, completions, columns) for each in calls]
-        found = [[_number(one) for one in values] for values in await asyncio.gather(*called)]
-        for each, values in zip(names, found, strict=True):
-            if len(values) != len(prompts):
-                what = f"the reward function {each!r} returned {len(values)} rewards"
-                raise UsageError(what, hint=f"return one for each of {len(prompts)} completions")
-            _log_function(each, values, columns)
-        return [_sum(row, factors, ours) for row in zip(*found, strict=True)]
 
     async def total(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
-        if may_be_open():
+        around = _SUM.get()
+        running = _RunningSum([False] * len(prompts))
+        reset = _SUM.set(running)
+        try:
+            calls = (_called(each, prompts, completions, columns) for each in functions)
+            rewards = await asyncio.gather(*calls)
+        finally:
+            _SUM.reset(reset)
+        for function_name, values in zip(names, rewards, strict=True):
+            if len(values) != len(prompts):
+                what = f"the reward function {function_name!r} returned {len(values)} rewards"
+                raise UsageError(what, hint=f"return one for each of {len(prompts)} completions")
+            _log_function(function_name, values, columns)
+        if running.may_be_undecided:
             _refuse_company(name, columns)
-        return await call(prompts, completions, **columns)
+        if around is not None:
+            around.report(running.undecided, name)
+            around.may_be_undecided |= running.may_be_undecided
+        return [
+            None if undecided else _sum(row, factors)
+            for row, undecided in zip(zip(*rewards, strict=True), running.undecided, strict=True)
+        ]
 
     total.__name__ = name
-    setattr(total, _OURS, _Ours(may_be_open, call))
     return total
 
 
 def _names(functions: Sequence[Function], name: str) -> list[str]:
-    """Return the functions' names, which the logs tell them apart by."""
+    """Return the functions' names, which distinguish them in the logs."""
     if not functions:
         raise UsageError("there are no reward functions to sum", hint="give at least one")
+    names = []
     for function in functions:
         if not callable(function) or hasattr(function, "parameters"):
             raise UsageError(
                 f"{function!r} is not a reward function",
                 hint="give functions; wrap a reward model in one that returns its scores",
             )
-    names = [getattr(function, "__name__", type(function).__name__) for function in functions]
+        while isinstance(function, functools.partial):  # named as in TRL
+            function = function.func  # noqa: PLW2901 - unwrapped
+        names.append(getattr(function, "__name__", type(function).__name__))
     if len({*names, name}) <= len(names):
         raise UsageError(
             f"the reward functions and their sum are called {', '.join([*names, name])}",
@@ -177,31 +196,26 @@ async def _called(
     prompts: Sequence[Any],
     completions: Sequence[Any],
     columns: Mapping[str, Any],
-) -> Sequence[Any]:
+) -> Values:
     """Call a function; a plain one in a thread, as it may block or have a loop of its own."""
     plain = not (
         inspect.iscoroutinefunction(function)
         or inspect.iscoroutinefunction(getattr(function, "__call__", None))  # noqa: B004
     )
     given = {"prompts": prompts, "completions": completions, **columns}
-    found = await asyncio.to_thread(function, **given) if plain else function(**given)
-    if inspect.isawaitable(found):
-        found = await found
-    values: Sequence[Any] = found
-    return values
+    returned = await asyncio.to_thread(function, **given) if plain else function(**given)
+    if inspect.isawaitable(returned):
+        returned = await returned
+    return list(map(_number, returned))
 
 
 def _number(value: Any) -> float | None:
-    """Read what a function returned for a row; tensors too."""
+    """Read the reward of a row; tensors too."""
     number = None if value is None else float(value)
     return None if number is None or math.isnan(number) else number
 
 
-def _sum(
-    values: Sequence[float | None], factors: Sequence[float], ours: Sequence[bool]
-) -> float | None:
-    if any(value is None and own for value, own in zip(values, ours, strict=True)):
-        return None
+def _sum(values: Sequence[float | None], factors: Sequence[float]) -> float | None:
     applied = [
         factor * value for value, factor in zip(values, factors, strict=True) if value is not None
     ]
@@ -223,14 +237,10 @@ def _log_function(name: str, values: Sequence[float | None], columns: Mapping[st
 def _refuse_company(name: str, columns: Mapping[str, Any]) -> None:
     """Refuse a trainer that would count an undecided reward as 0.
 
-    The functions that TRL hands over for logging are methods of the trainer, which knows its
-    reward functions; an environment's own reward is one of them.
-
     Raises:
-        UsageError: it has a second reward function, or cannot be asked.
+        UsageError: it has a second reward function, or isn't known.
     """
-    owners = (getattr(columns.get(key), "__self__", None) for key in ("log_metric", "log_extra"))
-    trainer = next((one for one in owners if hasattr(one, "reward_funcs")), None)
+    trainer = _trainer(columns)
     hint = (
         "sum all of them into one: reward_funcs=trl_rewards([for_trl(reward), ...], weights=[...])"
         "; or state a fallback: Reward(..., undecided=0.0)"
@@ -245,8 +255,28 @@ def _refuse_company(name: str, columns: Mapping[str, Any]) -> None:
         raise UsageError(
             f"the trainer is not TRL's GRPOTrainer or RLOOTrainer (1.16 or later), and may count "
             f"an undecided reward of {name!r} as 0",
-            hint="state what takes its place: Reward(..., undecided=0.0)",
+            hint="state a fallback: Reward(..., undecided=0.0)",
         )
+
+
+def _trainer(columns: Mapping[str, Any]) -> Any:
+    """Return the trainer that calls, which knows its reward functions.
+
+    The functions that TRL passes for logging are methods of it. A wrapper may hold these back: then
+    the trainer is looked for among the callers. An environment's own reward is one of the trainer's
+    functions too.
+    """
+    for key in ("log_metric", "log_extra"):
+        owner = getattr(columns.get(key), "__self__", None)
+        if hasattr(owner, "reward_funcs"):
+            return owner
+    frame = sys._getframe()  # noqa: SLF001 - as inspect.currentframe, which may return None
+    while frame.f_back is not None:
+        frame = frame.f_back
+        caller = frame.f_locals.get("self")
+        if hasattr(caller, "reward_funcs") and hasattr(caller, "reward_weights"):
+            return caller
+    return None
 
 
 def _samples(
@@ -269,13 +299,20 @@ def _samples(
     return samples
 
 
-def _logged(name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any]) -> Values:
+def _logged(
+    name: str, scored: Sequence[Rewarded], columns: Mapping[str, Any], reward: Reward
+) -> Values:
+    """Log a batch, report it to the sum that it belongs to, and return its rewards."""
     metric, extra = columns.get("log_metric"), columns.get("log_extra")
     if metric is not None and scored:
-        metric(f"{name}/undecided", sum(not one.decided for one in scored) / len(scored))
-        known = [one.coverage for one in scored if one.coverage is not None]
+        metric(f"{name}/undecided", sum(not each.decided for each in scored) / len(scored))
+        known = [each.coverage for each in scored if each.coverage is not None]
         if known:
             metric(f"{name}/coverage", sum(known) / len(known))
     if extra is not None:
-        extra(f"{name}_verdicts", [" ".join(one.statuses) or str(one.problem) for one in scored])
-    return [one.value for one in scored]
+        extra(f"{name}_verdicts", [" ".join(each.statuses) or str(each.problem) for each in scored])
+    running = _SUM.get()
+    if running is not None:
+        running.report([each.value is None for each in scored], name)
+        running.may_be_undecided |= reward.terms.undecided is None
+    return [each.value for each in scored]

@@ -51,7 +51,7 @@ def read(data: Data) -> Prompts:
     return prompts
 
 
-def found(prompts: Prompts, truth: Any) -> dict[str, Any]:
+def look_up(prompts: Prompts, truth: Any) -> dict[str, Any]:
     """Look up the prompt of a ground truth; empty where there is none, or more than one."""
     prompt = prompts.get(_digest(truth)) if prompts else None
     return {} if prompt is None else {"prompt": prompt}

@@ -42,7 +42,7 @@ SUBJECTS: tuple[Subject, ...] = ("critiques", "checklists")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What an audit asks.
+    """The questions of an audit.
 
     Attributes:
         shown: the columns that the person reads.
@@ -82,9 +82,9 @@ def draw(
     seed: int = 42,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
 ) -> dict[str, Any]:
-    """Draw samples to audit and write them for a person to fill in.
+    """Choose samples to audit at random and write them for a person to fill in.
 
-    Critiques that find something unmet and those that find nothing are drawn in proportion to
+    Critiques that find something unmet and those that find nothing are sampled in proportion to
     their numbers, so that neither is left out by chance and rates need no weights. Within both, a
     hash of the seed and the sample decides: the order of the input does not.
 
@@ -94,13 +94,12 @@ def draw(
         output: a CSV file for a spreadsheet (UTF-8 with a byte order mark), or JSON lines.
         subject: what is audited.
         samples: how many; all, where there are fewer.
-        seed: of the draw.
-        format: the format's name; found out from the file unless given.
+        seed: of the random choice.
+        format: the format's name; by default detected from the file.
 
     Returns:
-        ``samples`` and ``population``: how many were drawn of how many, by stratum; ``rows`` to
-        fill in; ``unusable``: rows of the input that nothing can be drawn from, and the
-        ``reasons``.
+        ``samples`` and ``population``: how many were sampled of how many, by stratum; ``rows`` to
+        fill in; ``unusable``: rows of the input that cannot be audited, and the ``reasons``.
 
     Raises:
         InputError: the file is missing, empty, in no known format, or has nothing to audit.
@@ -109,7 +108,7 @@ def draw(
     output = Path(output)
     if subject not in SUBJECTS:
         hint = f"use one of {', '.join(SUBJECTS)}"
-        raise UsageError(f"no audit is of {subject!r}", hint=hint)
+        raise UsageError(f"no such audit: {subject!r}", hint=hint)
     if samples < 1:
         raise UsageError(f"samples is {samples}", hint="give at least 1")
     if output.suffix not in {".csv", ".jsonl"}:
@@ -131,7 +130,7 @@ def draw(
         if unusable:
             what += f": {amount(unusable.total(), 'row')}, {unusable.most_common(1)[0][0]}"
         raise InputError(what, where=str(data))
-    population = {name: len(found) for name, found in sorted(ranks.items())}
+    population = {name: len(members) for name, members in sorted(ranks.items())}
     quotas = _in_proportion(population, samples)
     chosen = {place for name, n in quotas.items() for _, place in sorted(ranks[name])[:n]}
     rows = [
@@ -168,11 +167,13 @@ def _decided(row: Scored) -> tuple[Sample | None, Sequence[Judgment]]:
     if row.sample is None or row.critique is None:
         return row.sample, ()
     pairs = zip(row.sample.checklist, row.critique.judgments, strict=False)
-    kept = [(constraint, one) for constraint, one in pairs if one.status.decided]
-    if not kept:
+    decided = [(constraint, judgment) for constraint, judgment in pairs if judgment.status.decided]
+    if not decided:
         return row.sample, row.critique.judgments
-    checklist = tuple(constraint for constraint, _ in kept)
-    return row.sample.model_copy(update={"checklist": checklist}), [one for _, one in kept]
+    checklist = tuple(constraint for constraint, _ in decided)
+    return row.sample.model_copy(update={"checklist": checklist}), [
+        judgment for _, judgment in decided
+    ]
 
 
 def _unusable(sample: Sample, judgments: Sequence[Judgment], subject: Subject) -> str | None:
@@ -217,10 +218,10 @@ def _in_proportion(population: dict[str, int], samples: int) -> dict[str, int]:
     return quotas
 
 
-def _rows(sample: Sample, found: Sequence[Judgment], subject: Subject) -> Iterator[dict[str, Any]]:
+def _rows(sample: Sample, judged: Sequence[Judgment], subject: Subject) -> Iterator[dict[str, Any]]:
     """Lay out a sample, a row for each constraint, with its questions open."""
     kind = KINDS[subject]
-    judgments = found if subject == "critiques" else [None] * len(sample.checklist)
+    judgments = judged if subject == "critiques" else [None] * len(sample.checklist)
     for number, (constraint, judgment) in enumerate(
         zip(sample.checklist, judgments, strict=True), start=1
     ):

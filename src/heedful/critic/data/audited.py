@@ -60,12 +60,12 @@ def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
     Returns:
         ``subject``; ``samples``; ``questions``: for each an accuracy over all rows, and how many
         were ``unsure``; ``whole``: over samples, that with every question answered yes; for
-        critiques ``by_verdict``. The interval over samples is exact in that they were drawn
+        critiques ``by_verdict``. The interval over samples is exact in that they were sampled
         independently; rows of one sample were not.
 
     Raises:
-        InputError: it is no audit, rows are missing or there twice, or an answer is missing or
-            none of these; the message says how many and names the first.
+        InputError: it isn't an audit, rows are missing or repeated, or an answer is missing or
+            none of these; the message names the first and says how many there are.
     """
     path = Path(path)
     rows = list(records(path))
@@ -120,7 +120,7 @@ class _Answers:
         return False
 
     def refuse_missing(self, rows: int) -> None:
-        """Raise if any was noted: an audit half done is no accuracy."""
+        """Raise if any was noted: half an audit has no accuracy."""
         if not self._problems:
             return
         shown = "; ".join(self._problems[:_SHOWN])
@@ -141,7 +141,7 @@ def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
         row: its first row.
 
     Raises:
-        InputError: it is no audit, or lacks a column.
+        InputError: it isn't an audit, or lacks a column.
     """
     for subject, kind in KINDS.items():
         if set(kind.each) <= row.keys():
@@ -151,7 +151,7 @@ def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
                 raise InputError(what, where=str(path), hint="keep the columns of the audit")
             return subject, kind
     raise InputError(
-        "this is no audit that heedful critic audit drew",
+        "not an audit that heedful critic audit wrote",
         where=str(path),
         hint="keep its columns, and save it as CSV with commas, in UTF-8",
     )
@@ -182,11 +182,11 @@ def _number(row: Mapping[str, Any], column: str) -> int:
         raise InputError(what, hint=f"leave the column {column} as it was") from error
 
 
-def _both(one: bool | None, other: bool | None) -> bool | None:  # noqa: FBT001 - answers
-    """Say whether both are right; unsure where that hangs on the one that is unsure."""
-    if one is False or other is False:
+def _both(first: bool | None, second: bool | None) -> bool | None:  # noqa: FBT001 - answers
+    """Tell whether both are right; unsure where that depends on an unsure answer."""
+    if first is False or second is False:
         return False
-    return None if one is None or other is None else True
+    return None if first is None or second is None else True
 
 
 def _accuracy(answers: Mapping[bool | None, int]) -> dict[str, Any]:

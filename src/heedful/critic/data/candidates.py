@@ -1,4 +1,4 @@
-"""What pairs are made of: an expert's critique and the sampled ones that can be held against it."""
+"""The material of pairs: an expert's critique and the sampled ones to compare with it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class CritiqueComparison:
     def right(self, position: int) -> list[Judgment]:
         """Return the sampled judgments on a constraint that agree with the expert."""
         truth = self.expert.judgments[position].status
-        judgments = (one.critique.judgments[position] for one in self.samples)
+        judgments = (sampled.critique.judgments[position] for sampled in self.samples)
         return [judgment for judgment in judgments if judgment.status is truth]
 
     def can_be_righted(self, positions: Iterable[int]) -> bool:
@@ -95,7 +95,7 @@ def compare(sample: Sample, reading: Reading) -> CritiqueComparison:
     """Read an item's critiques.
 
     Raises:
-        NoPairsError: something is missing, or the expert's critique is of no use.
+        NoPairsError: something is missing, or the expert's critique cannot be used.
     """
     recording = _recording(sample)
     try:
@@ -139,7 +139,7 @@ def _expert(
         expert = read(recording.text or "", prompt, sample.checklist, reading)
     except InputError as error:
         raise NoPairsError(Reason.EXPERT_UNPARSED, error.what) from error
-    asked = [same_words(constraint.text) for constraint in sample.checklist]
-    if [same_words(constraint.text) for constraint in expert.constraints] != asked:
+    checklist = [same_words(constraint.text) for constraint in sample.checklist]
+    if [same_words(constraint.text) for constraint in expert.constraints] != checklist:
         raise NoPairsError(Reason.OTHER_CHECKLIST)
     return expert

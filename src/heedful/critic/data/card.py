@@ -1,4 +1,4 @@
-"""What the card of exported critiques says: counts, how pairs were made, the filters."""
+"""The card of exported critiques: counts, how pairs were made, the filters."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def _counts(examples: Examples) -> str:
         ("prompt:", "of the prompt {}"),
         ("dropped:", "rows left out: {}"),
     ):
-        found = sorted(key for key in counts if key.startswith(prefix))
-        rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in found]
+        keys = sorted(key for key in counts if key.startswith(prefix))
+        rows += [(words.format(key.removeprefix(prefix)), counts[key]) for key in keys]
     return table(("what", "number"), rows)
 
 

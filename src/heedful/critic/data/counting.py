@@ -1,4 +1,4 @@
-"""What code counts for a constraint: in a part of the response, what the constraint speaks of.
+"""Counting for a constraint: the units that its text names, in a part of the response.
 
 This is the one place that knows what can be counted. A constraint is decided by its own check or,
 where it limits no amount (a phrase, a format, a language), by the one that its text compiles to; of
@@ -104,7 +104,7 @@ _UNITS = (
 
 
 def measurable(constraint: Constraint) -> bool:
-    """Say whether the text of a constraint may limit an amount that can be counted.
+    """Tell whether the text of a constraint may limit an amount that can be counted.
 
     It does if it has a number and names a unit; that it limits something is for a model to say.
 
@@ -132,15 +132,15 @@ def measure(segment: str, constraint: Constraint) -> str | None:
         can be counted, or the segment is in a script in which it cannot.
     """
     chinese = layout.language_of(constraint.text) == "zh"
-    found = []
+    counts = []
     for unit in _UNITS:
         if unit.named.search(constraint.text):
             try:
                 number = unit.count(segment)
             except VerifierError:
                 continue
-            found.append(f"{number}{unit.zh}" if chinese else f"{number} {unit.en}")
-    return ("，" if chinese else ", ").join(found) or None
+            counts.append(f"{number}{unit.zh}" if chinese else f"{number} {unit.en}")
+    return ("，" if chinese else ", ").join(counts) or None
 
 
 def decide(response: str, constraint: Constraint) -> Finding | None:
@@ -150,7 +150,7 @@ def decide(response: str, constraint: Constraint) -> Finding | None:
     :func:`measure`: to which part of the response they apply is for a model to say.
 
     Returns:
-        ``None`` where there is no such check, or readings of the constraint disagree.
+        ``None`` without such a check, or where readings of the constraint disagree.
     """
     check = constraint.check
     if check is None and not measurable(constraint):

@@ -1,4 +1,4 @@
-"""What is exported: prompts with the critique to learn, or with one to prefer and one to reject."""
+"""The exported examples: prompts with a critique to learn, or with a chosen and a rejected one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Examples:
 
         Args:
             path: pairs, or samples in any format with the final critique as ``recording.text``.
-            format: of samples; found out from the file unless given.
+            format: of samples; by default detected from the file.
             prompt_file: a file whose text replaces that of the prompt; pairs are rendered already.
 
         Raises:
@@ -125,16 +125,16 @@ class Examples:
             raise RowError("no final critique", hint="make it with heedful critic filter")
         if recording.prompt not in prompts.names():
             raise RowError(f"no critic answers the prompt {recording.prompt}")
-        found = prompts.read(
+        judgments = prompts.read(
             Recording(prompt=recording.prompt, text=recording.text), sample.checklist
         )
-        for number, judgment in enumerate(found, start=1):
+        for number, judgment in enumerate(judgments, start=1):
             if not judgment.status.decided:
                 what = f"the critique does not decide constraint {number}: {judgment.explanation}"
                 raise RowError(what)
         prompt = prompts.make(recording.prompt, prompt_file=self._prompt_file)
         messages = tuple(prompt.render(sample, sample.checklist))
-        self.counts.update(f"judgments:{judgment.status}" for judgment in found)
+        self.counts.update(f"judgments:{judgment.status}" for judgment in judgments)
         self.counts[f"prompt:{prompt.name}"] += 1
         return Example(
             sample.id, messages, completion=recording.text, beside={"prompt_name": prompt.name}
@@ -147,7 +147,7 @@ class Examples:
 
 
 def _has_pairs(path: Path) -> bool:
-    """Tell pairs from samples by the first record that can be read."""
+    """Distinguish pairs from samples by the first readable record."""
     for record in records(path):
         if record.problem is None:
             return {"chosen", "rejected"} <= record.data.keys()

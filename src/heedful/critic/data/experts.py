@@ -35,10 +35,10 @@ SAMPLES = 5
 """Critiques of each response that IF-Critic samples from its expert (arXiv 2511.01014)."""
 
 REASKS = 1
-"""How often a critique that leaves a constraint undecided is asked for again, as a whole."""
+"""How often a critique that leaves a constraint undecided is requested again, as a whole."""
 
 SAMPLED = "sampled"
-"""The field of a row that says who was asked; null where some critiques were not to be had."""
+"""The field of a row that names the model; null where some critiques are missing."""
 
 UNEXPLAINED = "cfbench"
 """The prompt whose verdicts come without explanations."""
@@ -68,12 +68,12 @@ class Expert:
         """Make the expert.
 
         Args:
-            model: who is asked.
+            model: the expert.
             prompt: the prompt and the parser of its reply, or their name.
             sampling: temperature and so on.
 
         Raises:
-            UsageError: there is no such prompt, or its critiques have no explanations.
+            UsageError: the prompt is unknown, or its critiques have no explanations.
         """
         self.model = model
         self.prompt = prompts.make(prompt) if isinstance(prompt, str) else prompt
@@ -129,12 +129,14 @@ class Expert:
                 problem = problem or str(error)
                 break
             expenses.append(expense(self.name, completion, reask=attempt > 0))
-            if completion.cut_off:  # not kept: it may hold quoted verdicts and not yet its own
+            if completion.cut_off:  # it may hold quoted verdicts and not yet its own
                 problem = CUT_OFF
                 continue
             text = completion.text
             judgments = self.prompt.parse(text, sample.checklist)
-            undecided = [one.explanation for one in judgments if not one.status.decided]
+            undecided = [
+                judgment.explanation for judgment in judgments if not judgment.status.decided
+            ]
             if not undecided:
                 problem = None
                 break
@@ -153,15 +155,15 @@ def sample_critiques(
 ) -> Generation:
     """Sample critiques of every response that has none.
 
-    A row is a sample whose ``recording`` has the critiques as ``others``, word for word, with the
-    ``prompt`` whose parser reads them, and how many were ``asked`` for. A final critique that is
-    there as the recording's ``text`` stays. A row of which some critiques failed has the rest, and
-    says so.
+    A row is a sample whose ``recording`` has the critiques as ``others``, word for word, the
+    ``prompt`` whose parser reads them, and how many were ``requested``. A final critique, the
+    recording's ``text``, stays. Where some critiques failed, the row has the rest and its
+    ``problem``.
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        expert: who is asked, with which prompt and sampling; a model alone is asked with the
-            plain prompt at temperature 1. A trained critic is an expert too.
+        expert: the model with its prompt and sampling; a model alone gets the plain prompt at
+            temperature 1. A trained critic is an expert too.
         samples: independent critiques of each response.
         overwrite: sample also where there are sampled critiques; otherwise such a row stays.
         output: where to write the rows, as JSON lines.
@@ -190,7 +192,7 @@ def _recipe(expert: Expert, samples: int, *, overwrite: bool) -> Recipe:
         raise UsageError(f"samples is {samples}", hint="give at least 1")
     if samples > 1 and expert.sampling.temperature == 0:
         raise UsageError(
-            f"{samples} critiques at temperature 0 would be one and the same",
+            f"{samples} critiques at temperature 0 would be the same",
             hint="give a temperature above 0",
         )
 
@@ -214,7 +216,7 @@ def _recipe(expert: Expert, samples: int, *, overwrite: bool) -> Recipe:
         adds=SAMPLED,
         about=about,
         config={"command": "critic sample", **config},
-        assumptions=f"{EXPLAINED_TOKENS} a constraint; reasoning and asking again come on top",
+        assumptions=f"{EXPLAINED_TOKENS} a constraint; reasoning and repeated requests come on top",
         tasks=tasks,
     )
 
@@ -245,13 +247,13 @@ def _addition(sample: Sample, expert: Expert, critiques: list[SampledCritique]) 
     unread = sum(
         critique.text is not None and critique.problem is not None for critique in critiques
     )
-    expenses = tuple(one for critique in critiques for one in critique.expenses)
+    expenses = tuple(expense for critique in critiques for expense in critique.expenses)
     counts = {"critiques": len(texts), "undecided_critiques": unread}
     missing = [critique.problem for critique in critiques if critique.text is None]
     problem = None
     if missing:
-        asked = amount(len(critiques), "critique")
-        problem = f"{len(texts)} of {asked}: {missing[0]}"
+        requested = amount(len(critiques), "critique")
+        problem = f"{len(texts)} of {requested}: {missing[0]}"
     if not texts:
         return Addition(problem=problem, expenses=expenses, counts=counts)
     held = sample.recording
@@ -259,7 +261,7 @@ def _addition(sample: Sample, expert: Expert, critiques: list[SampledCritique]) 
     recording: dict[str, Any] = {
         "prompt": expert.prompt.name,
         "others": texts,
-        "asked": len(critiques),
+        "requested": len(critiques),
     }
     if final is not None:
         recording["text"] = final

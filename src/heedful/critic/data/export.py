@@ -1,4 +1,4 @@
-"""Exporting critiques and pairs for training tools: a folder that they read as it is."""
+"""Exporting critiques and pairs to a folder that training tools read as it is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import InputError
 from heedful.critic.data.card import sections
 from heedful.critic.data.examples import Examples
-from heedful.critic.data.outputs import summary_path
+from heedful.critic.data.pairs import summary_path
 from heedful.data import training_sets as dataset
 
 if TYPE_CHECKING:
@@ -28,23 +28,23 @@ def export(
     prompt_file: str | os.PathLike[str] | None = None,
     funnel: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Write a folder with the examples, a dataset card, and what the tool wants beside.
+    """Write a folder with the examples, a dataset card, and the files that the tool needs.
 
     Args:
         data: pairs as ``heedful critic pairs`` writes them, or samples with final critiques.
         output: the folder: new, empty, or with an earlier export, which is replaced.
         to: one of :data:`heedful.data.training_sets.LAYOUTS`.
-        name: of the dataset; the folder's unless given.
-        format: of samples; found out from the file unless given.
+        name: of the dataset; by default the folder's.
+        format: of samples; by default detected from the file.
         prompt_file: a file whose text replaces that of the critiques' prompt.
         funnel: the summary of the filters, for the card.
 
     Returns:
-        What was written: ``pairs`` (whether), ``file``, ``counts``, rows ``dropped``, ``problems``.
+        The result: ``pairs`` (whether), ``file``, ``counts``, rows ``dropped``, ``problems``.
 
     Raises:
         InputError: a file is missing, empty or in no known format, or no row can be used.
-        UsageError: there is no such layout, or the folder cannot be written.
+        UsageError: the layout is unknown, or the folder cannot be written.
     """
     examples = Examples(data, format=format, prompt_file=prompt_file)
     summaries = {"pairs": _beside(Path(data)), "funnel": _json(funnel) if funnel else None}
@@ -80,7 +80,7 @@ def _json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise InputError(f"this is no summary: {error}", where=str(path)) from error
+        raise InputError(f"not a summary: {error}", where=str(path)) from error
     if not isinstance(value, dict):
-        raise InputError("this is no summary: no JSON object", where=str(path))
+        raise InputError("not a summary: it holds no JSON object", where=str(path))
     return value

@@ -1,7 +1,7 @@
 """Filtering the experts' critiques into one critique of each response, to be learned from.
 
-Every row goes through the stages by itself, durably. Answers are kept, so that a stage can be
-left out, put elsewhere or set otherwise, and the rest is not asked for again.
+Every row goes through the stages by itself, durably. Answers are cached, so that a stage can
+be left out, moved or changed without repeating other requests.
 """
 
 from __future__ import annotations
@@ -36,15 +36,16 @@ if TYPE_CHECKING:
 
 ASSUMED = (
     f"{verification.TOKENS} a judgment that is verified, {rules.TOKENS} a constraint whose part of "
-    "the response is copied; what follows from the answers, reasoning and asking again come on top"
+    "the response is copied; what follows from the answers, reasoning and repeated requests come "
+    "on top"
 )
 
 OUTCOME = "filtering"
-"""The field of a row that says what became of its judgments."""
+"""The field of a row with the outcome of each of its judgments."""
 
 
 class Filtering:
-    """What came of filtering, read from the run's store.
+    """The result of filtering, read from the run's store.
 
     Attributes:
         directory: the run's directory; ``None`` for one kept in a temporary file.
@@ -107,13 +108,15 @@ def _line(row: Generated) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSettings:
-    """How critiques are filtered; a run goes on with other ones, and only what is new is asked.
+    """How critiques are filtered; a run resumes with other ones, and only new requests are made.
 
     Attributes:
         skip: stages that are left out.
         order: all stages, in the order in which they are gone through.
-        threshold: the least share of the votes that decides (stage ``judgment``).
+        threshold: the least confidence that decides (stage ``judgment``).
         min_votes: the fewest votes that decide.
+        confidence_over: whether confidence is the majority's share of all ``samples``, as in
+            IF-Critic, or of the ``survivors`` of the stages before.
         similarity: by which the explanation is chosen (stage ``explanation``).
         partial: keep a row that lost some of its constraints, with the others as its checklist;
             by default it is dropped.
@@ -125,6 +128,7 @@ class FilterSettings:
     order: Sequence[str] = stages.STAGES
     threshold: float = stages.THRESHOLD
     min_votes: int = stages.MIN_VOTES
+    confidence_over: stages.ConfidenceOver = "samples"
     similarity: str = "ratio"
     partial: bool = False
     per_call: int | None = None
@@ -143,11 +147,11 @@ def filter_critiques(
 ) -> Filtering:
     """Filter sampled critiques into one critique of each response.
 
-    A row that is kept is a sample whose ``recording`` has the final critique as its ``text``; its
-    field ``filtering`` says of every judgment what became of it, and by which stage and why.
+    A kept row is a sample whose ``recording`` has the final critique as its ``text``; its
+    field ``filtering`` holds each judgment's outcome: whether it was dropped, by which stage, why.
 
-    What a stage asks depends on the answers to the one before, so a dry run counts the first stage
-    that has something new to ask.
+    The requests of a stage depend on the answers in the one before, so a dry run counts the first
+    stage with new requests.
 
     Args:
         data: what :func:`~heedful.critic.data.experts.sample_critiques` made.
@@ -155,7 +159,7 @@ def filter_critiques(
         expert: the model that revises them, best the one that made them (stage ``rules``).
         extractor: the model that copies out what is counted; the first verifier by default.
         settings: of the stages.
-        output: where to write the rows that are kept, as JSON lines.
+        output: where to write the kept rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
             :class:`~heedful.engine.options.RunOptions`.
@@ -174,7 +178,9 @@ def filter_critiques(
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.in_order(settings.order, settings.skip)
     makers = _makers(verifiers, expert, extractor, settings.per_call, settings.sampling)
-    makers["judgment"] = lambda: stages.MajorityStage(settings.threshold, settings.min_votes)
+    makers["judgment"] = lambda: stages.MajorityStage(
+        settings.threshold, settings.min_votes, settings.confidence_over
+    )
     makers["explanation"] = lambda: stages.ExplanationStage(settings.similarity)
     pipeline = [makers[name]() for name in chosen]
     job = RowsJob(data, _recipe(pipeline, partial=settings.partial), **reading)
@@ -193,7 +199,7 @@ def _makers(
     per_call: int | None,
     sampling: Sampling,
 ) -> dict[str, Callable[[], Stage]]:
-    """Say how the stages that ask models are made; only those that are chosen need theirs."""
+    """Return functions that make the stages with models; only stages that run need theirs."""
     return {
         "cross": lambda: verification.CrossModelStage(tuple(verifiers), sampling, per_call),
         "rules": lambda: _rules(extractor, verifiers, expert, sampling),
@@ -207,7 +213,7 @@ def _rules(
         extractor = verifiers[0]
     if extractor is None or expert is None:
         who = "revise judgments" if expert is None else "copy out what is counted"
-        raise UsageError(f"no model is named that could {who}", hint="name one, or skip rules")
+        raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
     return rules.RulesStage(extractor, expert, sampling)
 
 
@@ -215,7 +221,7 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
     """Describe the run.
 
     All that the outcome depends on beside the input is a setting: with other ones the rows are
-    worked on again, and what was asked before is answered from the store.
+    worked on again, and earlier requests are answered from the store.
     """
     order = [stage.name for stage in pipeline]
 
@@ -245,7 +251,7 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
 
 
 def _without_problem(sample: Sample) -> Sample:
-    """Take away that some critiques were not to be had: the funnel counts those that are there."""
+    """Ignore that some critiques are missing: the funnel counts those that are there."""
     extra = sample.model_extra or {}
     if SAMPLED not in extra or extra[SAMPLED] is not None:
         return sample
@@ -256,25 +262,25 @@ def _without_problem(sample: Sample) -> Sample:
 
 
 def _addition(item: FilterItem, order: Sequence[str], *, partial: bool) -> Addition:
-    """Say what became of a row, and put its final critique in the place of the sampled ones."""
+    """Lay out the outcome of a row, with its final critique in the place of the sampled ones."""
     text = _written(item)
     lost = list(item.losses(order))
     outcome: dict[str, Any] = {
-        "critiques": {"asked": item.asked, "given": item.given},
+        "critiques": {"requested": item.requested, "given": item.given},
         "constraints": _constraints(item),
     }
     fields: dict[str, Any] = {OUTCOME: outcome}
     settled = item.settled()
     if text is None or (lost and not partial):
-        # The stage that was gone through first tells why: the later ones saw what it left.
-        _, drop = min(lost, key=lambda one: order.index(one[1].stage))
+        # The first stage that cost a constraint is the reason: later ones saw what it left.
+        _, drop = min(lost, key=lambda loss: order.index(loss[1].stage))
         outcome["dropped"] = drop.record() | {"constraints": [at + 1 for at, _ in lost]}
     else:
         fields["recording"] = {"prompt": item.prompt, "text": text}
         if lost:
-            kept = [item.sample.checklist[position] for position in settled]
             fields["checklist"] = [
-                constraint.model_dump(mode="json", exclude_defaults=True) for constraint in kept
+                item.sample.checklist[position].model_dump(mode="json", exclude_defaults=True)
+                for position in settled
             ]
             labels = item.sample.labels
             fields["labels"] = labels and [labels[position] for position in settled]
@@ -295,7 +301,7 @@ def _written(item: FilterItem) -> str | None:
     judgments = [item.left(position)[0].judgment for position in settled]
     text = prompt.write(judgments, constraints)
     read = prompt.parse(text, constraints)
-    if [one.status for one in read] == [one.status for one in judgments]:
+    if [judgment.status for judgment in read] == [judgment.status for judgment in judgments]:
         return text
     for position in settled:
         item.left(position)[0].drop = Drop(WRITE, "cannot be written so that it can be read")
@@ -303,7 +309,7 @@ def _written(item: FilterItem) -> str | None:
 
 
 def _constraints(item: FilterItem) -> list[dict[str, Any]]:
-    """Lay out what became of the judgments on each constraint."""
+    """Lay out the outcome of the judgments on each constraint."""
     laid_out = []
     for position, candidates in enumerate(item.candidates):
         left = item.left(position)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 UNTYPED = "(no type)"
 OTHER = "(other types)"
 GROUPS_KEPT = 1000
-"""Types that are told apart: data with a type of its own in each row does not fill the memory."""
+"""Types counted separately: data with a type of its own in each row does not fill the memory."""
 
 LEVELS = ("judgments", "constraints", "rows")
 
@@ -52,11 +52,13 @@ class Funnel:
             self._rows["failed"] += 1
             return
         self._rows["dropped" if "dropped" in outcome else "kept"] += 1
-        asked, given = outcome["critiques"]["asked"], outcome["critiques"]["given"]
-        self._critiques.update(asked=asked, given=given, short_rows=given < asked)
+        requested, given = outcome["critiques"]["requested"], outcome["critiques"]["given"]
+        self._critiques.update(requested=requested, given=given, short_rows=given < requested)
         ends = []
         for constraint in outcome["constraints"]:
-            ends.append(max(self._judgment(constraint, one) for one in constraint["judgments"]))
+            ends.append(
+                max(self._judgment(constraint, judgment) for judgment in constraint["judgments"])
+            )
             self._constraint(constraint)
         self._count("constraints", ends)
         self._count("rows", [self._row_end(ends)])
@@ -100,14 +102,14 @@ class Funnel:
 
         Returns:
             - ``rows``: how many were ``kept``, ``dropped`` and ``failed`` (went through no stage);
-            - ``critiques``: how many were ``asked`` for and ``given``, and the rows with too few;
+            - ``critiques``: how many were ``requested`` and ``given``, and the rows with too few;
             - ``stages``, in order: ``stage``, ``in`` and ``out`` of judgments, constraints and
               rows, and ``reasons`` with the number of judgments;
             - ``by`` type and verdict: judgments in and out, stage by stage;
             - ``rules``: constraints, those that were ``counted``, those ``uncounted`` because the
               part of the response was not copied word for word, judgments that were ``revised``,
               and verdicts that ``changed`` with them;
-            - ``confidence``: constraints by the majority's share of the votes.
+            - ``confidence``: constraints by the majority's confidence.
         """
         stages = [
             {
@@ -121,16 +123,19 @@ class Funnel:
         by = {
             name: {
                 value: {
-                    stage: dict(counts) for stage, counts in zip(self._order, found, strict=True)
+                    stage: dict(counts)
+                    for stage, counts in zip(self._order, groups_counts, strict=True)
                 }
-                for value, found in sorted(groups.items())
+                for value, groups_counts in sorted(groups.items())
             }
             for name, groups in self._by.items()
         }
         names = ("constraints", "counted", "uncounted", "revised", "changed")
         return {
             "rows": dict(self._rows),
-            "critiques": {name: self._critiques[name] for name in ("asked", "given", "short_rows")},
+            "critiques": {
+                name: self._critiques[name] for name in ("requested", "given", "short_rows")
+            },
             "stages": stages,
             "by": by,
             "rules": {name: self._rules[name] for name in names},

@@ -111,18 +111,18 @@ def _confidence(histogram: Mapping[str, int]) -> Table:
         [f"{share} {'█' * round(BAR * count / largest)}", f"{count:,}"]
         for share, count in histogram.items()
     ]
-    return Table("Share of the majority", ["share", "constraints"], rows)
+    return Table("Confidence of the majority", ["confidence", "constraints"], rows)
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterator[str]:
     funnel = summary["funnel"]
     critiques, rules = funnel["critiques"], funnel["rules"]
     if critiques["short_rows"]:
-        missing = critiques["asked"] - critiques["given"]
-        of = amount(critiques["asked"], "critique")
+        missing = critiques["requested"] - critiques["given"]
+        of = amount(critiques["requested"], "critique")
         yield f"{missing:,} of {of} missing, in {amount(critiques['short_rows'], 'row')}"
     if rules["revised"]:
-        (before,) = (one["in"] for one in funnel["stages"] if one["stage"] == "rules")
+        (before,) = (stage["in"] for stage in funnel["stages"] if stage["stage"] == "rules")
         yield (
             f"rules: {rules['counted']:,} of {amount(rules['constraints'], 'constraint')} counted, "
             f"{amount(rules['revised'], 'judgment')} revised, "

@@ -38,15 +38,15 @@ def checklist_data(
 ) -> dict[str, Any]:
     """Write each instruction once, with its checklist as a model is to write it.
 
-    A row has ``id``, ``task`` and ``prompt_name``, ``prompt`` (what ``heedful checklist`` asks) and
+    A row has ``id``, ``task`` and ``prompt_name``, ``prompt`` (that of ``heedful checklist``) and
     ``completion`` (the checklist), both as messages: TRL trains on them as they are. Instructions
-    that come again, with another response, are left out. No model is asked.
+    that come again, with another response, are left out. No model is called.
 
     Args:
         data: a file in any format that heedful reads, or samples.
         output: where to write the rows, as JSON lines.
         prompt: ``plain`` (types and priorities) or ``if_critic``, as for ``heedful checklist``.
-        format: the format's name; found out from the file unless given.
+        format: the format's name; by default detected from the file.
         task: keep only this task's rows (AdvancedIF).
 
     Returns:
@@ -96,7 +96,7 @@ def _row(sample: Sample, prompt: ChecklistPrompt) -> dict[str, Any]:
 
 
 def _problem(sample: Sample, prompt: ChecklistPrompt) -> str | None:
-    """Say why a row teaches nothing, if so."""
+    """Return why a row teaches nothing, if so."""
     if not sample.conversation:
         return "the row has no conversation (give it a prompt)"
     if not sample.checklist:

@@ -1,7 +1,7 @@
-"""What goes through the filters: a row, and for each of its constraints the experts' judgments.
+"""A row in the filters, and the experts' judgments on each of its constraints.
 
 A stage drops judgments and says why, or puts a revised one in place. It never decides for a row:
-what becomes of the row follows from the judgments that are left.
+that follows from the judgments that are left.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class CandidateJudgment:
         return self.judgment.status
 
     def record(self) -> dict[str, Any]:
-        """Lay out what became of it."""
+        """Lay out its outcome."""
         fields: dict[str, Any] = {"sample_index": self.sample_index, "status": self.status.value}
         if self.was is not None:
             fields["was"] = self.was.value
@@ -87,18 +87,18 @@ class FilterItem:
     Attributes:
         sample: the row.
         prompt: the name of the prompt that its critiques answer.
-        asked: how many critiques were asked for.
+        requested: how many critiques were requested.
         given: how many there are.
         candidates: for each constraint the judgments on it, in the order of the critiques.
         facts: for each constraint what code counted.
         uncounted: the constraints for which no part of the response was copied word for word.
-        confidence: for each constraint the majority's share of the votes.
-        calls: what was asked for it.
+        confidence: for each constraint the majority's confidence.
+        calls: the calls made for it.
     """
 
     sample: Sample
     prompt: str
-    asked: int
+    requested: int
     given: int
     candidates: list[list[CandidateJudgment]]
     facts: list[str | None] = field(default_factory=list)
@@ -108,7 +108,7 @@ class FilterItem:
 
     @classmethod
     def read(cls, sample: Sample) -> FilterItem:
-        """Read a row's critiques; what they leave undecided is dropped at once.
+        """Read a row's critiques; undecided judgments are dropped at once.
 
         Raises:
             RowError: there is nothing to filter.
@@ -116,38 +116,36 @@ class FilterItem:
         recording = _critiques(sample)
         candidates: list[list[CandidateJudgment]] = [[] for _ in sample.checklist]
         for sample_index, text in enumerate(recording.others, start=1):
-            one = Recording(prompt=recording.prompt, text=text)
-            for position, judgment in enumerate(prompts.read(one, sample.checklist)):
+            critique = Recording(prompt=recording.prompt, text=text)
+            for position, judgment in enumerate(prompts.read(critique, sample.checklist)):
                 drop = None
                 if not judgment.status.decided:
                     drop = Drop(READ, "not decided", said=judgment.explanation)
                 candidates[position].append(CandidateJudgment(sample_index, judgment, drop=drop))
         given = len(recording.others)
-        asked = (recording.model_extra or {}).get("asked", given)
+        requested = (recording.model_extra or {}).get("requested", given)
         size = len(sample.checklist)
         return cls(
-            *(
-                sample,
-                recording.prompt,
-                asked if isinstance(asked, int) else given,
-                given,
-                candidates,
-            ),
+            sample=sample,
+            prompt=recording.prompt,
+            requested=requested if isinstance(requested, int) else given,
+            given=given,
+            candidates=candidates,
             facts=[None] * size,
             confidence=[None] * size,
         )
 
     def left(self, position: int) -> list[CandidateJudgment]:
         """Return the judgments on a constraint that are not dropped."""
-        return [one for one in self.candidates[position] if one.drop is None]
+        return [candidate for candidate in self.candidates[position] if candidate.drop is None]
 
-    def by_draw(self) -> dict[int, dict[int, CandidateJudgment]]:
+    def by_sample(self) -> dict[int, dict[int, CandidateJudgment]]:
         """Return the judgments that are left, by critique and constraint."""
-        found: dict[int, dict[int, CandidateJudgment]] = {}
+        judgments: dict[int, dict[int, CandidateJudgment]] = {}
         for position in range(len(self.candidates)):
             for candidate in self.left(position):
-                found.setdefault(candidate.sample_index, {})[position] = candidate
-        return found
+                judgments.setdefault(candidate.sample_index, {})[position] = candidate
+        return judgments
 
     def settled(self) -> list[int]:
         """Return the positions of the constraints that have a judgment left."""
@@ -160,7 +158,7 @@ class FilterItem:
             order: the stages, in the order in which they were gone through.
         """
         for position, candidates in enumerate(self.candidates):
-            drops = [one.drop for one in candidates if one.drop is not None]
+            drops = [candidate.drop for candidate in candidates if candidate.drop is not None]
             if len(drops) < len(candidates):
                 continue
             last = max(order.index(drop.stage) for drop in drops)

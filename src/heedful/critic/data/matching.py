@@ -36,8 +36,8 @@ STRIDE = 12
 """How many characters are compared at once where a match is extended."""
 
 PAIR_CLASSES = 65_521
-"""Two characters in a row are told apart by their number modulo this, a prime: few that differ are
-taken for the same, and those are found out when they are looked for."""
+"""A prime: bigrams are identified by their number modulo this. Few that differ are taken for the
+same, and those are found out when they are looked for."""
 
 Run = tuple[int, int, int]
 """A match that is :data:`LONG`: minus its length, so that runs sort as difflib prefers them, and
@@ -84,7 +84,7 @@ class _Prepared:
         self._pairs = (self._codes[:-1] * self._letters + self._codes[1:]) % PAIR_CLASSES
         ends = np.cumsum([len(text) for text in texts]).tolist()
         self._bounds = [(end - len(text), end) for text, end in zip(texts, ends, strict=True)]
-        self._kept = [self._kept_in(self._codes[start:end]) for start, end in self._bounds]
+        self._matched = [self._matched_in(self._codes[start:end]) for start, end in self._bounds]
         self._runs, self._begins = self._all_runs()
 
     def task(self, row: int, column: int) -> tuple[int, int, list[Run]]:
@@ -97,7 +97,7 @@ class _Prepared:
         import numpy as np
 
         start, end = self._bounds[column]
-        usable = self._kept[column][self._codes]
+        usable = self._matched[column][self._codes]
         masked = _text(np.where(usable, self._codes, self._letters))
         # What is never matched is another letter in the second text than in the first ones.
         never, else_never = (_text(np.array([self._letters + extra])) for extra in (0, 1))
@@ -113,15 +113,15 @@ class _Prepared:
             np.flatnonzero(usable).tolist(),
         )
 
-    def _kept_in(self, codes: Codes) -> Mask:
+    def _matched_in(self, codes: Codes) -> Mask:
         """Say of each letter whether difflib matches it where this is the second text."""
         import numpy as np
 
         counts = np.bincount(codes, minlength=self._letters)
-        kept: Mask = counts > 0
+        matched: Mask = counts > 0
         if len(codes) >= AUTOJUNK:
-            kept &= counts <= len(codes) // 100 + 1
-        return kept
+            matched &= counts <= len(codes) // 100 + 1
+        return matched
 
     def _all_runs(self) -> tuple[list[Run], list[int]]:
         """Find the runs of every two texts: sorted, and where those of which two begin."""
@@ -136,8 +136,8 @@ class _Prepared:
         inside = inside[np.argsort(spelled[inside], kind="stable")]
         heads = np.diff(spelled[inside], prepend=-1) != 0
         grams = np.cumsum(heads) - 1
-        kept = np.stack(self._kept)[owner, codes]
-        usable = kept[inside] & kept[inside + 1] & kept[inside + 2]
+        matched = np.stack(self._matched)[owner, codes]
+        usable = matched[inside] & matched[inside + 1] & matched[inside + 2]
         # Each gram of a first text meets the places of the same gram in the second texts.
         places = inside[usable]
         counts = np.bincount(grams[usable], minlength=int(grams[-1]) + 1)
@@ -224,10 +224,10 @@ class _Matching(NamedTuple):
         for at in places[bisect_left(places, low) : bisect_left(places, high - 1)]:
             if at < low:
                 continue
-            found = find(masked[at : at + 2], b_low, b_high)
-            if found < 0:
+            b_at = find(masked[at : at + 2], b_low, b_high)
+            if b_at < 0:
                 continue
-            match = (at, at + 2, found, found + 2)
+            match = (at, at + 2, b_at, b_at + 2)
             start, end, b_start, b_end = self._extended(match, (low, high, b_low, b_high))
             total += end - start
             if low < start and b_low < b_start:
@@ -249,10 +249,10 @@ class _Matching(NamedTuple):
         for at in places[bisect_left(places, low) : bisect_left(places, high)]:
             if at < low:
                 continue
-            found = find(masked[at], b_low, b_high)
-            if found < 0:
+            b_at = find(masked[at], b_low, b_high)
+            if b_at < 0:
                 continue
-            match = (at, at + 1, found, found + 1)
+            match = (at, at + 1, b_at, b_at + 1)
             start, end, b_start, b_end = self._extended(match, (low, high, b_low, b_high))
             total += end - start
             if low < start and b_low < b_start and a[low] == b[b_low]:

@@ -34,11 +34,11 @@ def pick(texts: Sequence[str], similarity: str = "ratio") -> int:
         Its position; of several equals the first.
 
     Raises:
-        UsageError: there are no texts, or there is no such similarity.
+        UsageError: the texts are empty, or the similarity is unknown.
     """
     if similarity not in SIMILARITIES:
         hint = f"use one of {', '.join(SIMILARITIES)}"
-        raise UsageError(f"there is no similarity {similarity!r}", hint=hint)
+        raise UsageError(f"no such similarity: {similarity!r}", hint=hint)
     if not texts:
         raise UsageError("there is no text to choose", hint="give at least one")
     scores = [_sum(row) for row in _SIMILARITIES[similarity](texts)]

@@ -1,8 +1,8 @@
-"""Preference pairs from critiques: what differs is the judgments on which a sample was wrong.
+"""Preference pairs from critiques that differ only where a sample was wrong.
 
 Source: IF-Critic (arXiv 2511.01014), constraint-level preference optimisation, and its public pair
 code. In the published reading the pairs are that code's, text for text, in its order and with its
-random draws.
+random choices.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
 from heedful.critic.data.candidates import NoPairsError, Reason, compare
-from heedful.critic.data.outputs import refuse, summary_path
 from heedful.critic.data.preferences import METHODS, Method, PreferencePair, Segment
 from heedful.critic.data.segments import READINGS, Segmented, spans, writer
 from heedful.critic.data.tally import PairCounts
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
+from heedful.jobs.results import check_folder
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class Pairs:
                 ``recording.text``, the sampled ones as ``recording.others``.
             method: one of :data:`METHODS`.
             similarity: how explanations to choose are compared; see :mod:`heedful.critic.data.mbr`.
-            candidates: rejected critiques of each item, drawn where there are more.
-            seed: of the draws.
+            candidates: rejected critiques of each item, chosen at random where there are more.
+            seed: of the random choices.
             reading: how critiques in IF-Critic's format are read.
             prompt_file: a file whose text replaces that of the critiques' prompt.
-            format: the format's name; found out from the file unless given.
+            format: the format's name; by default detected from the file.
 
         Raises:
             InputError: the file is missing, empty or in no known format.
@@ -89,11 +89,11 @@ class Pairs:
     def __iter__(self) -> Iterator[PreferencePair]:
         """Make the pairs in the order of the items, in constant memory."""
         self.tally = PairCounts()
-        # One stream of draws for the whole file: with its order and its seed, the published pairs.
-        draws = random.Random(self.seed)
+        # One generator for the whole file: with its order and its seed, the published pairs.
+        generator = random.Random(self.seed)
         for item in items(self._rows):
             try:
-                made = self._of(item, draws)
+                made = self._of(item, generator)
             except NoPairsError as error:
                 self.tally.without(item.line, item.id, error)
                 continue
@@ -127,7 +127,7 @@ class Pairs:
             UsageError: a file cannot be written.
         """
         path = Path(path)
-        refuse(path, self._source.files if self._source else ())
+        check_folder(path, self._source.files if self._source else ())
         with atomically(path) as file:
             for pair in self:
                 file.write(json.dumps(pair.record(), ensure_ascii=False) + "\n")
@@ -135,11 +135,11 @@ class Pairs:
         write_json(summary_path(path), summary)
         return summary
 
-    def _of(self, item: Item[Sample], draws: random.Random) -> list[PreferencePair]:
+    def _of(self, item: Item[Sample], generator: random.Random) -> list[PreferencePair]:
         """Make an item's pairs.
 
         Raises:
-            NoPairsError: there are none.
+            NoPairsError: none can be made.
         """
         sample = item.value
         if sample is None or item.problem is not None:
@@ -148,38 +148,43 @@ class Pairs:
         self.tally.compared(compared)
         taken = _candidates(compared, self.method)
         if len(taken) > self.candidates:
-            taken = draws.sample(taken, self.candidates)
+            taken = generator.sample(taken, self.candidates)
         maker = _Maker(
             sample, compared, self.method, self.similarity, self.reading, self._prompt_file
         )
-        return [pair for one in taken for pair in maker.pairs(one)]
+        return [pair for rejected in taken for pair in maker.pairs(rejected)]
+
+
+def summary_path(pairs: Path) -> Path:
+    """Return the file beside pairs that has their summary: ``pairs.summary.json``."""
+    return pairs.with_suffix(".summary.json")
 
 
 def _refuse(option: str, value: str, known: Sequence[str]) -> None:
     if value not in known:
-        raise UsageError(f"there is no {option} {value!r}", hint=f"use one of {', '.join(known)}")
+        raise UsageError(f"no such {option}: {value!r}", hint=f"use one of {', '.join(known)}")
 
 
 def _candidates(compared: CritiqueComparison, method: Method) -> list[Sampled]:
     """Return the samples that can be rejected.
 
     Raises:
-        NoPairsError: there are none.
+        NoPairsError: none can be rejected.
     """
     if not compared.samples:
         raise NoPairsError(Reason.SAMPLES_UNPARSED)
-    wrong = [one for one in compared.samples if one.wrong]
+    wrong = [sampled for sampled in compared.samples if sampled.wrong]
     if not wrong:
         raise NoPairsError(Reason.AGREED)
     if method == "whole-response":
-        found = wrong if len(wrong) < len(compared.samples) else []
+        rejectable = wrong if len(wrong) < len(compared.samples) else []
     elif method == "expert":
-        found = wrong
+        rejectable = wrong
     else:
-        found = [one for one in wrong if compared.can_be_righted(one.wrong)]
-    if not found:
+        rejectable = [sampled for sampled in wrong if compared.can_be_righted(sampled.wrong)]
+    if not rejectable:
         raise NoPairsError(Reason.NOTHING_RIGHT)
-    return found
+    return rejectable
 
 
 class _Maker:
@@ -224,20 +229,20 @@ class _Maker:
 
     def _wholly_right(self) -> Segmented:
         """Pick among the samples that agree with the expert throughout."""
-        right = [one.critique for one in self._compared.samples if not one.wrong]
-        texts = [self._write(one.judgments, one.constraints) for one in right]
+        right = [critique.critique for critique in self._compared.samples if not critique.wrong]
+        texts = [self._write(critique.judgments, critique.constraints) for critique in right]
         return right[mbr.pick(texts, self._similarity)]
 
     def _on_one(self, rejected: Sampled, position: int) -> PreferencePair:
         """Make a pair of critiques on a checklist of one constraint."""
         righted = self._righted(rejected)
         cut = slice(position, position + 1)
-        one, other = (
+        chosen, wrong = (
             Segmented(critique.constraints[cut], critique.judgments[cut])
             for critique in (righted, rejected.critique)
         )
         name = f"{self._sample.id}#{rejected.number}.{position + 1}"
-        return self._pair(name, one, other, (0,), asked=cut)
+        return self._pair(name, chosen, wrong, (0,), positions=cut)
 
     def _pair(
         self,
@@ -245,15 +250,17 @@ class _Maker:
         chosen: Segmented,
         rejected: Segmented,
         wrong: Sequence[int],
-        asked: slice = slice(None),
+        positions: slice = slice(None),
     ) -> PreferencePair:
-        texts = [self._write(one.judgments, one.constraints) for one in (chosen, rejected)]
-        places = [spans(one, wrong, self._write) for one in (chosen, rejected)]
+        texts = [
+            self._write(critique.judgments, critique.constraints) for critique in (chosen, rejected)
+        ]
+        places = [spans(critique, wrong, self._write) for critique in (chosen, rejected)]
         if self._method in ("constraint-level", "per-constraint"):
             refuse_other_differences(texts, places)
         segments = tuple(
-            Segment(position + 1, rejected.constraints[position].text, verdict, *found)
-            for position, verdict, found in zip(
+            Segment(position + 1, rejected.constraints[position].text, verdict, *pair_spans)
+            for position, verdict, pair_spans in zip(
                 wrong,
                 (chosen.judgments[position].status for position in wrong),
                 zip(*places, strict=True),
@@ -265,31 +272,33 @@ class _Maker:
             sample=self._sample.id,
             method=self._method,
             prompt_name=self._prompt.name,
-            prompt=tuple(self._prompt.render(self._sample, self._sample.checklist[asked])),
+            prompt=tuple(self._prompt.render(self._sample, self._sample.checklist[positions])),
             chosen=texts[0],
             rejected=texts[1],
             segments=segments,
             strict=all(
-                self._reads_back(text, critique, asked)
+                self._reads_back(text, critique, positions)
                 for text, critique in zip(texts, (chosen, rejected), strict=True)
             ),
         )
 
-    def _reads_back(self, text: str, critique: Segmented, asked: slice) -> bool:
-        found = self._prompt.parse(text, self._sample.checklist[asked])
-        return [one.status for one in found] == [one.status for one in critique.judgments]
+    def _reads_back(self, text: str, critique: Segmented, positions: slice) -> bool:
+        read = self._prompt.parse(text, self._sample.checklist[positions])
+        return [judgment.status for judgment in read] == [
+            judgment.status for judgment in critique.judgments
+        ]
 
 
 def refuse_other_differences(texts: Sequence[str], places: Sequence[Sequence[Span]]) -> None:
-    """Hold that two texts are the same outside the given spans.
+    """Refuse two texts that differ outside the given spans.
 
     Raises:
-        NoPairsError: they are not, which a prompt whose critiques are segments rules out.
+        NoPairsError: they differ, which a prompt whose critiques are segments rules out.
     """
     outside = []
-    for text, found in zip(texts, places, strict=True):
-        starts = [0, *(end for _, end in found)]
-        ends = [*(start for start, _ in found), len(text)]
+    for text, text_spans in zip(texts, places, strict=True):
+        starts = [0, *(end for _, end in text_spans)]
+        ends = [*(start for start, _ in text_spans), len(text)]
         outside.append([text[start:end] for start, end in zip(starts, ends, strict=True)])
     if outside[0] != outside[1]:
         raise NoPairsError(Reason.DIFFERENT)

@@ -45,7 +45,7 @@ class PreferencePair:
         sample: the item's id.
         method: how the chosen critique was made.
         prompt_name: the prompt that was rendered, and whose parser reads the critiques.
-        prompt: the messages that the critic is asked.
+        prompt: the messages to the critic.
         chosen: the critique to prefer.
         rejected: the sampled critique.
         segments: on what they disagree.

@@ -27,7 +27,7 @@ def read(text: str) -> tuple[list[Constraint], list[Judgment]]:
     """Read a critique: the constraints it states and its judgments, without outer white space.
 
     Raises:
-        InputError: there is no block, or one that is not a constraint, an analysis and one of the
+        InputError: no block was found, or one isn't a constraint, an analysis and one of the
             two conclusions, or a marker stands elsewhere.
     """
     constraints, judgments = [], []

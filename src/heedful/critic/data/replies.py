@@ -1,7 +1,7 @@
-"""Asking about some constraints of a row, and reading the tagged blocks of the reply.
+"""Requests about some constraints of a row, and the tagged blocks of the reply.
 
-The questions of this room are all of one kind: about several constraints at once, with a block
-``<ck> … </ck>`` in the reply for each. What a reply leaves out is asked for again.
+All requests here are about several constraints at once, with a block ``<ck> … </ck>`` in the reply
+for each. Constraints that a reply leaves out are requested again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 REASKS = 1
-"""How often what a reply leaves out is asked for again."""
+"""How often constraints that a reply leaves out are requested again."""
 
 _OPEN = re.compile(r"^[ \t*]*<\s*[cC](\d{1,6})\s*>[ \t*]*", re.MULTILINE)
 _CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
@@ -51,33 +51,33 @@ class Calls:
         self,
         model: Model,
         sampling: Sampling,
-        asked: Sequence[int],
+        positions: Sequence[int],
         render: Callable[[Sequence[int]], Sequence[Message]],
         parse: Callable[[str, Sequence[int]], Mapping[int, T]],
         *,
         caller: str,
         tokens: int,
     ) -> dict[int, T]:
-        """Ask about constraints, and again about those that the reply leaves out.
+        """Request answers on constraints, and again on those that the reply leaves out.
 
         Args:
-            model: who is asked.
-            sampling: how the answer is drawn.
-            asked: the constraints' positions.
+            model: the model.
+            sampling: how it answers.
+            positions: of the constraints.
             render: writes the prompt about some of them.
             parse: reads the reply on these: by position, what could be read.
             caller: who asks, as accounts name it.
             tokens: what the answer on one constraint takes, roughly.
 
         Returns:
-            What was answered, by position; a call that failed for good is among the failures.
+            The answers by position; a call that failed for good is among the failures.
 
         Raises:
             StopRunError: no further call can succeed.
         """
-        found: dict[int, T] = {}
-        left = list(asked)
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        answers: dict[int, T] = {}
+        left = list(positions)
+        # Earlier requests are answered from the store, so a retry makes only new ones.
         for attempt in range(1 + REASKS + retries()):
             if not left:
                 break
@@ -92,17 +92,17 @@ class Calls:
             self.expenses.append(expense(caller, completion, reask=attempt > 0))
             if completion.cut_off:
                 continue
-            found |= parse(completion.text, left)
-            left = [position for position in left if position not in found]
-        return found
+            answers |= parse(completion.text, left)
+            left = [position for position in left if position not in answers]
+        return answers
 
 
-def blocks(reply: str, asked: Sequence[int]) -> dict[int, str]:
-    """Read a reply's blocks; one that is there twice, or is closed twice, is not believed.
+def blocks(reply: str, positions: Sequence[int]) -> dict[int, str]:
+    """Read a reply's blocks; one that is repeated, or closed twice, is left out.
 
     Args:
         reply: of a model, with prose, reasoning and code fences around the blocks.
-        asked: the positions that the numbers 1, 2, … in the reply stand for.
+        positions: those that the numbers 1, 2, … in the reply stand for.
 
     Returns:
         What stands between the tags, by position.
@@ -110,24 +110,24 @@ def blocks(reply: str, asked: Sequence[int]) -> dict[int, str]:
     text = answer(reply, _OPEN.search)
     openings = list(_OPEN.finditer(text))
     ends = [*(opening.start() for opening in openings[1:]), len(text)]
-    found: dict[int, str] = {}
+    contents: dict[int, str] = {}
     twice: set[int] = set()
     for opening, end in zip(openings, ends, strict=False):  # without an opening there is one end
         number = int(opening[1])
-        if not 1 <= number <= len(asked):
+        if not 1 <= number <= len(positions):
             continue
-        position = asked[number - 1]
+        position = positions[number - 1]
         closings = list(_CLOSE.finditer(text, opening.end(), end))
-        if position in found or len(closings) > 1:
+        if position in contents or len(closings) > 1:
             twice.add(position)
-        found[position] = text[opening.end() : closings[0].start() if closings else end]
-    return {position: block for position, block in found.items() if position not in twice}
+        contents[position] = text[opening.end() : closings[0].start() if closings else end]
+    return {position: block for position, block in contents.items() if position not in twice}
 
 
 def language_of(sample: Sample) -> Language:
-    """Say in which language a model is asked about a sample: that of its last user turn."""
-    asked = [turn.content for turn in sample.conversation if turn.role == "user"]
-    return layout.language_of(asked[-1] if asked else "")
+    """Return the language of prompts about a sample: that of its last user turn."""
+    turns = [turn.content for turn in sample.conversation if turn.role == "user"]
+    return layout.language_of(turns[-1] if turns else "")
 
 
 def prompt(
@@ -137,14 +137,14 @@ def prompt(
     language: Language,
     **places: str,
 ) -> list[Message]:
-    """Write a prompt: the conversation, the response, and what is asked about, each fenced.
+    """Write a prompt: the conversation, the response, and the items, each fenced.
 
     Args:
         name: of the prompt's text in this room, without language and ending.
         sample: with the conversation and, where the prompt has a place for it, the response.
-        items: what is asked about: a label of ours and the text.
+        items: a label of ours and the text of each.
         language: of the prompt.
-        places: what else is filled in, of our own.
+        places: further texts of our own to fill in.
     """
     turns = [turn.content for turn in sample.conversation]
     response = sample.response or ""

@@ -1,7 +1,7 @@
 """Rule-augmented verification: what code counts corrects what the experts counted.
 
 A model copies out the parts of the response that a limit applies to; code makes sure that they
-stand there and counts in them; the expert writes its judgments anew with the true counts. A
+stand there and counts in them; the expert revises its judgments with the true counts. A
 constraint with a check of its own needs no copying: its check decides it, on the whole response.
 
 Source: IF-Critic (arXiv 2511.01014), which does so for limits of length. Here it is done for all
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
 TOKENS = 60
-"""What the parts for one constraint take, roughly: most are the whole response."""
+"""Estimated tokens of the parts for a constraint: most are the whole response."""
 
 _PARSER = 2
 _PROMPTS = ("extraction", "revision")
@@ -47,7 +47,7 @@ _AROUND = " \t\r\n\"'“”‘’「」`*.。"
 _QUOTED = 24
 """Characters by which a part is known again."""
 
-_TOLD = re.compile(
+_REVEALING = re.compile(
     r"count(?:s|ed)? (?:by|from) (?:the )?(?:code|program|tool|script)"
     r"|(?:given|provided|supplied) counts?\b|counts? (?:given|provided|supplied)"
     r"|\bI (?:was|have been) (?:told|given|informed)\b"
@@ -64,7 +64,7 @@ class RulesStage:
 
     Attributes:
         extractor: copies out the parts of the response.
-        expert: writes the judgments anew.
+        expert: revises the judgments.
         sampling: how both answer.
     """
 
@@ -95,30 +95,30 @@ class RulesStage:
         if item.calls.failures:
             return
         groups = [
-            {at: one for at, one in candidates.items() if item.facts[at] is not None}
-            for candidates in item.by_draw().values()
+            {at: candidate for at, candidate in candidates.items() if item.facts[at] is not None}
+            for candidates in item.by_sample().values()
         ]
         await asyncio.gather(*(self._revise(item, group) for group in groups if group))
 
     async def _count(self, item: FilterItem) -> None:
-        """Find the facts: by checks where there are some, else in the parts that are copied out."""
+        """Find the facts: by checks where there are any, else in the parts that are copied out."""
         response = item.sample.response or ""
-        asked = []
+        limited = []
         for position, constraint in enumerate(item.sample.checklist):
             finding = counting.decide(response, constraint)
             if finding is not None:
                 item.facts[position] = finding.found
             elif counting.measurable(constraint):
-                asked.append(position)
-        # All or none are asked about, so that the question does not depend on the stages before.
-        if not {*asked} & {*item.settled()}:
+                limited.append(position)
+        # All or none are requested, so that the prompt does not depend on the stages before.
+        if not {*limited} & {*item.settled()}:
             return
-        parts = await self._parts(item, asked)
-        for position, found in parts.items():
-            item.facts[position] = _facts(found, response, item.sample.checklist[position])
-        item.uncounted = {*asked} - {*parts}
+        parts = await self._parts(item, limited)
+        for position, quoted in parts.items():
+            item.facts[position] = _facts(quoted, response, item.sample.checklist[position])
+        item.uncounted = {*limited} - {*parts}
 
-    async def _parts(self, item: FilterItem, asked: Sequence[int]) -> dict[int, list[str]]:
+    async def _parts(self, item: FilterItem, requested: Sequence[int]) -> dict[int, list[str]]:
         """Have the parts of the response copied out that limits apply to, and find them there."""
         language = replies.language_of(item.sample)
         response = Instruction([item.sample.response or ""])
@@ -131,15 +131,15 @@ class RulesStage:
             return replies.prompt("extraction", item.sample, items, language)
 
         def parse(text: str, positions: Sequence[int]) -> dict[int, list[str]]:
-            # Parts that do not stand in the response are no parts: they are asked for again.
+            # Parts that are not in the response are requested again.
             read = parse_parts(text, positions)
-            found = {at: _verbatim(parts, response) for at, parts in read.items()}
-            return {at: parts for at, parts in found.items() if parts is not None}
+            quoted = {at: _verbatim(parts, response) for at, parts in read.items()}
+            return {at: parts for at, parts in quoted.items() if parts is not None}
 
         return await item.calls.ask(
             self.extractor,
             self.sampling,
-            asked,
+            requested,
             render,
             parse,
             caller=f"extraction by {self.extractor.name}",
@@ -147,7 +147,7 @@ class RulesStage:
         )
 
     async def _revise(self, item: FilterItem, group: Mapping[int, CandidateJudgment]) -> None:
-        """Have one critique's judgments on what was counted written anew."""
+        """Have one critique's judgments on counted constraints revised."""
         language = replies.language_of(item.sample)
 
         def render(positions: Sequence[int]) -> list[Message]:
@@ -183,7 +183,7 @@ class RulesStage:
     ) -> None:
         """Put a revised judgment in the place of the old one."""
         if revised is None:
-            said = "the reply has no verdict, contradicts it, or speaks of being told"
+            said = "the reply has no verdict, contradicts it, or mentions the given counts"
             candidate.drop = Drop(self.name, "not revised", by=self.expert.name, said=said)
             return
         candidate.was, candidate.judgment = candidate.status, revised
@@ -194,62 +194,64 @@ class RulesStage:
 
 
 def _sound(judgment: Judgment) -> bool:
-    """Say whether a revised judgment can be used as it is."""
+    """Tell whether a revised judgment can be used as it is."""
     contradictory = (judgment.model_extra or {}).get("contradiction", False)
-    return judgment.status.decided and not contradictory and not told(judgment.explanation)
+    return (
+        judgment.status.decided and not contradictory and not reveals_counting(judgment.explanation)
+    )
 
 
-def told(explanation: str) -> bool:
-    """Say whether an explanation speaks of having been told, in English or Chinese.
+def reveals_counting(explanation: str) -> bool:
+    """Tell whether an explanation says that it was given the counts, in English or Chinese.
 
-    >>> told("Per the provided count, it has 12 words."), told("It has 12 words.")
+    >>> reveals_counting("Per the provided count: 12."), reveals_counting("It has 12 words.")
     (True, False)
     """
-    return bool(_TOLD.search(explanation))
+    return bool(_REVEALING.search(explanation))
 
 
-def parse_parts(text: str, asked: Sequence[int]) -> dict[int, list[str] | None]:
+def parse_parts(text: str, positions: Sequence[int]) -> dict[int, list[str] | None]:
     """Read an extractor's reply.
 
     Args:
         text: the reply.
-        asked: the positions of the constraints it was asked about.
+        positions: of the constraints in the prompt, in its order.
 
     Returns:
         By position the parts as they were copied, none where the limit applies to nothing, and
         ``None`` for the whole response; a constraint without parts in the reply is left out.
     """
-    found: dict[int, list[str] | None] = {}
-    for position, block in replies.blocks(text, asked).items():
+    parts_of: dict[int, list[str] | None] = {}
+    for position, block in replies.blocks(text, positions).items():
         starts = list(_PART.finditer(block))
         ends = [replies.marked_start(block, start.start()) for start in starts[1:]] + [len(block)]
         parts = [block[start.end() : end].strip() for start, end in zip(starts, ends, strict=False)]
         words = {part.strip(_AROUND).casefold() for part in parts}
         if words & _WHOLE:
-            found[position] = None
+            parts_of[position] = None
         elif words and words <= _NONE:
-            found[position] = []
+            parts_of[position] = []
         elif any(parts):
-            found[position] = [part for part in parts if part]
-    return found
+            parts_of[position] = [part for part in parts if part]
+    return parts_of
 
 
 def _verbatim(parts: list[str] | None, response: Instruction) -> list[str] | None:
     """Return parts in the response's own words; ``None`` where one does not stand there."""
     if parts is None:
         return [response.turns[0]]
-    found = []
+    quoted = []
     place = None
     for part in parts:
         place = response.find(part, place)
         if place is None:
             return None
-        found.append(response.text(place))
-    return found
+        quoted.append(response.text(place))
+    return quoted
 
 
 def _facts(parts: Sequence[str], response: str, constraint: Constraint) -> str | None:
-    """Say what was counted in which part, one line each."""
+    """Write the counts of each part, a line each."""
     chinese = layout.language_of(constraint.text) == "zh"
     whole, colon = ("整篇回复", "：") if chinese else ("the whole response", ": ")
     lines = []

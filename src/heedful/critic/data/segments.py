@@ -50,7 +50,9 @@ class Segmented:
 
     def same_constraints(self, other: Segmented) -> bool:
         """Tell whether both judge the same constraints, word for word."""
-        return [one.text for one in self.constraints] == [one.text for one in other.constraints]
+        return [constraint.text for constraint in self.constraints] == [
+            constraint.text for constraint in other.constraints
+        ]
 
     def disagreements(self, other: Segmented) -> list[int]:
         """Return the positions on which the verdicts differ."""
@@ -75,11 +77,11 @@ def read(
     if prompt.name == "if_critic" and reading == "published":
         constraints, judgments = published.read(text)
         return Segmented(tuple(constraints), tuple(judgments))
-    found = prompt.parse(text, checklist)
-    for judgment in found:
+    parsed = prompt.parse(text, checklist)
+    for judgment in parsed:
         if not judgment.status.decided:
             raise InputError(judgment.explanation)
-    return Segmented(tuple(checklist), tuple(found))
+    return Segmented(tuple(checklist), tuple(parsed))
 
 
 def writer(prompt: JudgePrompt, reading: Reading) -> Writer:

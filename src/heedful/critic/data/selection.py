@@ -91,8 +91,8 @@ class SelectedInstructions:
         strata: dict[tuple[str, int], list[tuple[bytes, int]]] = {}
         for number, row in enumerate(generation):
             if row.sample is not None and row.problem is None:
-                found = strata.setdefault(_stratum(row.sample), [])
-                found.append((_lot(seed, row.id), number))
+                stratum_rows = strata.setdefault(_stratum(row.sample), [])
+                stratum_rows.append((_random_rank(seed, row.id), number))
         quotas = _quotas({stratum: len(rows) for stratum, rows in strata.items()}, count)
         self._chosen = {
             number
@@ -134,15 +134,15 @@ def select(
 ) -> SelectedInstructions:
     """Choose instructions, as many of each category and, within it, of each complexity as can be.
 
-    A row's tags ``category`` (any word) and ``complexity`` (1 to 5) say what it is. A model says
-    it where they are missing; its categories are :data:`CATEGORIES`.
+    A row's tags ``category`` (any word) and ``complexity`` (1 to 5) say what it is. A model names
+    them where they are missing; its categories are :data:`CATEGORIES`.
 
     Args:
         data: a file in any format that heedful reads, or samples.
         model: says what rows without the tags are.
-        count: how many are chosen; all unless given.
-        seed: of the drawing among those alike, which depends on nothing else but their ids.
-        sampling: how the model answers; at temperature 0 unless given.
+        count: how many are selected; by default all.
+        seed: of the random choice within a category and complexity; it depends only on the ids.
+        sampling: how the model answers; by default at temperature 0.
         output: where to write the rows that are chosen, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
@@ -193,12 +193,12 @@ def _recipe(model: Model | None, sampling: Sampling) -> Recipe:
         "sampling": sampling.model_dump(mode="json", exclude_defaults=True),
     }
     about = {"models": [model.name] if model else []}
-    assumed = f"{TOKENS} an instruction; reasoning and asking again come on top"
+    assumed = f"{TOKENS} an instruction; reasoning and repeated requests come on top"
     return Recipe(adds="sorted", about=about, config=config, assumptions=assumed, tasks=tasks)
 
 
 async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
-    """Have a model say what an instruction is; tags that are there stay."""
+    """Have a model classify an instruction; tags that are there stay."""
     language = replies.language_of(sample)
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in CATEGORIES.items())
     messages = replies.prompt(_PROMPT, sample, [], language, categories=listed)
@@ -214,10 +214,10 @@ async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
             problem = str(error)
             break
         expenses.append(expense(model.name, completion, reask=attempt > 0))
-        found = None if completion.cut_off else parse(completion.text)
-        if found is not None:
-            tags = {**sample.tags, "complexity": found[1]}
-            tags.setdefault("category", found[0])
+        answer = None if completion.cut_off else parse(completion.text)
+        if answer is not None:
+            tags = {**sample.tags, "complexity": answer[1]}
+            tags.setdefault("category", answer[0])
             if _level(sample.tags.get("complexity")) is not None:
                 tags["complexity"] = sample.tags["complexity"]
             return Addition(
@@ -237,7 +237,7 @@ def parse(text: str) -> tuple[str, int] | None:
     for line in _LINE.finditer(reply):
         key = "category" if line["category"] else "complexity"
         values[key].append(" ".join(line["value"].split()).casefold())
-    if [len(found) for found in values.values()] != [1, 1]:
+    if [len(words) for words in values.values()] != [1, 1]:
         return None
     category, level = values["category"][0], _level(values["complexity"][0])
     return (category, level) if category in CATEGORIES and level is not None else None
@@ -264,7 +264,7 @@ def balanced(sizes: Mapping[K, int], count: int) -> dict[K, int]:
 
 
 def _quotas(sizes: Mapping[tuple[str, int], int], count: int | None) -> dict[tuple[str, int], int]:
-    """Say how many of each category and complexity are chosen."""
+    """Compute how many of each category and complexity are selected."""
     categories: Counter[str] = Counter()
     for (category, _), size in sorted(sizes.items()):
         categories[category] += size
@@ -283,10 +283,10 @@ def _stratum(sample: Sample) -> tuple[str, int]:
 
 
 def _level(value: object) -> int | None:
-    """Read a complexity; ``None`` where it is none."""
+    """Read a complexity; ``None`` for anything else."""
     text = str(value)
     return int(text) if text.isdecimal() and int(text) in LEVELS else None
 
 
-def _lot(seed: int, key: str) -> bytes:
+def _random_rank(seed: int, key: str) -> bytes:
     return blake2b(f"{seed}/{key}".encode("utf-8", "surrogatepass"), digest_size=8).digest()

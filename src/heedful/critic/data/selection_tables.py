@@ -1,48 +1,45 @@
-"""Instructions that were chosen, as a table for a terminal."""
+"""The instructions that were selected, as a table."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.text import Text
-
 from heedful.core.text import amount
+from heedful.reporting.document import Document
+from heedful.reporting.notation import NOTHING
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rich.console import RenderableType
 
-__all__ = ["selection_view"]
-
-
-def selection_view(summary: Mapping[str, Any]) -> RenderableType:
-    """Lay out how many of each category and complexity were chosen, of how many.
+def document(summary: Mapping[str, Any]) -> Document:
+    """Lay out how many instructions of each category and complexity were selected.
 
     Args:
         summary: of :func:`heedful.critic.data.select`.
     """
     selection, rows = summary["selection"], summary["rows"]
-    text = Text(f"\n  {amount(sum(rows.values()), 'row')}: ")
-    text.append(f"{selection['chosen']:,} chosen", style="green")
+    line = f"{amount(sum(rows.values()), 'row')}: {selection['chosen']:,} chosen"
     for name, meaning in (("failed", "failed"), ("unread", "could not be read")):
         if rows[name]:
-            text.append(", ")
-            text.append(f"{rows[name]:,} {meaning}", style="bold red")
-    text.append("\n")
-    categories = selection["categories"]
+            line += f", {rows[name]:,} {meaning}"
+    categories: Mapping[str, Mapping[str, Mapping[str, int]]] = selection["categories"]
     if not categories:
-        return text
-    levels = sorted({level for found in categories.values() for level in found})
-    rows = []
-    for category, found in categories.items():
-        cells = [_cell(found[level]) if level in found else "–" for level in levels]
-        both = {name: sum(one[name] for one in found.values()) for name in ("chosen", "of")}
-        rows.append((category, *cells, _cell(both)))
-    return Group(text, Table("", ("category, by complexity", *levels, "all"), rows).terminal())
+        return Document("Selection", [line])
+    complexities = sorted({level for levels in categories.values() for level in levels})
+    cells = []
+    for category, levels in categories.items():
+        total: Counter[str] = Counter()
+        for counts in levels.values():
+            total.update(counts)
+        cells.append(
+            [category, *(_cell(levels.get(level)) for level in complexities), _cell(total)]
+        )
+    columns = ("category, by complexity", *complexities, "all")
+    return Document("Selection", [line], [Table("", columns, cells)])
 
 
-def _cell(counts: Mapping[str, int]) -> str:
-    return f"{counts['chosen']:,} of {counts['of']:,}"
+def _cell(counts: Mapping[str, int] | None) -> str:
+    return f"{counts['chosen']:,} of {counts['of']:,}" if counts else NOTHING

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, UsageError
-from heedful.critic.data.outputs import refuse, summary_path
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, make_folder, write_json
 from heedful.engine.inputs import items, open_data
-from heedful.jobs.results import PROBLEMS_LISTED
+from heedful.jobs.results import PROBLEMS_LISTED, check_folder
 
 if TYPE_CHECKING:
     import os
@@ -56,7 +55,7 @@ class InstructionSplit:
             data: a file in any format that heedful reads; it is read twice.
             share: of the instructions that go into the first part, between 0 and 1.
             seed: of the placement.
-            format: the format's name; found out from the file unless given.
+            format: the format's name; by default detected from the file.
 
         Raises:
             InputError: the file is missing, empty, in no known format, or has fewer than two
@@ -83,7 +82,7 @@ class InstructionSplit:
         self.instructions = dict(zip(PARTS, (first, len(keys) - first), strict=True))
 
     def __iter__(self) -> Iterator[tuple[str, Sample]]:
-        """Yield each sample with its part, in file order; the tag ``part`` says it too."""
+        """Yield each sample with its part, in file order; the tag ``part`` holds it too."""
         self.problems, self.rows, self.unplaced = [], Counter(), 0
         for item in self._items():
             sample = _readable(item)
@@ -94,7 +93,7 @@ class InstructionSplit:
                     entry = {"line": item.line, "id": item.id, "problem": problem}
                     self.problems.append(entry)
                 continue
-            part = PARTS[_rank(sample, self.seed) not in self._first]
+            part = PARTS[0] if _rank(sample, self.seed) in self._first else PARTS[1]
             self.rows[part] += 1
             yield part, sample.model_copy(update={"tags": sample.tags | {"part": part}})
 
@@ -131,7 +130,7 @@ class InstructionSplit:
             make_folder(path)
             names = {part: path / f"{part}.jsonl" for part in PARTS}
         for name in names.values():
-            refuse(name, self._source.files if self._source else ())
+            check_folder(name, self._source.files if self._source else ())
         with ExitStack() as stack:
             opened = {name: stack.enter_context(atomically(name)) for name in set(names.values())}
             for part, sample in self:
@@ -139,7 +138,7 @@ class InstructionSplit:
                 opened[names[part]].write(line + "\n")
         summary = self.summary()
         single = path.suffix == ".jsonl"
-        write_json(summary_path(path) if single else path / "summary.json", summary)
+        write_json(path.with_suffix(".summary.json") if single else path / "summary.json", summary)
         return summary
 
     def _items(self) -> Iterator[Item[Sample]]:

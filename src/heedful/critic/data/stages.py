@@ -1,15 +1,15 @@
-"""The stages of filtering, and the two that ask nobody: final judgment and final explanation.
+"""The stages of filtering, and the two without a model: final judgment and final explanation.
 
 Source: IF-Critic (arXiv 2511.01014), critique filtering. Each stage drops judgments of the
-experts, or puts a revised one in place; none looks at what another one is for, so any of them can
-be left out.
+experts, or puts a revised one in place; none depends on another, so any of them can be
+left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
@@ -25,7 +25,11 @@ STAGES = ("cross", "rules", "judgment", "explanation")
 """The stages in the paper's order."""
 
 THRESHOLD = 0.75
-"""The least share of the votes that IF-Critic's majority must have."""
+"""The least confidence that IF-Critic's majority must have."""
+
+ConfidenceOver = Literal["samples", "survivors"]
+"""The denominator of a majority's confidence: all critiques that were sampled, as in IF-Critic, or
+the votes that earlier stages left."""
 
 MIN_VOTES = 2
 """The fewest votes that are a vote. The paper names no number: this one is ours."""
@@ -46,13 +50,13 @@ class Stage(Protocol):
 
     @property
     def models(self) -> Sequence[str]:
-        """The names of the models it asks."""
+        """The names of its models."""
         ...
 
     async def apply(self, item: FilterItem) -> None:
         """Drop or revise judgments of a row.
 
-        What could not be asked is among the failures of the row's calls.
+        Calls that failed are among the failures of the row's calls.
 
         Raises:
             StopRunError: no further call can succeed.
@@ -61,19 +65,18 @@ class Stage(Protocol):
 
 
 def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
-    """Say which stages are gone through, and in which order.
+    """Return the stages that are run, in order.
 
     Args:
         order: all stages.
         skip: those that are left out.
 
     Raises:
-        UsageError: there is no such stage, one is missing or there twice, or the explanation is
-            chosen before it is known which verdict it has to explain.
+        UsageError: a stage is unknown, missing or named twice, or the explanation isn't last.
     """
     for name in (*order, *skip):
         if name not in STAGES:
-            raise UsageError(f"there is no stage {name!r}", hint=f"use {', '.join(STAGES)}")
+            raise UsageError(f"no such stage: {name!r}", hint=f"use {', '.join(STAGES)}")
     if sorted(order) != sorted(STAGES):
         raise UsageError(
             f"the order {','.join(order)} does not name each stage once",
@@ -81,7 +84,7 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
         )
     if order.index("explanation") != len(order) - 1:
         raise UsageError(
-            "the final explanation would be chosen before it is known which ones are left",
+            "the final explanation must be chosen last",
             hint="name explanation last",
         )
     return [name for name in order if name not in skip]
@@ -91,13 +94,18 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
 class MajorityStage:
     """Final judgment: the majority of the verdicts on a constraint, if it is large enough.
 
+    A critique whose judgment an earlier stage dropped is no evidence for the verdict of those that
+    are left, so by default confidence is the majority's share of all critiques that were requested.
+
     Attributes:
-        threshold: the least confidence, which is the majority's share of the votes, 0 to 1.
+        threshold: the least confidence, 0 to 1.
         min_votes: the fewest votes.
+        confidence_over: what confidence is a share of.
     """
 
     threshold: float = THRESHOLD
     min_votes: int = MIN_VOTES
+    confidence_over: ConfidenceOver = "samples"
 
     name = "judgment"
     models = ()
@@ -108,11 +116,20 @@ class MajorityStage:
             raise UsageError(f"the threshold is {self.threshold}", hint="give a share, 0 to 1")
         if self.min_votes < 1:
             raise UsageError(f"min_votes is {self.min_votes}", hint="give at least 1")
+        if self.confidence_over not in get_args(ConfidenceOver):
+            raise UsageError(
+                f"confidence cannot be computed over {self.confidence_over!r}",
+                hint=f"use {' or '.join(get_args(ConfidenceOver))}",
+            )
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The limits."""
-        return {"threshold": self.threshold, "min_votes": self.min_votes}
+        return {
+            "threshold": self.threshold,
+            "min_votes": self.min_votes,
+            "confidence_over": self.confidence_over,
+        }
 
     async def apply(self, item: FilterItem) -> None:
         """Drop the minority, or all where no verdict has enough votes."""
@@ -122,21 +139,24 @@ class MajorityStage:
                 continue
             votes = Counter(candidate.status for candidate in candidates)
             winner, most = votes.most_common(1)[0]
-            item.confidence[position] = most / len(candidates)
-            refused = self._refusal(votes)
+            total = votes.total()
+            if self.confidence_over == "samples":
+                total = max(item.requested, item.given)
+            item.confidence[position] = most / total
+            refused = self._refusal(votes, total)
             for candidate in candidates:
                 if refused is not None:
                     candidate.drop = refused
                 elif candidate.status is not winner:
                     candidate.drop = Drop(self.name, "outvoted")
 
-    def _refusal(self, votes: Counter[Status]) -> Drop | None:
-        """Say why the votes decide nothing, where they do not."""
-        total, most = votes.total(), max(votes.values())
-        said = f"{most} of {total} votes"
-        if total < self.min_votes:
+    def _refusal(self, votes: Counter[Status], total: int) -> Drop | None:
+        """Return why the votes decide nothing, if they don't."""
+        most = max(votes.values())
+        said = f"{most} of {total}" + ("" if total == votes.total() else f", {votes.total()} left")
+        if votes.total() < self.min_votes:
             return Drop(self.name, "too few votes", said=said)
-        if 2 * most == total:
+        if 2 * most == votes.total():
             return Drop(self.name, "no majority", said=said)
         if most / total < self.threshold:
             return Drop(self.name, "low confidence", said=said)
@@ -162,7 +182,7 @@ class ExplanationStage:
         """Refuse a similarity that is not known."""
         if self.similarity not in mbr.SIMILARITIES:
             raise UsageError(
-                f"there is no similarity {self.similarity!r}",
+                f"no such similarity: {self.similarity!r}",
                 hint=f"use one of {', '.join(mbr.SIMILARITIES)}",
             )
 
@@ -177,7 +197,9 @@ class ExplanationStage:
             candidates = item.left(position)
             if not candidates:
                 continue
-            agreeing = [one for one in candidates if one.status is candidates[0].status]
+            agreeing = [
+                candidate for candidate in candidates if candidate.status is candidates[0].status
+            ]
             chosen = self._chosen(agreeing)
             for candidate in candidates:
                 if candidate is not chosen:

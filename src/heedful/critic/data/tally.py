@@ -1,4 +1,4 @@
-"""What making pairs counts: items by what became of them, critiques, segments, agreement."""
+"""Counts of making pairs: items with and without pairs, critiques, segments, agreement."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class PairCounts:
         self._critiques["compared"] += len(comparison.samples)
         self._critiques["unparsed"] += comparison.unparsed
         self._critiques["other_constraints"] += comparison.other_constraints
-        for one in comparison.samples:
-            self._agreement.add(comparison.expert, one.critique)
+        for sampled in comparison.samples:
+            self._agreement.add(comparison.expert, sampled.critique)
 
     def item(self) -> None:
         """Count an item with pairs."""

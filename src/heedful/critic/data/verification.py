@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.models.base import Model, Sampling
 
 TOKENS = 80
-"""What looking over one judgment takes, roughly: a sentence or two, and the answers."""
+"""Estimated tokens for verifying a judgment: a sentence or two, and the answers."""
 
 _PARSER = 2
 _PROMPT = "verification"
@@ -57,7 +57,7 @@ _VERDICTS: dict[Language, dict[Status, str]] = {
 
 
 class Opinion(NamedTuple):
-    """What a verifier says of a judgment.
+    """A verifier's opinion of a judgment.
 
     Attributes:
         correct: the explanation is correct.
@@ -87,11 +87,9 @@ class CrossModelStage:
     name = "cross"
 
     def __post_init__(self) -> None:
-        """Refuse to verify with nobody."""
+        """Check the settings."""
         if not self.verifiers:
-            raise UsageError(
-                "no model is named that could verify", hint="name a verifier, or skip cross"
-            )
+            raise UsageError("there is no verifier", hint="name a verifier, or skip cross")
         if self.per_call is not None and self.per_call < 1:
             raise UsageError(f"per_call is {self.per_call}", hint="give at least 1")
 
@@ -112,21 +110,21 @@ class CrossModelStage:
 
     async def apply(self, item: FilterItem) -> None:
         """Drop what a verifier faults, and what plainly contradicts itself."""
-        for candidates in item.by_draw().values():
+        for candidates in item.by_sample().values():
             for candidate in candidates.values():
                 if (candidate.judgment.model_extra or {}).get("contradiction"):
                     candidate.drop = Drop(self.name, "verdict does not follow", by="code")
-        asked = [
+        requests = [
             (model, group)
-            for candidates in item.by_draw().values()
+            for candidates in item.by_sample().values()
             for group in self._groups(candidates)
             for model in self.verifiers
         ]
-        opinions = await asyncio.gather(*(self._ask(item, *each) for each in asked))
-        for (model, group), found in zip(asked, opinions, strict=True):
+        opinions = await asyncio.gather(*(self._ask(item, *each) for each in requests))
+        for (model, group), opinion in zip(requests, opinions, strict=True):
             for position, candidate in group.items():
                 if candidate.drop is None:  # the first verifier's fault counts
-                    candidate.drop = self._drop(found.get(position), model.name)
+                    candidate.drop = self._drop(opinion.get(position), model.name)
 
     def _groups(
         self, candidates: Mapping[int, CandidateJudgment]
@@ -182,18 +180,19 @@ def described(
     return f"{label} {number}", "\n".join(lines)
 
 
-def parse(text: str, asked: Sequence[int]) -> dict[int, Opinion]:
+def parse(text: str, positions: Sequence[int]) -> dict[int, Opinion]:
     """Read a verifier's reply.
 
     Args:
         text: the reply.
-        asked: the positions of the constraints whose judgments it was asked about.
+        positions: of the constraints whose judgments are in the prompt, in its order.
 
     Returns:
-        By position what it says of each; one without just one answer to each question is left out.
+        By position the opinion of each; one without exactly one answer to each question is left
+        out.
     """
-    found = {}
-    for position, block in replies.blocks(text, asked).items():
+    opinions = {}
+    for position, block in replies.blocks(text, positions).items():
         answers = list(_ANSWER.finditer(block))
         words: dict[str, list[bool]] = {"correct": [], "follows": []}
         for answer in answers:
@@ -202,5 +201,5 @@ def parse(text: str, asked: Sequence[int]) -> dict[int, Opinion]:
                 words["correct" if answer["correct"] else "follows"].append(_WORDS[word])
         if len(words["correct"]) == len(words["follows"]) == 1:
             said = block[: replies.marked_start(block, answers[0].start())].strip()
-            found[position] = Opinion(words["correct"][0], words["follows"][0], said)
-    return found
+            opinions[position] = Opinion(words["correct"][0], words["follows"][0], said)
+    return opinions

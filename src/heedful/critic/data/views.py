@@ -1,120 +1,113 @@
-"""What came of making critique data, for a terminal."""
+"""The results of the commands that make critique data, as text and tables."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Group
-from rich.text import Text
-
 from heedful.core.text import amount
+from heedful.reporting.document import Document
 from heedful.reporting.notation import interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
-    from rich.console import RenderableType
-
-    View = Callable[[Mapping[str, Any]], RenderableType]
+    Summary = Mapping[str, Any]
 
 __all__ = ["VIEWS"]
 
 
-def _split(summary: Mapping[str, Any]) -> Text:
-    text = Text()
-    for part, instructions in summary["instructions"].items():
-        rows = amount(summary["rows"][part], "row")
-        text.append(f"\n  {part}: {rows} of {amount(instructions, 'instruction')}")
-    text.append(_broken(summary["unplaced"], "could not be placed"))
-    return text
+def _split(summary: Summary) -> Document:
+    lines = [
+        f"{part}: {amount(summary['rows'][part], 'row')} of {amount(instructions, 'instruction')}"
+        for part, instructions in summary["instructions"].items()
+    ]
+    unplaced = summary["unplaced"]
+    notes = [f"{amount(unplaced, 'row')} could not be placed"] if unplaced else []
+    return Document("Split", lines, notes=notes)
 
 
-def _pairs(summary: Mapping[str, Any]) -> RenderableType:
-    items = summary["items"]
-    text = Text()
-    text.append(f"\n  {amount(summary['pairs'], 'pair')}", style="green")
-    text.append(f" from {items['with_pairs']:,} of {amount(items['all'], 'item')}")
-    for reason, number in summary["without_pairs"].items():
-        text.append(f"\n    {number:,} without: {reason}", style="dim")
-    critiques = summary["critiques"]
-    text.append(f"\n  {amount(critiques['sampled'], 'sampled critique')}")
+def _pairs(summary: Summary) -> Document:
+    items, critiques, segments = summary["items"], summary["critiques"], summary["segments"]
+    every = amount(items["all"], "item")
+    lines = [f"{amount(summary['pairs'], 'pair')} from {items['with_pairs']:,} of {every}"]
+    lines += [
+        f"  {count:,} without: {reason}" for reason, count in summary["without_pairs"].items()
+    ]
+    sampled = amount(critiques["sampled"], "sampled critique")
     for key, words in (("unparsed", "do not parse"), ("other_constraints", "on other constraints")):
         if critiques[key]:
-            text.append(f", {critiques[key]:,} {words}", style="yellow")
-    segments = summary["segments"]
-    text.append(f"\n  chosen segments: {segments['chosen_met']:,} met, ")
-    text.append(f"{segments['chosen_unmet']:,} unmet")
-    if summary["pairs_not_strict"]:
-        number = amount(summary["pairs_not_strict"], "pair")
-        text.append(f"\n  {number} that a strict reading refuses", style="yellow")
-    text.append(f"\n  {summary['method']}, {summary['similarity']}, seed {summary['seed']}\n")
-    return Group(text, *_agreement(summary["agreement"]))
-
-
-def _agreement(agreement: Mapping[str, Any]) -> Iterator[RenderableType]:
-    if not agreement["verdicts"]:
-        return
-    rows = [
-        (verdict, f"{cells['sampled_met']:,}", f"{cells['sampled_unmet']:,}")
-        for verdict in ("met", "unmet")
-        for cells in [agreement[f"expert_{verdict}"]]
+            sampled += f", {critiques[key]:,} {words}"
+    lines += [
+        sampled,
+        f"chosen segments: {segments['chosen_met']:,} met, {segments['chosen_unmet']:,} unmet",
     ]
-    columns = ("expert's verdicts", "sampled: met", "sampled: unmet")
-    yield Table("", columns, rows).terminal()
+    if summary["pairs_not_strict"]:
+        lines.append(f"{amount(summary['pairs_not_strict'], 'pair')} that a strict reading refuses")
+    lines.append(f"{summary['method']}, {summary['similarity']}, seed {summary['seed']}")
+    agreement = summary["agreement"]
+    tables = [_agreement(agreement)] if agreement["verdicts"] else []
+    return Document("Pairs", lines, tables)
+
+
+def _agreement(agreement: Summary) -> Table:
+    rows = []
+    for verdict in ("met", "unmet"):
+        counts = agreement[f"expert_{verdict}"]
+        rows.append((verdict, f"{counts['sampled_met']:,}", f"{counts['sampled_unmet']:,}"))
     positive, negative = percent(agreement["positive_f1"]), percent(agreement["negative_f1"])
-    yield Text(f"  positive F1 {positive} %, negative F1 {negative} %")
+    columns = ("expert's verdicts", "sampled: met", "sampled: unmet")
+    return Table("", columns, rows, f"positive F1 {positive} %, negative F1 {negative} %")
 
 
-def _export(result: Mapping[str, Any]) -> Text:
-    text = Text()
+def _export(result: Summary) -> Document:
     noun = "pair" if result["pairs"] else "critique"
-    text.append(f"\n  {amount(result['counts']['examples'], noun)}", style="green")
-    for key, number in result["counts"].items():
-        if key.startswith("dropped:"):
-            text.append(f"\n  {amount(number, 'row')} left out: {key.removeprefix('dropped:')}")
-    return text
+    lines = [amount(result["counts"]["examples"], noun)]
+    for key, count in result["counts"].items():
+        kind, _, reason = key.partition(":")
+        if kind == "dropped":
+            lines.append(f"{amount(count, 'row')} left out: {reason}")
+    return Document("Export", lines)
 
 
-def _draw(drawn: Mapping[str, Any]) -> Text:
-    text = Text()
-    text.append(f"\n  {amount(drawn['rows'], 'row')} to fill in, of ")
-    text.append(amount(sum(drawn["samples"].values()), "sample"))
-    for name, number in drawn["samples"].items():
-        text.append(f"\n    {name}: {number:,} of {drawn['population'][name]:,}", style="dim")
-    for reason, number in drawn["reasons"].items():
-        text.append(f"\n  {amount(number, 'row')} not drawn from: {reason}", style="yellow")
-    return text
+def _draw(audit: Summary) -> Document:
+    samples, population = audit["samples"], audit["population"]
+    lines = [
+        f"{amount(audit['rows'], 'row')} to fill in, of {amount(sum(samples.values()), 'sample')}"
+    ]
+    lines += [f"  {name}: {count:,} of {population[name]:,}" for name, count in samples.items()]
+    lines += [
+        f"{amount(count, 'row')} cannot be audited: {reason}"
+        for reason, count in audit["reasons"].items()
+    ]
+    return Document("Audit", lines)
 
 
-def _audit(result: Mapping[str, Any]) -> RenderableType:
-    measures = {name.replace("_", " "): one for name, one in result["questions"].items()}
-    for verdict, one in result.get("by_verdict", {}).items():
-        measures[f"judgments that say {verdict}"] = one
+def _audit(result: Summary) -> Document:
+    measures = {name.replace("_", " "): measure for name, measure in result["questions"].items()}
+    for verdict, measure in result.get("by_verdict", {}).items():
+        measures[f"judgments that say {verdict}"] = measure
     measures["samples right throughout"] = result["whole"]
     rows = [
         (
             name,
-            percent(one["accuracy"]),
-            interval(one["interval"]),
-            f"{one['right']:,} / {one['of']:,}",
-            f"{one['unsure']:,}",
+            percent(measure["accuracy"]),
+            interval(measure["interval"]),
+            f"{measure['right']:,} / {measure['of']:,}",
+            f"{measure['unsure']:,}",
         )
-        for name, one in measures.items()
+        for name, measure in measures.items()
     ]
     samples = amount(result["samples"], "sample")
-    return Table("", (samples, "right %", "95 % interval", "counts", "unsure"), rows).terminal()
+    columns = (samples, "right %", "95 % interval", "counts", "unsure")
+    return Document("Audit", parts=[Table("", columns, rows)])
 
 
-def _broken(number: int, what: str) -> Text:
-    return Text(f"\n  {amount(number, 'row')} {what}" if number else "", style="bold red")
-
-
-VIEWS: dict[str, View] = {
+VIEWS: dict[str, Callable[[Summary], Document]] = {
     "split": _split,
     "pairs": _pairs,
     "export": _export,
     "draw": _draw,
     "audit": _audit,
 }
-"""By what came of which command."""
+"""By the name of the command's result."""

@@ -1,7 +1,7 @@
 """Prompts and critiques as tokens, through the model's chat template.
 
-The template must put the critique behind the prompt as it is asked, and an end behind the critique:
-a model that never sees an end in training does not stop by itself. That is checked before training.
+The template must put the critique behind the prompt, and an end behind the critique: a model that
+never sees an end in training does not stop by itself. That is checked before training.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Encoded:
         prompt: the prompt's tokens, up to where the model begins to write.
         answer: the answer's, its end included.
         offsets: for each token of both, where its characters stand in the answer's text; ``None``
-            for what is no part of it.
+            for tokens outside of it.
     """
 
     prompt: list[int]
@@ -84,7 +84,7 @@ class Chat:
         if template is not None:
             tokenizer.chat_template = _template(template)
         if not tokenizer.chat_template:
-            what = "the tokenizer has no chat template, so a critic cannot be asked"
+            what = "the tokenizer has no chat template, so a critic cannot be prompted"
             raise UsageError(what, where=where, hint=_HINT)
         if not tokenizer.is_fast:
             what = "the tokenizer does not say where its tokens stand in a text"
@@ -100,39 +100,39 @@ class Chat:
         Raises:
             RowError: the template refuses the conversation, or changes the answer.
         """
-        asked, said = self._texts(prompt, answer)
-        before = self._ids(asked)
-        found = self.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
-        ids: list[int] = found["input_ids"]
+        question, said = self._texts(prompt, answer)
+        before = self._ids(question)
+        tokens = self.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
+        ids: list[int] = tokens["input_ids"]
         if ids[: len(before)] != before:
             what = "the prompt's last token changes when an answer follows"
             raise RowError(what, hint="end the template's prompt with a line end or a token")
-        kept = answer if answer in said[len(asked) :] else answer.strip()
-        start = said.find(kept, len(asked))
+        written = answer if answer in said[len(question) :] else answer.strip()
+        start = said.find(written, len(question))
         if start < 0:
             raise RowError("the chat template changes the answer", hint=_HINT)
-        shift = start - answer.index(kept)
+        shift = start - answer.index(written)
         places: list[Span | None] = [
-            (low - shift, high - shift) if start <= low < high <= start + len(kept) else None
-            for low, high in found["offset_mapping"]
+            (low - shift, high - shift) if start <= low < high <= start + len(written) else None
+            for low, high in tokens["offset_mapping"]
         ]
         return Encoded(before, ids[len(before) :], places)
 
     def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
-        """Return the prompt as it is asked, and the prompt with the answer."""
+        """Return the prompt as the model is given it, and the prompt with the answer."""
         turns = [{"role": message.role, "content": message.content} for message in prompt]
-        asked = self._rendered(turns, asking=True)
+        question = self._rendered(turns, prompt_only=True)
         said = self._rendered([*turns, {"role": "assistant", "content": answer}])
-        if not said.startswith(asked):
+        if not said.startswith(question):
             raise RowError("the chat template does not put the answer behind the prompt")
-        return asked, said
+        return question, said
 
-    def _rendered(self, turns: Sequence[dict[str, str]], *, asking: bool = False) -> str:
+    def _rendered(self, turns: Sequence[dict[str, str]], *, prompt_only: bool = False) -> str:
         from jinja2 import TemplateError
 
         try:
             text = self.tokenizer.apply_chat_template(
-                turns, tokenize=False, add_generation_prompt=asking
+                turns, tokenize=False, add_generation_prompt=prompt_only
             )
         except TemplateError as error:
             raise RowError(f"the chat template refuses the conversation: {error}") from None
@@ -153,7 +153,7 @@ class Chat:
         prompt = [Message(role="user", content="Ask.")]
         turns = [{"role": "user", "content": "Ask."}]
         try:
-            if self._rendered(turns, asking=True) == self._rendered(turns):
+            if self._rendered(turns, prompt_only=True) == self._rendered(turns):
                 what = "the chat template has no mark where the assistant's answer begins"
                 hint = f"it must heed add_generation_prompt: {_HINT}"
                 raise UsageError(what, where=self._where, hint=hint)

@@ -1,4 +1,4 @@
-"""The folder of a training: what it was started with, its checkpoints, and the model at the end.
+"""The folder of a training: its configuration, its checkpoints, and the model at the end.
 
 ``training.json`` is written last, so that its existence means that all is there.
 """
@@ -45,7 +45,7 @@ class Folder:
 
     @property
     def report(self) -> Path:
-        """What came of it; written last."""
+        """The report; written last."""
         return self.path / "training.json"
 
     def finished(self) -> dict[str, Any] | None:
@@ -78,7 +78,7 @@ class Folder:
             )
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Make the folder and write down what the training is started with.
+        """Make the folder and write the configuration.
 
         Raises:
             UsageError: it cannot be written.
@@ -98,20 +98,24 @@ class Folder:
         The trainer's state is what it writes last, and each process beside the first writes a file
         of its own; so a checkpoint during which the training was killed lacks one of them.
         """
-        found = sorted(self.checkpoints.glob("checkpoint-*"), key=_number, reverse=True)
-        return next((path for path in found if _complete(path, processes)), None)
+        paths = sorted(self.checkpoints.glob("checkpoint-*"), key=_number, reverse=True)
+        return next((path for path in paths if _complete(path, processes)), None)
 
     def best(self) -> tuple[Path, dict[str, Any]] | None:
-        """Return the best weights so far, and what they were measured to be."""
-        found = [
+        """Return the best weights so far, and their measures."""
+        candidates = [
             (path.parent, _json(path)) for path in self.checkpoints.glob(f"best-*/{_MEASURED}")
         ]
-        return max(found, key=lambda one: (one[1]["score"], one[1]["step"]), default=None)
+        return max(
+            candidates,
+            key=lambda candidate: (candidate[1]["score"], candidate[1]["step"]),
+            default=None,
+        )
 
-    def keep_best(self, weights: Path, found: Mapping[str, Any]) -> None:
-        """Keep weights that were just written, and drop those that they outdo."""
+    def keep_best(self, weights: Path, measured: Mapping[str, Any]) -> None:
+        """Keep weights that were just written, and drop those that are worse."""
         with atomically(weights / _MEASURED) as file:
-            file.write(json.dumps(found) + "\n")
+            file.write(json.dumps(measured) + "\n")
         for path in self.checkpoints.glob("best-*"):
             if path != weights:
                 shutil.rmtree(path)
@@ -152,10 +156,10 @@ def _states(ranks: Iterable[int]) -> list[str]:
 
 def _json(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise RunError(f"cannot be read: {error}", where=str(path)) from error
-    return found
+    return content
 
 
 def _shown(value: Any) -> str:

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from heedful.models.engine import Engine
     from heedful.models.token_sampling import Draft
 
-_Asked = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
+_Request = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
+"""A sample's number, the constraints, and the prompt."""
 
 
 class HeldOut:
@@ -46,7 +47,7 @@ class HeldOut:
         Args:
             data: a file in any format that heedful reads, or samples.
             prompt: the name of the prompt that the critic is trained to answer.
-            settings: how many constraints are asked for at a time, and so on.
+            settings: how many constraints a prompt has, and so on.
 
         Raises:
             InputError: no sample can be judged, or the labels hold one verdict only.
@@ -64,7 +65,7 @@ class HeldOut:
             else:
                 self.samples.append(item.value)
         self.labelled = Labelled.of(self.samples, "task")
-        self.samples = [one for one in self.samples if one.id in self.labelled.targets]
+        self.samples = [sample for sample in self.samples if sample.id in self.labelled.targets]
         self._check()
 
     @property
@@ -78,7 +79,7 @@ class HeldOut:
         return digest.hexdigest()
 
     def prompts(self) -> Iterable[Sequence[Message]]:
-        """Return what is asked about each sample, all its constraints together."""
+        """Return the prompt for each sample, all its constraints together."""
         return (self._prompt.render(sample, sample.checklist) for sample in self.samples)
 
     def judge(
@@ -96,35 +97,40 @@ class HeldOut:
             limit: tokens of an answer at most.
             on_progress: called with the number of answers so far.
         """
-        asked = [ask for number, one in enumerate(samples) for ask in self._asked(number, one)]
-        found: dict[int, list[Judgment]] = {}
+        requests = [
+            request
+            for number, sample in enumerate(samples)
+            for request in self._requests(number, sample)
+        ]
+        judged: dict[int, list[Judgment]] = {}
         drafts: list[tuple[int, Draft]] = []
-        for place, (_, constraints, messages) in enumerate(asked):
+        for place, (_, constraints, messages) in enumerate(requests):
             sampling = Sampling(temperature=0.0, max_tokens=limit)
             try:
                 drafts.append((place, engine.draft(messages, sampling, 0, lambda: False)))
             except ModelError as error:
-                found[place] = _undecided(constraints, Status.FAILED, str(error))
-        drafts.sort(key=lambda one: -len(one[1].prompt))
+                judged[place] = _undecided(constraints, Status.FAILED, str(error))
+        drafts.sort(key=lambda draft: -len(draft[1].prompt))
         for answered, (place, reply) in enumerate(self._answers(engine, drafts), start=1):
-            constraints = asked[place][1]
+            constraints = requests[place][1]
             if reply.cut_off:
                 judgments = _undecided(constraints, Status.UNPARSED, CUT_OFF)
             else:
                 judgments = self._prompt.parse(reply.text, constraints)
-            found[place] = [one.model_copy(update={"judge": "critic"}) for one in judgments]
+            judged[place] = [
+                judgment.model_copy(update={"judge": "critic"}) for judgment in judgments
+            ]
             on_progress(answered)
-        said: list[list[Judgment]] = [[] for _ in samples]
-        for place, (number, _, _) in enumerate(asked):
-            said[number] += found[place]
-        return [Critique(judgments=tuple(judgments)) for judgments in said]
+        by_sample: list[list[Judgment]] = [[] for _ in samples]
+        for place, (number, _, _) in enumerate(requests):
+            by_sample[number] += judged[place]
+        return [Critique(judgments=tuple(judgments)) for judgments in by_sample]
 
     def measure(self, critiques: Sequence[Critique], name: str) -> dict[str, Any]:
         """Measure critiques of all samples against the labels, as ``heedful meta`` does.
 
         Returns:
-            What ``heedful meta`` says of a judge; what was not decided is in no F1, and shown as
-            coverage.
+            The numbers of ``heedful meta``; undecided verdicts are in no F1, only in coverage.
         """
         rows = [
             Scored(number, sample.id, sample, critique, None)
@@ -133,10 +139,10 @@ class HeldOut:
             )
         ]
         entry, *_ = collect(name, rows, self.labelled, {})
-        found = measures(entry, self.labelled, "strict", self._settings.seed)
-        return {name: value for name, value in found.items() if name not in _OF_RUNS}
+        measured = measures(entry, self.labelled, "strict", self._settings.seed)
+        return {name: value for name, value in measured.items() if name not in _OF_RUNS}
 
-    def _asked(self, number: int, sample: Sample) -> list[_Asked]:
+    def _requests(self, number: int, sample: Sample) -> list[_Request]:
         size = self._settings.per_call or len(sample.checklist)
         parts = (
             sample.checklist[start : start + size]
@@ -158,7 +164,7 @@ class HeldOut:
                     raise
                 size = (size + 1) // 2
                 continue
-            yield from ((place, one) for (place, _), one in zip(batch, answers, strict=True))
+            yield from ((place, answer) for (place, _), answer in zip(batch, answers, strict=True))
             at += len(batch)
 
     def _problem(self, sample: Sample) -> str | None:
@@ -185,13 +191,13 @@ class HeldOut:
             raise InputError(what, where=self.where, hint=hint)
 
 
-def score(found: dict[str, Any]) -> float:
+def score(measured: dict[str, Any]) -> float:
     """Say how good a critic is, to choose among checkpoints: its mean F1, the undecided wrong.
 
     A critic that answers little must not win by the little it answers. Where all is decided, this
     is the mean of positive and negative F1 (IF-Critic).
     """
-    low = found["pooled"]["mean_f1"]["bounds"][0]
+    low = measured["pooled"]["mean_f1"]["bounds"][0]
     return -1.0 if low is None else float(low)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core.errors import UsageError
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
-from heedful.critic.training.rows import Rows, data_file, one_prompt
+from heedful.critic.training.rows import Rows, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.models.folder import find_folder
 
@@ -53,10 +53,10 @@ def train_sft(
 
     Raises:
         InputError: the data cannot be read, or no row can be used.
-        UsageError: the model cannot be trained, or something is missing for it.
+        UsageError: the model cannot be trained, or a package is missing.
         RunError: the folder is another training's, or the training failed; its last checkpoint
             stays.
-        KeyboardInterrupt: it was asked to stop; a checkpoint is written.
+        KeyboardInterrupt: a signal stopped it; a checkpoint is written.
     """
     settings = settings or SftSettings()
     return _train("sft", Path(data), Path(output), str(model), settings, evaluation, on_progress)
@@ -126,13 +126,13 @@ def _prepared(
     from heedful.critic.training.tokens import open_chat, tokenised
 
     rows = Rows(data_file(data), pairs=stage == "dpo", prompt_file=settings.prompt_file)
-    found = find_folder(model)
-    if found.path.resolve() == output.resolve():
+    base = find_folder(model)
+    if base.path.resolve() == output.resolve():
         raise UsageError("the output is the model", where=str(output), hint="name another folder")
-    chat, context = open_chat(found, settings)
+    chat, context = open_chat(base, settings)
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
-    prompt = one_prompt(rows, settings.prompt)
+    prompt = the_prompt(rows, settings.prompt)
     held_out = None
     if evaluation is not None:
         from heedful.critic.training.held_out import HeldOut
@@ -143,9 +143,7 @@ def _prepared(
                 hint="leave --evaluation out, and look at what heedful checklist makes with it",
             )
         held_out = HeldOut(evaluation, prompt, settings)
-    return TrainingPlan(
-        stage, settings, found, chat, rows, tokens, prompt, held_out, Folder(output)
-    )
+    return TrainingPlan(stage, settings, base, chat, rows, tokens, prompt, held_out, Folder(output))
 
 
 def _check_packages(settings: Settings) -> None:

@@ -29,7 +29,7 @@ _FREE = {"keep", "keep_adapter", "eval_batch_size", "prompt_file", "chat_templat
 
 @dataclass
 class TrainingPlan:
-    """What a training is made of.
+    """The data, model and settings of a training.
 
     Attributes:
         stage: fine-tuning or preferences.
@@ -39,7 +39,7 @@ class TrainingPlan:
         rows: the rows as they were read, with those left out.
         tokens: the rows that are trained on.
         prompt: the name of the prompt that their critiques answer.
-        held_out: what the critic is measured on, where that was given.
+        held_out: the samples that the critic is measured on, if any.
         folder: where everything goes.
     """
 
@@ -55,11 +55,11 @@ class TrainingPlan:
 
     @property
     def also_trained_on(self) -> int:
-        """How many held-out samples are asked about in words that are trained on."""
+        """How many held-out samples have a prompt that is trained on."""
         if self.held_out is None:
             return 0
-        trained = {_said(example.prompt) for example, *_ in self.tokens.rows}
-        return sum(_said(prompt) in trained for prompt in self.held_out.prompts())
+        trained = {_texts(example.prompt) for example, *_ in self.tokens.rows}
+        return sum(_texts(prompt) in trained for prompt in self.held_out.prompts())
 
     @property
     def limit(self) -> int:
@@ -87,5 +87,5 @@ class TrainingPlan:
         }
 
 
-def _said(prompt: Iterable[Message]) -> tuple[str, ...]:
+def _texts(prompt: Iterable[Message]) -> tuple[str, ...]:
     return tuple(message.content for message in prompt)

@@ -1,4 +1,4 @@
-"""What came of a training: ``training.json``, ``training.md``, ``training.html``, its curves."""
+"""The report of a training: ``training.json``, ``training.md``, ``training.html``, its curves."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CURVE = {
     "rewards/margins": "reward_margin",
     "rewards/accuracies": "reward_accuracy",
 }
-"""What of the trainer's log is reported of each step, and how it is called."""
+"""Values in the trainer's log that are reported of each step, with their names in the report."""
 
-_DRAWN = 100
+_MAX_POINTS = 100
 """Points of a curve at most; where there are more, each is the mean of several steps."""
 
 _RATES = ("f1_met", "f1_unmet", "mean_f1")
@@ -48,17 +48,17 @@ def collected(
     history: Sequence[Mapping[str, Any]],
     *,
     held_out: dict[str, Any] | None,
-    kept: Mapping[str, Any] | None,
+    best: Mapping[str, Any] | None,
     seconds: float,
 ) -> dict[str, Any]:
     """Put the report together.
 
     Args:
-        job: what the training was made of.
+        job: the training's plan.
         configuration: all that the weights depend on.
         history: the trainer's log.
-        held_out: what the model in the folder was measured to be.
-        kept: the step whose weights were kept, where an evaluation chose them.
+        held_out: the measures of the model in the folder.
+        best: the step whose weights were kept, where an evaluation chose them.
         seconds: of all sessions.
     """
     curve = [
@@ -93,9 +93,9 @@ def collected(
         },
         "problems": rows.problems,
         "kept": {
-            "step": kept["step"] if kept else last,
+            "step": best["step"] if best else last,
             "of": last,
-            "because": "best mean F1, the undecided taken as wrong" if kept else "last",
+            "because": "best mean F1, the undecided taken as wrong" if best else "last",
         },
         "held_out": held_out,
         "held_out_rows": _held_out_rows(job),
@@ -127,7 +127,7 @@ def document(report: Mapping[str, Any]) -> Document:
 
 
 def summary(report: Mapping[str, Any]) -> str:
-    """Say in a few sentences what came of it."""
+    """Summarise the training in a few sentences."""
     rows, kept, held_out = report["rows"], report["kept"], report["held_out"]
     kind = "pair" if report["stage"] == "dpo" else "row"
     said = [f"Trained on {amount(rows['trained_on'], kind)} in {_hours(report['seconds'])}."]
@@ -148,36 +148,36 @@ def summary(report: Mapping[str, Any]) -> str:
 
 def tables(report: Mapping[str, Any]) -> list[Table]:
     """Make the report's tables."""
-    found = []
+    parts = []
     held_out = report["held_out"]
     if held_out is not None:
-        evaluations = report["evaluations"]
+        evaluations, kept = report["evaluations"], report["kept"]["step"]
         columns = ("step", *(_SHOWN[rate] for rate in _RATES), "coverage %")
         rows = [
             [
-                f"{one['step']:,}{' (kept)' if one['step'] == report['kept']['step'] else ''}",
-                *(percent(one[rate], 1) for rate in _RATES),
-                percent(one["coverage"], 1),
+                f"{measured['step']:,}" + (" (kept)" if measured["step"] == kept else ""),
+                *(percent(measured[rate], 1) for rate in _RATES),
+                percent(measured["coverage"], 1),
             ]
-            for one in evaluations
+            for measured in evaluations
         ]
-        found.append(Table("Held-out samples, step by step", columns, rows))
+        parts.append(Table("Held-out samples, step by step", columns, rows))
         rows = [
             [
                 kind,
-                *(percent(one[rate]["value"], 1) for rate in _RATES),
-                f"{one['verdicts']:,}",
-                percent(one["coverage"], 1),
+                *(percent(measured[rate]["value"], 1) for rate in _RATES),
+                f"{measured['verdicts']:,}",
+                percent(measured["coverage"], 1),
             ]
-            for kind, one in held_out["by_constraint_type"].items()
+            for kind, measured in held_out["by_constraint_type"].items()
         ]
         columns = ("type", *(_SHOWN[rate] for rate in _RATES), "verdicts", "coverage %")
         if rows:
-            found.append(Table("By constraint type", columns, rows, "Of the model kept."))
+            parts.append(Table("By constraint type", columns, rows, "Of the model kept."))
     settings = {**report["settings"], **report["versions"]}
     rows = [[name, _written(value)] for name, value in settings.items() if value not in (None, [])]
-    found.append(Table("Settings and versions", ("what", "value"), rows, words=2))
-    return found
+    parts.append(Table("Settings and versions", ("what", "value"), rows, words=2))
+    return parts
 
 
 def _held_out_rows(job: TrainingPlan) -> dict[str, Any] | None:
@@ -193,13 +193,13 @@ def _held_out_rows(job: TrainingPlan) -> dict[str, Any] | None:
     }
 
 
-def _short(found: Mapping[str, Any]) -> dict[str, Any]:
-    pooled = found["pooled"]
+def _short(measured: Mapping[str, Any]) -> dict[str, Any]:
+    pooled = measured["pooled"]
     return {
         **{rate: pooled[rate]["value"] for rate in _RATES},
         "score": pooled["mean_f1"]["bounds"][0],
-        "coverage": found["coverage"],
-        "verdicts": found["verdicts"],
+        "coverage": measured["coverage"],
+        "verdicts": measured["verdicts"],
     }
 
 
@@ -218,11 +218,20 @@ def _charts(report: Mapping[str, Any]) -> Iterator[Chart]:
         lines = [
             Line(
                 _SHOWN[rate],
-                [Point(one["step"], one[rate]) for one in evaluations if one[rate] is not None],
+                [
+                    Point(evaluation["step"], evaluation[rate])
+                    for evaluation in evaluations
+                    if evaluation[rate] is not None
+                ],
             )
             for rate in _RATES
         ]
-        lines.append(Line("coverage", [Point(e["step"], e["coverage"]) for e in evaluations]))
+        lines.append(
+            Line(
+                "coverage",
+                [Point(evaluation["step"], evaluation["coverage"]) for evaluation in evaluations],
+            )
+        )
         y = Axis("on the held-out samples", percent=True, bounds=(0.0, 1.0))
         yield Chart("f1", "Held-out samples", line_chart(lines, Axis("step"), y))
 
@@ -236,7 +245,7 @@ def _curve(name: str, title: str, lines: Sequence[Line]) -> Chart:
 
 def _thinned(curve: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
     """Make points of a curve, each the mean of as many steps as need be."""
-    size = math.ceil(len(curve) / _DRAWN)
+    size = math.ceil(len(curve) / _MAX_POINTS)
     parts = [curve[start : start + size] for start in range(0, len(curve), size)]
     return [Point(part[-1]["step"], sum(step[key] for step in part) / len(part)) for part in parts]
 
@@ -244,14 +253,14 @@ def _thinned(curve: Sequence[Mapping[str, Any]], key: str) -> list[Point]:
 def _versions() -> dict[str, str]:
     import torch
 
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
-            found[name] = version(name)
+            versions[name] = version(name)
         except PackageNotFoundError:
             continue
     device = torch.cuda.get_device_name() if torch.cuda.is_available() else "CPU"
-    return {**found, "device": device}
+    return {**versions, "device": device}
 
 
 def _hours(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The rows to train on: what ``heedful critic export --to trl`` writes, or what it is made from."""
+"""The rows to train on, as ``heedful critic export --to trl`` writes them, or its input."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ class Rows:
 
     Attributes:
         path: the file.
-        pairs: whether pairs are wanted; a row that is none is then a problem, and the other way.
+        pairs: whether pairs are wanted; other rows are then problems, and vice versa.
         counts: rows read, and left out by reason.
         problems: the first rows left out, with line, id and why.
-        task: what the rows teach.
+        task: the task that the rows teach.
         prompt_names: the prompts that rows name, with how often.
     """
 
@@ -68,11 +68,11 @@ class Rows:
         """Yield the rows that can be used, each with its line.
 
         Raises:
-            InputError: the file holds something else than asked for throughout, or nothing.
+            InputError: the whole file holds another kind of rows, or none.
         """
         self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
-        found = self._laid_out() if _in_layout(self.path) else self._examples()
-        for line, example in found:
+        rows = self._laid_out() if _in_layout(self.path) else self._examples()
+        for line, example in rows:
             self.counts["usable"] += 1
             if name := example.beside.get("prompt_name"):
                 self.prompt_names[name] += 1
@@ -112,7 +112,7 @@ class Rows:
             if messages is None:
                 has = sorted(other for other in _ANSWERS if getattr(row, other) is not None)
                 beside = f"; it has {', '.join(has)}" if has else ""
-                hint = "export it anew with heedful critic export --to trl"
+                hint = "export it again with heedful critic export --to trl"
                 if has and not set(has) <= set(wanted):
                     hint = f"train on it with heedful critic train {'sft' if self.pairs else 'dpo'}"
                 raise RowError(f"the row has no {key}{beside}", hint=hint)
@@ -125,7 +125,7 @@ class Rows:
             )
         prompt = (*row.prompt, *before[0])
         if not prompt:
-            raise RowError("the row has no prompt", hint="give it the messages the critic is asked")
+            raise RowError("the row has no prompt", hint="give it the messages to the critic")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
         columns = {"prompt_name": row.prompt_name, "segments": row.segments or ()}
@@ -193,10 +193,10 @@ def _read(record: Record) -> _Row:
 
 
 def _last(key: str, messages: tuple[Message, ...]) -> str:
-    """Return what the answer says.
+    """Return the text of the answer.
 
     Raises:
-        RowError: it says nothing, or is nobody's answer.
+        RowError: it is empty, or its role isn't the assistant's.
     """
     role, text = messages[-1].role, messages[-1].content
     if role != "assistant":
@@ -207,7 +207,7 @@ def _last(key: str, messages: tuple[Message, ...]) -> str:
     return text
 
 
-def one_prompt(rows: Rows, given: str | None) -> str:
+def the_prompt(rows: Rows, given: str | None) -> str:
     """Name the prompt that the critiques answer.
 
     Args:

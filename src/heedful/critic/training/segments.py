@@ -27,11 +27,13 @@ def collator(pad_token_id: int) -> Any:
             import torch
 
             batch: dict[str, Any] = super().torch_call(examples)
-            marks = [one[f"{side}_mask"] for side in ("chosen", "rejected") for one in examples]
+            marks = [
+                example[f"{side}_mask"] for side in ("chosen", "rejected") for example in examples
+            ]
             held = [
-                len(one["prompt_ids"]) + len(one[f"{side}_ids"])
+                len(example["prompt_ids"]) + len(example[f"{side}_ids"])
                 for side in ("chosen", "rejected")
-                for one in examples
+                for example in examples
             ]
             _refuse_misaligned(marks, held)
             width = batch["completion_mask"].shape[1]

@@ -1,4 +1,4 @@
-"""A training under way, in this process and perhaps in others beside it.
+"""A running training, in this process and perhaps in others beside it.
 
 With several processes (``accelerate launch``, ``torchrun``) each does its share of every batch and
 of every evaluation; the first one writes and speaks.
@@ -26,7 +26,7 @@ class TrainingSession:
     """Trains from the last checkpoint on, if there is one, to the model's folder."""
 
     def __init__(self, job: TrainingPlan, on_progress: Callable[[Step], None]) -> None:
-        """Find out which of several processes this is.
+        """Determine which of several processes this is.
 
         Args:
             job: what the training is made of.
@@ -46,7 +46,7 @@ class TrainingSession:
 
         Raises:
             HeedfulError: the folder is another training's, or the training failed.
-            KeyboardInterrupt: it was asked to stop.
+            KeyboardInterrupt: a signal stopped it.
         """
         job, folder = self._job, self._job.folder
         configuration = job.configuration(self._state.num_processes)
@@ -57,13 +57,13 @@ class TrainingSession:
             return TrainingResult(folder.path, finished, finished_before=True)
         if self._main:
             folder.begin(configuration)
-            self._tell()
+            self._report_unused()
         self._state.wait_for_everyone()
         history = self._weights()
         return self._published(configuration, history)
 
-    def _tell(self) -> None:
-        """Say what of the data is not used, before hours are spent on the rest."""
+    def _report_unused(self) -> None:
+        """Report which of the data isn't used, before hours are spent on the rest."""
         rows, held_out = self._job.rows, self._job.held_out
         listed = [(rows.dropped, rows.counts["rows"], "row", rows.problems)]
         if held_out is not None:
@@ -83,7 +83,7 @@ class TrainingSession:
 
         Raises:
             RunError: it failed; the message names the checkpoint that is left.
-            KeyboardInterrupt: it was asked to stop.
+            KeyboardInterrupt: a signal stopped it.
         """
         from heedful.critic.training.trainer import memory
 
@@ -148,19 +148,19 @@ class TrainingSession:
         model.eval()
         engine = Engine(self._job.model.name, self._job.chat.tokenizer, model)
         with trainer.accelerator.autocast():
-            found = self._measured(engine)
+            measured = self._measured(engine)
         model.train()
         best = folder.best()
         self._state.wait_for_everyone()  # all have looked before the first one writes
         if self._job.settings.select == "best" and (
-            best is None or score(found) >= best[1]["score"]
+            best is None or score(measured) >= best[1]["score"]
         ):
             weights = folder.checkpoints / f"best-{state.global_step}"
             trainer.save_model(str(weights))
             if self._main:
-                folder.keep_best(weights, {"step": state.global_step, "score": score(found)})
+                folder.keep_best(weights, {"step": state.global_step, "score": score(measured)})
         self._state.wait_for_everyone()
-        return found
+        return measured
 
     def _measured(self, engine: Any) -> dict[str, Any]:
         """Measure a critic; each process judges its part of the samples."""
@@ -208,15 +208,15 @@ class TrainingSession:
             from heedful.models.engine import Engine
 
             held_out = self._measured(Engine.load(find_folder(str(folder.path)), None))
-        found = report.collected(
+        result = report.collected(
             job,
             configuration,
             history,
             held_out=held_out,
-            kept=best[1] if best else None,
+            best=best[1] if best else None,
             seconds=seconds,
         )
         if self._main:
-            report.write(found, folder)
+            report.write(result, folder)
         self._state.wait_for_everyone()
-        return TrainingResult(folder.path, found)
+        return TrainingResult(folder.path, result)

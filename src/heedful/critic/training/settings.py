@@ -26,7 +26,7 @@ Loss = Literal["dpo", "segments"]
 
 
 class Settings(BaseModel):
-    """What fine-tuning and preference training have in common.
+    """Settings that fine-tuning and preference training share.
 
     Attributes:
         learning_rate: of AdamW, at its highest.
@@ -35,7 +35,7 @@ class Settings(BaseModel):
         batch_size: rows (or pairs) that a device computes at a time.
         gradient_accumulation: batches that make an optimizer step.
         max_length: tokens of prompt and critique; longer rows are left out and counted, never cut.
-            The model's context unless given.
+            By default the model's context.
         warmup: share of the steps in which the learning rate rises.
         scheduler: how it falls afterwards.
         weight_decay: of AdamW.
@@ -43,22 +43,22 @@ class Settings(BaseModel):
         seed: of the order of the rows, dropout and LoRA's beginnings.
         dtype: ``auto`` computes in bfloat16 on a GPU and in float32 on a CPU. Weights are kept in
             float32 meanwhile; those that LoRA leaves alone, in the dtype.
-        gradient_checkpointing: compute activations twice and keep fewer. On a GPU unless given.
+        gradient_checkpointing: compute activations twice and keep fewer. By default on a GPU.
         lora_rank: trains an adapter of this rank in the place of all weights.
-        lora_alpha: its scale; twice the rank unless given.
+        lora_alpha: its scale; by default twice the rank.
         lora_dropout: on its input.
-        lora_targets: names of the layers that get one; all linear ones unless given.
+        lora_targets: names of the layers that get one; by default all linear ones.
         keep_adapter: leaves the adapter beside the merged model.
-        save_every: steps from checkpoint to checkpoint; a tenth of the training unless given.
-        eval_every: steps from evaluation to evaluation; a tenth of the training unless given.
-        keep: the latest checkpoints that are kept.
+        save_every: steps from checkpoint to checkpoint; by default a tenth of the training.
+        eval_every: steps from evaluation to evaluation; by default a tenth of the training.
+        keep: how many of the latest checkpoints to keep.
         select: what becomes the result: the ``best`` evaluated weights, or the ``last``.
         eval_batch_size: critiques that are generated at a time.
-        max_completion_tokens: of a critique in evaluation; twice the longest that is trained on
-            unless given.
-        per_call: constraints that an evaluation asks for at a time; all unless given.
+        max_completion_tokens: of a critique in evaluation; by default twice the longest that is
+            trained on.
+        per_call: constraints per request of an evaluation; by default all.
         chat_template: a file with the template that puts conversations to the model, or ``plain``
-            for ours; the tokenizer's own unless given.
+            for ours; by default the tokenizer's own.
         prompt: the prompt of the critiques, where the data does not name it.
         prompt_file: the file whose text replaced that of the prompt in the export.
     """
@@ -152,15 +152,15 @@ def load_settings(
 def _read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
-        found = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except ValueError as error:
         hint = 'write lines such as learning_rate = 1e-5 (TOML), or {"learning_rate": 1e-5} (.json)'
-        raise InputError(f"this is no settings file: {error}", where=str(path), hint=hint) from None
-    if not isinstance(found, dict):
-        raise InputError("this is no settings file: no object", where=str(path))
-    return found
+        raise InputError(f"not a settings file: {error}", where=str(path), hint=hint) from None
+    if not isinstance(values, dict):
+        raise InputError("not a settings file: it holds no object", where=str(path))
+    return values
 
 
 def _placed(values: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -181,4 +181,4 @@ def _refuse_unknown(values: Mapping[str, Any], kind: type[Settings], where: str)
             hint = (
                 f"did you mean {near[0]}?" if near else "see docs/training.md for those there are"
             )
-            raise UsageError(f"there is no setting {name!r}", where=where, hint=hint)
+            raise UsageError(f"no such setting: {name!r}", where=where, hint=hint)

@@ -1,4 +1,4 @@
-"""What a training says of itself: while it goes on, and at its end."""
+"""Progress and result of a training."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class TrainingResult:
-    """What came of a training.
+    """The result of a training.
 
     Attributes:
         folder: the model's folder, with ``training.json`` and ``training.md`` in it.
@@ -61,7 +61,7 @@ class TrainingResult:
 
 
 def line(step: Step, now: float) -> str:
-    """Say how far a training is: steps, loss, F1, time left.
+    """Describe how far a training is: steps, loss, F1, time left.
 
     Args:
         step: how far.

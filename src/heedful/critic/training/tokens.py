@@ -38,9 +38,9 @@ class Tokens:
         """Add a row."""
         self.rows.append((example, *encoded))
         self.prompt += len(encoded[0].prompt)
-        self.answer += sum(len(one.answer) for one in encoded)
+        self.answer += sum(len(row.answer) for row in encoded)
         self.longest = max(self.longest, *map(len, encoded))
-        self.longest_answer = max(self.longest_answer, *(len(one.answer) for one in encoded))
+        self.longest_answer = max(self.longest_answer, *(len(row.answer) for row in encoded))
 
 
 def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]:
@@ -117,13 +117,13 @@ def _check_segments(example: Example, encoded: list[Encoded]) -> None:
     Raises:
         RowError: it does not.
     """
-    for side, one in zip(("chosen", "rejected"), encoded, strict=True):
+    for side, tokens in zip(("chosen", "rejected"), encoded, strict=True):
         try:
             places = [segment[side] for segment in example.beside["segments"]]
             spans = [(int(low), int(high)) for low, high in places]
         except (KeyError, TypeError, ValueError):
             raise RowError("segments have no places in both critiques", hint=_HINT) from None
-        if not any(one.within(spans)):
+        if not any(tokens.within(spans)):
             raise RowError("the pair does not say on which segments it differs", hint=_HINT)
 
 

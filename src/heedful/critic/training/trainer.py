@@ -27,7 +27,7 @@ def a_tenth(steps: int) -> int:
 
 
 def computing_dtype(settings: Settings) -> str:
-    """Say in which dtype is computed: bfloat16 on a GPU, float32 on a CPU, unless given."""
+    """Return the dtype of the computation: by default bfloat16 on a GPU, float32 on a CPU."""
     import torch
 
     if settings.dtype != "auto":
@@ -49,7 +49,7 @@ def sft_trainer(
         chat: its tokenizer.
         rows: as tokens.
         folder: where checkpoints go.
-        settings: all that can be told.
+        settings: of the training.
     """
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
@@ -82,14 +82,14 @@ def dpo_trainer(
 
     The model is given by its folder, never as an object: of an object TRL takes the reference from
     where it was once loaded, whatever has become of it since. The reference's log-probabilities
-    are computed anew at each step: TRL's cache of them knows nothing of masks.
+    are computed again at each step: TRL's cache of them doesn't know masks.
 
     Args:
         model: the folder of the model to train, which is also the reference.
         chat: its tokenizer.
         rows: pairs, with the chosen and the rejected answer as tokens.
         folder: where checkpoints go.
-        settings: all that can be told.
+        settings: of the training.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
@@ -130,7 +130,7 @@ def dpo_trainer(
 
 
 def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
-    """Say what both of TRL's configurations share."""
+    """Return the arguments that both of TRL's configurations share."""
     import torch
     from accelerate import PartialState
 
@@ -195,7 +195,7 @@ def quiet() -> Iterator[None]:
 
     level, bars = of_transformers.get_verbosity(), of_transformers.is_progress_bar_enabled()
     others = [logging.getLogger(name) for name in ("trl", "accelerate", "peft", "torch")]
-    levels = [one.level for one in others]
+    levels = [library.level for library in others]
     shown = datasets.is_progress_bar_enabled()
     with ExitStack() as undo:
         undo.enter_context(warnings.catch_warnings())
@@ -203,8 +203,8 @@ def quiet() -> Iterator[None]:
         of_transformers.set_verbosity_error()
         of_transformers.disable_progress_bar()
         datasets.disable_progress_bars()
-        for one in others:
-            one.setLevel(logging.ERROR)
+        for library in others:
+            library.setLevel(logging.ERROR)
         try:
             yield
         finally:
@@ -213,16 +213,16 @@ def quiet() -> Iterator[None]:
                 of_transformers.enable_progress_bar()
             if shown:
                 datasets.enable_progress_bars()
-            for one, before in zip(others, levels, strict=True):
-                one.setLevel(before)
+            for library, before in zip(others, levels, strict=True):
+                library.setLevel(before)
 
 
 @contextmanager
 def memory(settings: Settings) -> Iterator[None]:
-    """Say what helps where the memory does not.
+    """Turn running out of memory into an error with a hint.
 
     Raises:
-        RunError: the memory does not suffice.
+        RunError: the memory isn't enough.
     """
     import torch
 
@@ -235,11 +235,11 @@ def memory(settings: Settings) -> Iterator[None]:
         ):
             raise
         what = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
-        raise RunError(f"out of memory: {what}", hint=_mend(settings)) from error
+        raise RunError(f"out of memory: {what}", hint=_less_memory(settings)) from error
 
 
-def _mend(settings: Settings) -> str:
-    """Say what needs less memory."""
+def _less_memory(settings: Settings) -> str:
+    """Name options that need less memory."""
     size, batches = settings.batch_size, settings.gradient_accumulation
     helps = []
     if size > 1:

@@ -1,4 +1,4 @@
-"""What happens between the steps: progress, evaluation, and reasons to stop.
+"""Callbacks between the steps: progress, evaluation, and reasons to stop.
 
 The classes derive from transformers', which takes seconds to import; so they are made when a
 training begins.
@@ -27,7 +27,7 @@ class TrainingWatch:
     """Follows a training.
 
     Attributes:
-        interrupted: somebody asked it to stop; a checkpoint has been written.
+        interrupted: a signal stopped it; a checkpoint has been written.
         last: the last step that was shown.
     """
 
@@ -41,7 +41,7 @@ class TrainingWatch:
         self.interrupted = False
         self.last = Step(0, 0, time.monotonic())
         self._tick = on_progress if main else lambda _: None
-        self._asked_to_stop = False
+        self._stop_requested = False
         self._before = 0.0
 
     def begin(self, step: int, total: int, history: list[dict[str, Any]]) -> None:
@@ -62,20 +62,20 @@ class TrainingWatch:
         return self._before + time.monotonic() - self.last.started
 
     def show(self, **changed: Any) -> None:
-        """Say how far it is."""
+        """Report progress."""
         from dataclasses import replace
 
         self.last = replace(self.last, **changed)
         self._tick(self.last)
 
     def note(self, words: str) -> None:
-        """Say something that the user should know."""
+        """Report something that the user should know."""
         from dataclasses import replace
 
         self._tick(replace(self.last, note=words))
 
     def should_stop(self) -> bool:
-        """Tell whether somebody asked to stop, in any of the processes.
+        """Tell whether any of the processes received a signal to stop.
 
         They must agree: one that stopped alone would leave the others waiting for it.
         """
@@ -84,10 +84,10 @@ class TrainingWatch:
         together = torch.distributed
         if together.is_available() and together.is_initialized():
             device = "cuda" if together.get_backend() == "nccl" else "cpu"
-            asked = torch.tensor(float(self._asked_to_stop), device=device)
-            together.all_reduce(asked)
-            self._asked_to_stop = bool(asked.item())
-        return self._asked_to_stop
+            stopping = torch.tensor(float(self._stop_requested), device=device)
+            together.all_reduce(stopping)
+            self._stop_requested = bool(stopping.item())
+        return self._stop_requested
 
     @contextmanager
     def interruptible(self) -> Iterator[None]:
@@ -100,16 +100,16 @@ class TrainingWatch:
             return
 
         def stop(number: int, frame: object) -> None:  # noqa: ARG001 - the signature of handlers
-            if self._asked_to_stop:
+            if self._stop_requested:
                 raise KeyboardInterrupt
-            self._asked_to_stop = True
+            self._stop_requested = True
 
-        before = {one: signal.signal(one, stop) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
         try:
             yield
         finally:
-            for one, handler in before.items():
-                signal.signal(one, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
 
 def callback(
@@ -136,9 +136,9 @@ def callback(
             watch.show(step=state.global_step)
             last = state.global_step == state.max_steps
             if evaluate is not None and (last or not state.global_step % every(state.max_steps)):
-                found = evaluate(state)
-                state.log_history.append({"step": state.global_step, EVALUATION: found})
-                watch.show(mean_f1=found["pooled"]["mean_f1"]["value"], evaluating=None)
+                measured = evaluate(state)
+                state.log_history.append({"step": state.global_step, EVALUATION: measured})
+                watch.show(mean_f1=measured["pooled"]["mean_f1"]["value"], evaluating=None)
             # Behind the evaluation, or a training that goes on later would lack it.
             if watch.should_stop() and not last:
                 watch.interrupted = True
@@ -155,7 +155,7 @@ def callback(
                     raise RunError(
                         f"at step {state.global_step:,} the {what} is {logs[name]}: training on "
                         "would spoil the model",
-                        hint="start anew, in another --output, with a lower --learning-rate",
+                        hint="start again, in another --output, with a lower --learning-rate",
                     )
 
     return Between()

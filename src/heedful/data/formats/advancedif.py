@@ -12,15 +12,13 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Constraint, Recording, Sample
+from heedful.core.nouns import Recording, Sample
 from heedful.data.formats import advancedif_results
-from heedful.data.formats.base import Format, messages, row_id
+from heedful.data.formats.base import Format, messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from heedful.core.nouns import Message
 
 TASKS = {
     "if_system_steerability_oss": "system_steerability",
@@ -33,10 +31,11 @@ TASKS = {
 """The names in the published code and those in the released data, as the same three tasks."""
 
 _MAX_ENCODINGS = 5
+_MESSAGE = {"role", "content"}
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record; the whole of it is kept in ``source``, to be written back.
+    """Read one record; ``source`` keeps all of it, to be written back.
 
     Raises:
         RowError: a field is missing or is not what the format says.
@@ -49,14 +48,16 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     name = record.get("benchmark_name")
     if isinstance(name, str) and name.strip():
         tags["task"] = TASKS.get(name.strip(), name)
-    return Sample(
-        id=row_id(record, number, "id", "key", "prompt_id"),
-        conversation=messages(history, "conversation_history"),
-        checklist=tuple(Constraint(text=rubric) for rubric in _rubrics(record)),
-        response=_response(record.get("response")),
-        tags=tags,
-        recording=_recording(record),
-        source=record,
+    return Sample.model_validate(
+        {
+            "id": row_id(record, number, "id", "key", "prompt_id"),
+            "conversation": messages(history, "conversation_history"),
+            "checklist": [{"text": rubric} for rubric in _rubrics(record)],
+            "response": _response(record.get("response")),
+            "tags": tags,
+            "recording": _recording(record),
+            "source": record,
+        }
     )
 
 
@@ -92,44 +93,61 @@ def _rubrics(record: Mapping[str, Any]) -> list[str]:
 
 
 def _response(value: Any) -> str | None:
-    """Return the text to judge; text that is not JSON of messages is the response itself."""
-    if value is None:
-        return None
+    """Return the text to judge: a message, the last of several, or plain text.
+
+    Text that isn't JSON of messages is the response itself.
+    """
     if isinstance(value, str):
-        turns = _listed(value)
-        return _joined(turns) if turns else value
-    if isinstance(value, bool | int | float | dict):
+        encoded = _encoded(value)
+        return value if encoded is None else encoded
+    if isinstance(value, dict) and not value.keys() >= _MESSAGE:
         hint = json.dumps(json.dumps(value, ensure_ascii=False), ensure_ascii=False)
         raise RowError(f"response is {shown(value)}; if that is the answer, write it as {hint}")
-    return _joined(messages(value, "response"))
+    if isinstance(value, list | dict):
+        return _last(value)
+    return response_text({"response": value})
 
 
-def _listed(words: str) -> tuple[Message, ...]:
-    """Return the messages that a text encodes; none where it is ordinary text."""
-    if not words.lstrip().startswith("["):
-        return ()
+def _encoded(words: str) -> str | None:
+    """Return the last message that a text encodes; ``None`` where it is ordinary text."""
+    if not words.lstrip().startswith(("[", "{")):
+        return None
     try:
-        return messages(json.loads(words), "response")
+        return _last(json.loads(words))
     except (ValueError, RecursionError, RowError):
-        return ()
+        return None
 
 
-def _joined(turns: tuple[Message, ...]) -> str:
-    return "\n".join(turn.content for turn in turns)
+def _last(value: Any) -> str:
+    """Return the text of a message, or of the last of several: the turn that is judged."""
+    return messages([value] if isinstance(value, dict) else value, "response")[-1].content
 
 
 def _recording(record: Mapping[str, Any]) -> Recording | None:
-    """Find what a judge replied: under ``judge_result`` (JSON Lines) or in columns (CSV)."""
+    """Find a judge's reply: under ``judge_result`` (JSON Lines) or in columns (CSV).
+
+    Where the reply itself is missing, as in a file that code has judged, the answers stand for it.
+    """
     result = record.get("judge_result")
+    answers: Any
     if isinstance(result, dict):
-        raw, error = result.get("raw_output"), result.get("error")
+        raw, error, answers = (result.get(key) for key in ("raw_output", "error", "rubrics_check"))
+        whole = result.get("satisfied_all_requirements")
     elif "judge_raw_output" in record or "raw_output" in record:
         raw = record.get("judge_raw_output") or record.get("raw_output")
-        error = record.get("judge_error")
+        error, whole = record.get("judge_error"), record.get("judge_satisfied_all_requirements")
+        answers = {
+            f"question_{match[1]}": cell
+            for key, cell in record.items()
+            if cell and (match := advancedif_results.DECISION.fullmatch(key))
+        }
     else:
         return None
     if isinstance(raw, str) and raw.strip():
         return Recording(prompt="advancedif", text=raw)
+    if isinstance(answers, dict) and answers:
+        said = {"rubrics_check": answers, "SATISFIED_ALL_REQUIREMENTS": whole}
+        return Recording(prompt="advancedif", text=json.dumps(said, ensure_ascii=False))
     reason = error if isinstance(error, str) and error else "the file holds no reply of the judge"
     return Recording(prompt="advancedif", declared={"error": reason})
 

@@ -2,8 +2,9 @@
 
 As the benchmark's README lays them out: JSON Lines nest it under ``judge_result``, CSV adds
 columns that begin with ``judge_``. The verdict on a row is computed from its rubrics (strict); what
-the judge declared is in ``raw_output``. Several replies become one there, so that a results file
-reads as the verdicts it was written from. A row with a rubric that was not decided isn't a success.
+the judge declared is in ``raw_output``. ``rubrics_check`` holds the judge's answers as it wrote
+them. Several replies become one, so that a results file reads as the verdicts it was written from.
+A row with a rubric that was not decided isn't a success.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.nouns import Critique, Judgment, Sample, Status
+from heedful.core.nouns import Critique, Sample, Status
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
 
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from heedful.data.formats.base import Result, Writer
+    from heedful.data.formats.base import Reply, Result, Writer
 
-_WORDS = {Status.MET: "YES", Status.UNMET: "NO"}
-_FIRST_WORD = re.compile(r"[\W_]*([^\W_]*)")
+DECISION = re.compile(r"judge_rubric_(\d+)_decision")
+"""Columns of the answers in a CSV file."""
+
 _HEAD = ("judge_success", "judge_satisfied_all_requirements", "judge_rubric_level_pass_rate")
 _TAIL = ("judge_prompt", "judge_raw_output", "judge_error")
 _OWN = ("judge_result", *_HEAD, *_TAIL)
@@ -35,7 +37,7 @@ def writer(path: Path) -> Writer:
     return write_csv if path.suffix.lower() == ".csv" else write_jsonl
 
 
-def results(sample: Sample, critique: Critique) -> dict[str, Any]:
+def results(sample: Sample, critique: Critique, reply: Reply) -> dict[str, Any]:
     """Lay out one judged row: the input's fields and ``judge_result``.
 
     ``satisfied_all_requirements`` is ``"YES"`` if every rubric is met; ``rubric_level_pass_rate``
@@ -49,19 +51,13 @@ def results(sample: Sample, critique: Critique) -> dict[str, Any]:
     ]
     met = sum(judgment.status is Status.MET for judgment in judgments)
     success = bool(judgments) and not undecided
-    earlier = sample.source.get("judge_result")
-    prompt = earlier.get("judge_prompt") if isinstance(earlier, dict) else None
     result = {
         "success": success,
         "satisfied_all_requirements": _yes(met == len(judgments)) if success else None,
-        "rubrics_check": {
-            f"question_{number}": _answer(judgment)
-            for number, judgment in enumerate(judgments, start=1)
-            if judgment.status.decided
-        },
+        "rubrics_check": dict(reply.answers),
         "rubric_level_pass_rate": met / len(judgments) if success else None,
-        "judge_prompt": prompt or sample.source.get("judge_prompt"),
-        "raw_output": critique.text,
+        "judge_prompt": reply.prompt or _earlier_prompt(sample, critique),
+        "raw_output": reply.text,
         "error": None if success else "; ".join(undecided) or "the row has no rubrics",
     }
     return sample.source | {"judge_result": result}
@@ -100,13 +96,13 @@ def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
         table.writerows(_cells(_row(row)) for row in rows())
 
 
-def _answer(judgment: Judgment) -> str:
-    """Put the verdict before its explanation, unless that begins with it, as replies do."""
-    word, explanation = _WORDS[judgment.status], judgment.explanation
-    first = _FIRST_WORD.match(explanation)
-    if first and first[1].upper() == word:
-        return explanation
-    return f"{word} - {explanation}" if explanation else word
+def _earlier_prompt(sample: Sample, critique: Critique) -> str | None:
+    """Return the prompt that the file names, where its reply is the one that was read."""
+    if sample.recording is None or sample.recording.text != critique.text:
+        return None
+    result = sample.source.get("judge_result")
+    prompt = result.get("judge_prompt") if isinstance(result, dict) else None
+    return prompt or sample.source.get("judge_prompt")
 
 
 def _yes(met: bool) -> str:  # noqa: FBT001 - its one argument
@@ -114,9 +110,9 @@ def _yes(met: bool) -> str:  # noqa: FBT001 - its one argument
 
 
 def _row(row: Result) -> dict[str, Any]:
-    if row.sample is None or row.critique is None:
+    if row.sample is None or row.critique is None or row.reply is None:
         return {"judge_result": {"success": False, "error": row.problem}}
-    return results(row.sample, row.critique)
+    return results(row.sample, row.critique, row.reply)
 
 
 def _beside(row: Result) -> dict[str, Any]:
@@ -141,7 +137,7 @@ def _decision(number: int) -> str:
 
 def _is_own(column: str) -> bool:
     """Check whether an earlier results file has brought this column; the new results replace it."""
-    return column in _OWN or (column.startswith("judge_rubric_") and column.endswith("_decision"))
+    return column in _OWN or bool(DECISION.fullmatch(column))
 
 
 def _cells(record: dict[str, Any]) -> dict[str, str]:

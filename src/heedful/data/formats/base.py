@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -50,7 +51,7 @@ RUN_RESULTS = ("results.jsonl", "summary.json", "samples.jsonl", "triplets.jsonl
 """No output where they lie beside a store."""
 
 SQLITE = b"SQLite format 3\0"
-"""What a database begins with."""
+"""First bytes of a SQLite database."""
 
 _OPEN_FILES = re.compile(r"/proc/(self|\d+)/fd|/dev/fd")
 _LINKS = 8
@@ -77,6 +78,21 @@ class Row:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A judge's reply in the form in which a format writes it back.
+
+    Attributes:
+        answers: the answer to each constraint, by the format's own keys.
+        text: the reply, so that it reads as the verdicts; ``None`` where the judge gave none.
+        prompt: the prompt that the judge was given; ``None`` where it was given none.
+    """
+
+    answers: Mapping[str, str]
+    text: str | None = None
+    prompt: str | None = None
+
+
 class Result(Protocol):
     """Result of one row: a judged sample, or the problem that prevented judging."""
 
@@ -95,6 +111,10 @@ class Result(Protocol):
     @property
     def problem(self) -> str | None:
         """Reason why the row could not be read or judged."""
+
+    @property
+    def reply(self) -> Reply | None:
+        """The judge's reply, for a format that writes replies back."""
 
 
 Writer = Callable[[Path, Callable[[], Iterable[Result]]], None]
@@ -120,8 +140,7 @@ class Format:
             it takes to tell two formats with the same keys apart).
         sample: a record and its 1-based number in the file to a sample; pure; raises
             :class:`~heedful.core.errors.RowError` on a record that cannot be read.
-        writer: for a path, what writes results there in this format; ``None`` for a format in
-            which no results are written.
+        writer: for a path, the writer of results in this format; ``None`` where there is none.
         reply: the prompt in whose form results hold a judge's reply; ``None`` where they hold none.
         turns: takes a record apart that holds several turns of one conversation, each to be a
             sample that follows on the one before; raises as ``sample`` does.
@@ -161,6 +180,22 @@ def optional_text(record: Mapping[str, Any], key: str) -> str | None:
     return None if value is None else _text(value, key)
 
 
+def response_text(record: Mapping[str, Any], key: str = "response") -> str | None:
+    """Return a response, which may be absent or null; a number counts as its digits.
+
+    Spreadsheets turn an answer such as 42 into a number, and leave NaN where there is none.
+
+    Raises:
+        RowError: it is of another type.
+    """
+    value = record.get(key)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    return optional_text(record, key)
+
+
 def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
@@ -187,7 +222,7 @@ def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
 
 
 def messages(value: Any, name: str) -> tuple[Message, ...]:
-    """Read a list of ``{"role": ..., "content": ...}``; other fields of a message are kept.
+    """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields.
 
     Raises:
         RowError: it isn't such a list, or is empty.

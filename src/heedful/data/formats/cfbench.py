@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats.base import Format, optional_text, row_id, text
+from heedful.data.formats.base import Format, optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 from heedful.data.formats.native import PRIORITIES
 
@@ -43,7 +43,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         id=f"{tags['model']}/{ident}" if "model" in tags else ident,
         conversation=(Message(role="user", content=text(record, "prompt")),),
         checklist=_checklist(record),
-        response=optional_text(record, "response"),
+        response=response_text(record),
         reference=optional_text(record, "gold") or None,
         tags={"benchmark": "cfbench"} | tags,
         recording=None if reply is None else Recording(prompt="cfbench", text=reply),
@@ -61,7 +61,8 @@ def record(sample: Sample) -> dict[str, Any]:
         sample.response,
         sample.recording.text if sample.recording else None,
     )
-    return written | {key: value for key, value in zip(_TEXTS, places, strict=True) if value}
+    texts = {key: text for key, text in zip(_TEXTS, places, strict=True) if text}
+    return texts | written
 
 
 def _word(value: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats.base import Format, optional_text, row_id, text
+from heedful.data.formats.base import Format, optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 from heedful.data.formats.if_critic_blocks import parse_checklist
 
@@ -35,13 +35,13 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """
     critiques = _critique_fields(record)
     mapped = {"instruction", *critiques}
-    if isinstance(record.get("response"), str):
+    if isinstance(record.get("response"), str):  # else it is written back as it came
         mapped.add("response")
     return Sample(
         id=row_id(record, number, "id"),
         conversation=(Message(role="user", content=text(record, "instruction")),),
         checklist=tuple(Constraint(text=words) for words in _checklist(record)),
-        response=optional_text(record, "response"),
+        response=response_text(record),
         tags={"benchmark": "if-critic"},
         recording=_recording(record, critiques),
         source={key: value for key, value in record.items() if key not in mapped},
@@ -51,7 +51,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 def record(sample: Sample) -> dict[str, Any]:
     """Write the record that a sample was read from, field for field."""
     written = dict(sample.source) | {"instruction": sample.conversation[-1].content}
-    if sample.response is not None:
+    if sample.response is not None and "response" not in written:
         written["response"] = sample.response
     if sample.recording is not None:
         texts = [text for text in (sample.recording.text, *sample.recording.others) if text]

@@ -1,4 +1,4 @@
-"""IF-Critic's blocks: what lies between numbered markers, one block for each constraint.
+"""IF-Critic's blocks between numbered markers, one for each constraint.
 
 Source: IF-Critic (arXiv 2511.01014) and its released data. A checklist's block is ``[要求k-开始]``,
 ``要求：…``, ``[要求k-结束]``; a critique's has more lines below the constraint.
@@ -46,12 +46,12 @@ def parse_checklist(text: str) -> list[str]:
 
 
 def blocks(text: str) -> list[str]:
-    """Return what lies between the markers, which must be numbered 1 to n and hold all the text."""
-    found: list[str] = []
+    """Return the text between each pair of markers, which must be numbered 1 to n."""
+    contents: list[str] = []
     at = 0
     opened = False
     for marker in MARKER.finditer(text):
-        number = len(found) + 1
+        number = len(contents) + 1
         expected = (str(number), "结束" if opened else "开始")
         if marker.groups() != expected:
             raise InputError(
@@ -59,15 +59,15 @@ def blocks(text: str) -> list[str]:
             )
         between = text[at : marker.start()]
         if opened:
-            found.append(between)
+            contents.append(between)
         elif between.strip():
             raise InputError(f"text outside the blocks, before block {number}")
         opened = not opened
         at = marker.end()
     if opened:
-        raise InputError(f"block {len(found) + 1} is not closed")
-    if not found:
+        raise InputError(f"block {len(contents) + 1} is not closed")
+    if not contents:
         raise InputError("no block [要求1-开始] … [要求1-结束]")
     if text[at:].strip():
-        raise InputError(f"text outside the blocks, after block {len(found)}")
-    return found
+        raise InputError(f"text outside the blocks, after block {len(contents)}")
+    return contents

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError, VerifierError
 from heedful.core.nouns import Check, Constraint, Message, Sample
 from heedful.core.text import amount
-from heedful.data.formats.base import Format, optional_text, row_id, text
+from heedful.data.formats.base import Format, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         id=row_id(record, number, "key", "id"),
         conversation=(Message(role="user", content=prompt),),
         checklist=tuple(map(_constraint, ids, arguments)),
-        response=optional_text(record, "response"),
+        response=response_text(record),
         tags=tags,
         labels=labels(record, len(ids)),
         source={key: value for key, value in record.items() if key not in _MAPPED},

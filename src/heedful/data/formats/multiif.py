@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.data.formats import ifeval
-from heedful.data.formats.base import Format, messages, row_id
+from heedful.data.formats.base import Format, messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -145,14 +145,11 @@ def _json(value: Any, name: str) -> Any:
 def _answers(record: Mapping[str, Any]) -> dict[int, str]:
     """Find the responses that a record holds, by turn, in the first form that has any."""
     for responses in (_columns(record), _single(record), _listed(record)):
+        names = {turn: f"the response of turn {turn}" for turn in responses}
+        read = {turn: response_text({names[turn]: responses[turn]}, names[turn]) for turn in names}
         answers = {
-            turn: text
-            for turn, text in responses.items()
-            if text is not None and not (isinstance(text, str) and text.startswith(_GIVEN_UP))
+            turn: text for turn, text in read.items() if text and not text.startswith(_GIVEN_UP)
         }
-        for turn, text in answers.items():
-            if not isinstance(text, str):
-                raise RowError(f"the response of turn {turn} is {shown(text)}, not text")
         if answers:
             return answers
     return {}

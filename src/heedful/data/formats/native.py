@@ -19,7 +19,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Judgment, Sample
 from heedful.core.text import amount
-from heedful.data.formats.base import Format, explain, messages, row_id, text
+from heedful.data.formats.base import Format, explain, messages, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         fields["recording"] = _recording(fields)
         fields = {key: value for key, value in fields.items() if key not in _RESULT_FIELDS}
     fields["id"] = row_id(record, number, "id")
+    if not isinstance(fields.get("response"), str):
+        fields["response"] = response_text(record)
     if fields.get("checklist") is None and "constraints" in fields:
         fields["checklist"] = fields.pop("constraints")
     for key in _NULLABLE:
@@ -124,7 +126,7 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         return {"text": item}
     if not isinstance(item, dict):
         raise RowError(f"checklist[{place}] is {shown(item)}, not text or an object with text")
-    if len(item) == 1 and "text" in item:  # most are no more
+    if len(item) == 1 and "text" in item:  # the usual case
         return item
     constraint = dict(item)
     for key in ("type", "subtype"):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import RowError
 from heedful.data.formats import files, ifeval
-from heedful.data.formats.base import Row, optional_text, prompt_of, row_id, text
+from heedful.data.formats.base import Row, optional_text, prompt_of, response_text, row_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,8 +67,8 @@ class Responses:
             raise RowError(f"{places} both answer {_called(sample)}; keep one of them")
         query = "SELECT body, bare FROM response WHERE rowid = ?"
         body, bare = self._database.execute(query, rowids).fetchone()
-        asked = prompt_of(sample)
-        if bare is not None and asked is not None and bare != _digest(asked.strip()):
+        prompt = prompt_of(sample)
+        if bare is not None and prompt is not None and bare != _digest(prompt.strip()):
             place = f"{self._path}:{lines[0]}"
             raise RowError(f"{place} has the key of {_called(sample)}, but another prompt")
         stored = json.loads(body)
@@ -93,9 +93,9 @@ class Responses:
             keys += [("prompt", _digest(prompt)), ("bare", _digest(prompt.strip()))]
         for key, value in keys:
             query = f"SELECT rowid, line FROM response WHERE {key} = ?"  # noqa: S608 - our own names
-            found = self._database.execute(query, (value,)).fetchall()
-            if found:
-                return [row[0] for row in found], [row[1] for row in found]
+            rows = self._database.execute(query, (value,)).fetchall()
+            if rows:
+                return [row[0] for row in rows], [row[1] for row in rows]
         return [], []
 
 
@@ -141,22 +141,24 @@ def _entries(record: files.Record, wanted: Format) -> Iterator[_Entry]:
 def _entry(line: int, data: dict[str, Any]) -> _Entry:
     keyed = any(data.get(key) not in (None, "") for key in ("key", "id"))
     try:
-        response = text(data, "response")
+        response = response_text(data)
         ident = row_id(data, 0, "key", "id") if keyed else None
         prompt = optional_text(data, "prompt")
     except RowError as error:
         return _Entry(line, problem=error.what)
+    if response is None:
+        return _Entry(line, problem="response is missing")
     if ident is None and prompt is None:
         return _Entry(line, problem="the row has neither key nor prompt to join on")
-    kept = {"response": response}
+    stored = {"response": response}
     if "follow_instruction_list" in data:
-        kept["follow_instruction_list"] = data["follow_instruction_list"]
+        stored["follow_instruction_list"] = data["follow_instruction_list"]
     return _Entry(
         line,
         id=ident,
         prompt=None if prompt is None else _digest(prompt),
         bare=None if prompt is None else _digest(prompt.strip()),
-        body=json.dumps(kept, ensure_ascii=False),
+        body=json.dumps(stored, ensure_ascii=False),
     )
 
 
@@ -165,7 +167,7 @@ def _digest(words: str) -> bytes:
 
 
 def _called(sample: Sample) -> str:
-    """Name a sample so that a person finds it."""
+    """Name a sample by its id and prompt."""
     prompt = prompt_of(sample)
     shown = "" if prompt is None else f" ({files.shown(prompt)})"
     return f"{sample.id}{shown}"

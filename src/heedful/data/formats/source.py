@@ -51,14 +51,18 @@ class Source:
         format: the format it is in.
         responses: the file that the responses come from, where it is not the same.
         task: only rows of this task are given.
-        filtered: how many rows the last pass left out for being of another task.
+        exclude_failures: leave out rows that say that no response was generated.
+        filtered: rows of another task that the last pass left out.
+        excluded: rows without a generated response that the last pass left out.
     """
 
     path: Path
     format: Format
     responses: Path | None = None
     task: str | None = None
+    exclude_failures: bool = False
     filtered: int = field(default=0, init=False)
+    excluded: int = field(default=0, init=False)
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,12 +71,15 @@ class Source:
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
-        self.filtered = 0
+        self.filtered = self.excluded = 0
         with ExitStack() as stack:
             joined = None
             if self.responses is not None:
                 joined = stack.enter_context(opened(self.responses, self.format))
             for number, record in enumerate(records(self.path), start=1):
+                if self.exclude_failures and _generation_failed(record.data):
+                    self.excluded += 1
+                    continue
                 for row in self._rows(number, record, joined):
                     if row is None:
                         self.filtered += 1
@@ -91,9 +98,9 @@ class Source:
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=_problem(error))
             return
-        conversation: tuple[Message, ...] = ()
+        before: Sample | None = None
         for turn in turns:
-            row, conversation = self._row(number, record.line, turn, conversation, joined)
+            row, before = self._row(number, record.line, turn, before, joined)
             yield row
 
     def _row(
@@ -101,10 +108,13 @@ class Source:
         number: int,
         line: int,
         data: dict[str, Any],
-        conversation: tuple[Message, ...],
+        before: Sample | None,
         joined: Responses | None,
-    ) -> tuple[Row | None, tuple[Message, ...]]:
-        """Make the row of one turn, ``None`` if it is of another task; and the conversation."""
+    ) -> tuple[Row | None, Sample | None]:
+        """Make the row of one turn, ``None`` if it is of another task; and its sample.
+
+        The conversation begins with that of the sample before, and its response.
+        """
         ident = f"row-{number}"
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
@@ -112,19 +122,23 @@ class Source:
             sample = self.format.sample(data, number)
             ident = sample.id
             wanted = self.task is None or _is_of(sample, self.task)
-            if conversation:
-                conversation += sample.conversation
+            if before is not None:
+                conversation = _with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
-            else:
-                conversation = sample.conversation
             if joined is not None:
+                before = sample.model_copy(update={"response": None})
                 sample = joined.join(sample)
         except RowError as error:
             row = Row(line, id=ident, problem=_problem(error))
-            return (row if wanted else None), conversation
-        if sample.response is not None:
-            conversation += (Message(role="assistant", content=sample.response),)
-        return (Row(line, sample, sample.id) if wanted else None), conversation
+            return (row if wanted else None), before
+        return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _with_response(sample: Sample) -> tuple[Message, ...]:
+    """Return the conversation with the response as its last turn, if there is one."""
+    if sample.response is None:
+        return sample.conversation
+    return (*sample.conversation, Message(role="assistant", content=sample.response))
 
 
 def open_source(
@@ -133,6 +147,7 @@ def open_source(
     format: str | None = None,  # noqa: A002 - the option's name everywhere
     responses: str | Path | None = None,
     task: str | None = None,
+    exclude_generation_failures: bool = False,
 ) -> Source:
     """Open an input file; its first rows are looked at, nothing is read further.
 
@@ -141,6 +156,7 @@ def open_source(
         format: one of :data:`FORMATS`, or a plugin's; detected by default.
         responses: a file of responses to join by id or by prompt.
         task: give only rows of this task; AdvancedIF's tasks go by all their names.
+        exclude_generation_failures: leave out rows that say that no response was generated.
 
     Raises:
         InputError: a file is missing, empty or not in the format; or no row is of the task.
@@ -150,7 +166,8 @@ def open_source(
     named_format = detect(path) if format is None else _check(path, named(format))
     if responses is not None:
         kind(Path(responses))
-    source = Source(path, named_format, None if responses is None else Path(responses), task)
+    joined = None if responses is None else Path(responses)
+    source = Source(path, named_format, joined, task, exclude_generation_failures)
     if task is not None and task not in {*advancedif.TASKS, *advancedif.TASKS.values()}:
         _check_task(source, task)
     return source
@@ -281,6 +298,16 @@ def _check(path: Path, wanted: Format) -> Format:
 
 def _problem(error: RowError) -> str:
     return error.what + (f" ({error.hint})" if error.hint else "")
+
+
+def _generation_failed(record: Mapping[str, Any]) -> bool:
+    """Tell whether a row says that no response was generated.
+
+    AdvancedIF's generator says so in ``_generation_error``; ``heedful respond`` leaves
+    ``completion`` null beside the ``problem``.
+    """
+    failed = record.get("completion", ...) is None and bool(record.get("problem"))
+    return failed or bool(record.get("_generation_error"))
 
 
 def _is_of(sample: Sample, task: str) -> bool:

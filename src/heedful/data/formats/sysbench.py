@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats.base import Format, optional_text, row_id, text
+from heedful.data.formats.base import Format, optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
             Message(role="user", content=text(record, "prompt")),
         ),
         checklist=_checklist(record),
-        response=optional_text(record, "response"),
+        response=response_text(record),
         tags={"benchmark": "sysbench"} | tags,
         recording=_recording(record),
         source={key: value for key, value in record.items() if key not in _MAPPED},

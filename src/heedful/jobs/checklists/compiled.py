@@ -1,4 +1,4 @@
-"""What the constraints of a file compile to: row by row, and how many of each type."""
+"""Compile the constraints of a file: row by row, and counted by type."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pydantic_core import to_json
 from heedful.core.nouns import Sample
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
+from heedful.reporting.notation import percent
+from heedful.reporting.table import Table
 from heedful.verify.base import describe
 from heedful.verify.compiler.compile import compile_constraint
 
@@ -17,8 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
     from typing import Any
-
-    from rich.console import RenderableType
 
     from heedful.core.nouns import Constraint
     from heedful.data.formats import Row
@@ -28,7 +28,7 @@ __all__ = [
     "CompiledRow",
     "Coverage",
     "compiled_rows",
-    "coverage_view",
+    "coverage_table",
     "lines",
     "record",
     "write_samples",
@@ -36,13 +36,13 @@ __all__ = [
 
 
 class CompiledRow(NamedTuple):
-    """One constraint of a file and what it became.
+    """One constraint of a file, compiled.
 
     Attributes:
         sample: the sample's id.
         position: in its checklist, from 1.
         constraint: as the file has it.
-        compiled: its check, its measures, and why there is no check.
+        compiled: its check, its measures, and the reason where there is no check.
     """
 
     sample: str
@@ -67,7 +67,7 @@ def compiled_rows(source: Iterable[Row | Sample]) -> Iterator[CompiledRow]:
 
 
 def lines(row: CompiledRow) -> Iterator[str]:
-    """Say in a few lines what a constraint became and, if it has no check, why not."""
+    """Describe a compiled constraint in a few lines: its check, or why it has none."""
     compiled = row.compiled
     yield f"{row.sample} {row.position}: {' '.join(row.constraint.text.split())}"
     if row.constraint.check is not None:
@@ -78,7 +78,7 @@ def lines(row: CompiledRow) -> Iterator[str]:
     yield f"    no check: {compiled.reason}"
     things = dict.fromkeys(_measured(measure.args) for measure in compiled.measures)
     if things:
-        yield f"    a model is told: {', '.join(things)}"
+        yield f"    a model is given: {', '.join(things)}"
 
 
 def _measured(args: dict[str, Any]) -> str:
@@ -87,7 +87,7 @@ def _measured(args: dict[str, Any]) -> str:
         return f"the number of {args['unit'].replace('_', ' ')} of the {part}"
     if "phrases" in args:
         return f"how often {', '.join(repr(phrase) for phrase in args['phrases'])} occurs"
-    return "what is found of it"
+    return "its matches"
 
 
 def record(row: CompiledRow) -> dict[str, Any]:
@@ -145,19 +145,20 @@ class Coverage:
         self.measured[name] += row.compiled.check is None and bool(row.compiled.measures)
 
 
-def coverage_view(coverage: Coverage) -> RenderableType:
+def coverage_table(coverage: Coverage) -> Table:
     """Lay out how many constraints of each type compile, the most frequent types first."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
-
-    table = Table(box=SIMPLE_HEAD)
-    table.add_column("type")
-    for name in ("constraints", "checks", "%", "measured only", "%"):
-        table.add_column(name, justify="right")
-    for name, number, checks, measured in _by_type(coverage):
-        shares = [f"{100 * part / number:.1f}" if number else "–" for part in (checks, measured)]
-        table.add_row(name, f"{number:,}", f"{checks:,}", shares[0], f"{measured:,}", shares[1])
-    return table
+    rows = [
+        (
+            name,
+            f"{number:,}",
+            f"{checks:,}",
+            percent(checks / number if number else None),
+            f"{measured:,}",
+            percent(measured / number if number else None),
+        )
+        for name, number, checks, measured in _by_type(coverage)
+    ]
+    return Table("", ("type", "constraints", "checks", "%", "measured only", "%"), rows)
 
 
 def _by_type(coverage: Coverage) -> Iterator[tuple[str, int, int, int]]:

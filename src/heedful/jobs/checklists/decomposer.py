@@ -1,4 +1,4 @@
-"""Asking a model for a checklist, and keeping only what stands in the instruction."""
+"""Request a checklist from a model, and accept only what stands in the instruction."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
 
 REASKS = 1
-"""How often a reply that cannot be read, or what it invents, is asked for again."""
+"""Repeated requests for a reply that cannot be read, or for what it invents."""
 
 _SPEECHLESS = ("assistant", "model", "tool", "function")
-"""Roles that demand nothing of the answer."""
+"""Roles that set no constraints."""
 
 
 @dataclass(slots=True)
@@ -35,10 +35,10 @@ class Decomposition:
 
     Attributes:
         checklist: the constraints, in the order of the instruction, in its own words.
-        rejected: what the model listed last of all although no turn says it.
-        duplicates: what it listed again, or within another constraint.
+        rejected: texts of the last reply that stand in no turn.
+        duplicates: texts that were listed twice, or within another constraint.
         problem: why there is no checklist.
-        expenses: what the calls cost.
+        expenses: usage of the calls.
     """
 
     checklist: list[Constraint] = field(default_factory=list)
@@ -60,7 +60,7 @@ class Decomposer:
         """Make the decomposer.
 
         Args:
-            model: who is asked.
+            model: lists the constraints.
             prompt: the prompt and the parser of its reply, or their name.
             sampling: temperature and so on.
         """
@@ -78,7 +78,7 @@ class Decomposer:
         }
 
     async def decompose(self, sample: Sample) -> Decomposition:
-        """Ask for a sample's checklist, and once more for what is not in the instruction.
+        """Request a sample's checklist, and once more what is not in the instruction.
 
         A call that fails for good is the decomposition's problem.
 
@@ -87,12 +87,12 @@ class Decomposer:
             StopRunError: no further call can succeed.
         """
         refuse_uninstructed(sample)
-        found = _Found(sample)
+        listed = _Listed(sample)
         result = Decomposition()
         request = self.prompt.render(sample)
         messages: Sequence[Message] = request
         reason = ""
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + REASKS + retries()):
             try:
                 completion = await complete(
@@ -114,20 +114,22 @@ class Decomposer:
             except InputError as error:
                 reason = error.what
                 continue
-            result.rejected = [one.text for one in proposed if not found.add(one)]
+            result.rejected = [
+                constraint.text for constraint in proposed if not listed.add(constraint)
+            ]
             if not result.rejected:
                 break
             reason = "nothing that the reply lists stands in the instruction word for word"
             reply = Message(role="assistant", content=completion.text)
             messages = [*request, reply, self.prompt.again(sample, result.rejected)]
-        result.checklist, result.duplicates = found.checklist()
+        result.checklist, result.duplicates = listed.checklist()
         if not result.checklist:
             result.problem = f"no checklist: {reason}"
         return result
 
 
-class _Found:
-    """The constraints that were found in the instruction."""
+class _Listed:
+    """The constraints that stand in the instruction."""
 
     def __init__(self, sample: Sample) -> None:
         self._instruction = Instruction(
@@ -148,18 +150,18 @@ class _Found:
 
     def checklist(self) -> tuple[list[Constraint], list[str]]:
         """Return the constraints in the instruction's order, and what they say twice."""
-        kept: list[tuple[Place, Constraint]] = []
+        distinct: list[tuple[Place, Constraint]] = []
         duplicates = []
-        # Of two that begin alike the longer comes first, so that it is the one that is kept.
+        # Of two that begin alike the longer comes first, so that it stays.
         for place, constraint in sorted(
-            self._constraints, key=lambda one: (one[0].turn, one[0].start, -one[0].end)
+            self._constraints, key=lambda placed: (placed[0].turn, placed[0].start, -placed[0].end)
         ):
-            inside = any(_holds(other, place) for other, _ in kept)
-            if inside or any(constraint.text == other.text for _, other in kept):
+            inside = any(_holds(other, place) for other, _ in distinct)
+            if inside or any(constraint.text == other.text for _, other in distinct):
                 duplicates.append(constraint.text)
             else:
-                kept.append((place, constraint))
-        return [constraint for _, constraint in kept], duplicates
+                distinct.append((place, constraint))
+        return [constraint for _, constraint in distinct], duplicates
 
 
 def _holds(outer: Place, inner: Place) -> bool:

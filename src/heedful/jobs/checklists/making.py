@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
 
-ASSUMED = f"{CHECKLIST_TOKENS} a checklist; reasoning and asking again come on top"
+ASSUMED = f"{CHECKLIST_TOKENS} a checklist; reasoning and repeated requests come on top"
 
 
 def checklist(
@@ -37,18 +37,18 @@ def checklist(
     """Make a checklist for every sample that has none.
 
     A model lists the constraints of the instruction; each must stand word for word in a turn of
-    the user or in the system prompt. One that does not is asked for again once, and then left
+    the user or in the system prompt. One that does not is requested again once, and then left
     out. Labels and recorded verdicts on an earlier checklist are left out too. A row is a sample
     with its ``checklist``; its field ``decomposition`` says who made it and what was rejected.
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        model: who is asked.
+        model: lists the constraints.
         prompt: ``plain`` (types and priorities; English or Chinese), ``if_critic`` (IF-Critic's
             published format), or a prompt that :func:`heedful.jobs.checklists.make` makes with a
             text of your own.
         sampling: temperature and so on; by default temperature 0.
-        overwrite: ask also where there is a checklist; otherwise such a row stays as it is.
+        overwrite: also replace checklists; otherwise such a row stays as it is.
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
@@ -99,7 +99,9 @@ def _addition(result: Decomposition, decomposer: Decomposer) -> Addition:
     about: dict[str, Any] = {"model": decomposer.model.name, "prompt": decomposer.prompt.name}
     if result.rejected:
         about["rejected"] = result.rejected
-    constraints = [one.model_dump(mode="json", exclude_defaults=True) for one in result.checklist]
+    constraints = [
+        constraint.model_dump(mode="json", exclude_defaults=True) for constraint in result.checklist
+    ]
     return Addition(
         fields={"checklist": constraints, "decomposition": about},
         expenses=expenses,

@@ -1,4 +1,4 @@
-"""What a model is asked for a checklist, and how its reply is read; the prompts lie beside.
+"""The prompts that ask for a checklist, and the parsers of the replies.
 
 A reply in our own format is, for each constraint k::
 
@@ -24,7 +24,7 @@ from heedful.data.formats.if_critic_blocks import parse_checklist, write_checkli
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import asked_for, custom, fill, shipped, version
+from heedful.judges.prompts.template import custom, fill, shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["ChecklistPrompt"]
 
 NAMES = ("plain", "if_critic")
-"""What :func:`make` knows."""
+"""Names that :func:`make` knows."""
 
 _PLACES = ("conversation", "format", "mark")
-_NEEDED = ("conversation",)
+_NEEDED = (("conversation",),)
 _PARSER = 1
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
@@ -215,13 +215,12 @@ class IFCriticChecklist:
 
 
 def _language(sample: Sample) -> Language:
-    asked = [turn.content for turn in sample.conversation if turn.role == "user"]
-    return layout.language_of(asked[-1] if asked else "")
+    return layout.language_of(layout.last_user_turn(sample))
 
 
 def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> Message:
     """Fill the user's own prompt, or the one of this name."""
-    template = asked_for(_text(own, name), f"{name}.format.txt", __package__)
+    template = with_format(_text(own, name), f"{name}.format.txt", __package__)
     fence = Fence.around([turn.content for turn in sample.conversation])
     places = {
         "conversation": layout.conversation(sample.conversation, fence, language),
@@ -252,7 +251,7 @@ def _version(own: str | None, *names: str) -> str:
 
 
 def _block(block: str) -> Constraint | None:
-    """Read what stands behind an opening tag; the text goes on to the last closing tag."""
+    """Read the part behind an opening tag; the text goes on to the last closing tag."""
     closings = list(_CLOSE.finditer(block))
     if closings:
         block = block[: closings[-1].start()]

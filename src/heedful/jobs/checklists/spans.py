@@ -1,8 +1,8 @@
-"""Finding the words of a constraint in the instruction that they were copied from.
+"""Find the words of a constraint in the instruction that they were copied from.
 
 Words are looked for as they are; then with all white space alike; then with width, case, quotes
-and white space beside Chinese characters alike, which models set right without being asked. What
-is found is always the stretch of the instruction itself, never the copy.
+and white space beside Chinese characters alike, which models correct of their own accord. The
+result is always the stretch of the instruction itself, never the copy.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["Instruction"]
 
 _QUOTES = str.maketrans("“”„‟«»「」『』‘’‚‛", '""""""""""' + "''''")
 _AROUND = " \"'*`"
-"""What models put around a quotation."""
+"""Characters that models put around a quotation."""
 
 _SPACED_SCRIPTS_END = 0x590
 """Latin, Greek, Cyrillic and Armenian, which set spaces between words, lie below."""
@@ -38,7 +38,7 @@ class _Reading:
     """A text with some differences of spelling taken away.
 
     Attributes:
-        text: what is left.
+        text: the rest.
         origin: for each of its characters the place in the text as it was.
     """
 
@@ -66,7 +66,7 @@ class Instruction:
         """Prepare to find words.
 
         Args:
-            turns: the texts of the turns, ``""`` for one in which nothing is looked for.
+            turns: the texts of the turns, ``""`` for a turn that is not searched.
         """
         self.turns = turns
         self._readings: dict[tuple[Callable[[str], _Reading], int], _Reading] = {}
@@ -88,12 +88,12 @@ class Instruction:
             if not wanted:
                 continue
             if after is not None:
-                found = self._search(read, wanted, after.turn, after.end)
-                if found:
-                    return found
-            found = self._search(read, wanted)
-            if found:
-                return found
+                place = self._search(read, wanted, after.turn, after.end)
+                if place:
+                    return place
+            place = self._search(read, wanted)
+            if place:
+                return place
         return None
 
     def text(self, place: Place) -> str:
@@ -104,9 +104,9 @@ class Instruction:
         self, read: Callable[[str], _Reading], wanted: str, turn: int = 0, begin: int = 0
     ) -> Place | None:
         for number in range(turn, len(self.turns)):
-            found = self._reading(read, number).find(wanted, begin if number == turn else 0)
-            if found:
-                return Place(number, *found)
+            span = self._reading(read, number).find(wanted, begin if number == turn else 0)
+            if span:
+                return Place(number, *span)
         return None
 
     def _reading(self, read: Callable[[str], _Reading], turn: int) -> _Reading:
@@ -136,18 +136,19 @@ def _spelling_alike(text: str) -> _Reading:
     reading = _gathered(text, _plain)
     # Judged by what is written: a full-width colon is wide, the plain one it is read as is not.
     wide = [unicodedata.east_asian_width(text[place]) in "WF" for place in reading.origin]
-    kept = [
+    places = [
         place
         for place, character in enumerate(reading.text)
         if character != " " or not any(wide[max(place - 1, 0) : place + 2])
     ]
     return _Reading(
-        "".join(reading.text[place] for place in kept), [reading.origin[place] for place in kept]
+        "".join(reading.text[place] for place in places),
+        [reading.origin[place] for place in places],
     )
 
 
 def _gathered(text: str, spell: Callable[[str], str]) -> _Reading:
-    """Spell each character anew, and make one space of each stretch of white space."""
+    """Respell each character, and make one space of each stretch of white space."""
     characters: list[str] = []
     origin: list[int] = []
     for place, written in enumerate(text):

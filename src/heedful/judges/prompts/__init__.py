@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Judgment, Recording
+    from heedful.core.nouns import Constraint, Critique, Judgment, Recording
+    from heedful.data.formats.base import Reply
     from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
     from heedful.judges.prompts.cfbench import CFBench
@@ -36,12 +37,12 @@ __all__ = [
     "make",
     "names",
     "read",
-    "readable",
+    "reply",
     "unfence",
 ]
 
 NAMES = ("plain", "structured", "structured_object", "if_critic", "advancedif", "cfbench")
-"""What :func:`make` knows."""
+"""Names that :func:`make` knows."""
 
 _TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
 _VERDICTS = ("native", "sysbench")
@@ -71,7 +72,13 @@ def __getattr__(name: str) -> object:
     return value
 
 
-def make(name: str, *, explain: bool = True, prompt_file: Path | None = None) -> JudgePrompt:
+def make(
+    name: str,
+    *,
+    explain: bool = True,
+    prompt_file: Path | None = None,
+    system_prompt_file: Path | None = None,
+) -> JudgePrompt:
     """Make a prompt.
 
     Args:
@@ -80,14 +87,21 @@ def make(name: str, *, explain: bool = True, prompt_file: Path | None = None) ->
         explain: ask for explanations. The published formats are as they are: ``if_critic`` and
             ``advancedif`` always explain, ``cfbench`` never does.
         prompt_file: a file whose text replaces that of the prompt.
+        system_prompt_file: for ``advancedif``, a file with the text for system steerability; by
+            default that of ``prompt_file``.
 
     Raises:
-        UsageError: no prompt has this name, it cannot leave explanations out, or the file
-            isn't a prompt text.
+        UsageError: no prompt has this name, it cannot leave explanations out, or a file
+            isn't a prompt text or not for this prompt.
     """
     if not explain and name in ("if_critic", "advancedif"):
         hint = "use plain or structured for verdicts only"
         raise UsageError(f"the prompt {name} always explains its verdicts", hint=hint)
+    if name == "advancedif":
+        return _advancedif(prompt_file, system_prompt_file)
+    if system_prompt_file is not None:
+        hint = "give prompt_file (--prompt-file)"
+        raise UsageError(f"the prompt {name} has no text for system steerability", hint=hint)
     from heedful.judges.prompts.template import custom
 
     text = None if prompt_file is None else custom(prompt_file)
@@ -105,15 +119,21 @@ def make(name: str, *, explain: bool = True, prompt_file: Path | None = None) ->
             from heedful.judges.prompts.if_critic import IFCritic
 
             return IFCritic(text=text)
-        case "advancedif":
-            from heedful.judges.prompts.advancedif import AdvancedIF
-
-            return AdvancedIF(text=text)
         case "cfbench":
             from heedful.judges.prompts.cfbench import CFBench
 
             return CFBench(text=text)
     return _from_plugin(name, explain=explain, text=text)
+
+
+def _advancedif(*files: Path | None) -> JudgePrompt:
+    """Make AdvancedIF's prompt, of texts that may have the published prompts' places."""
+    from heedful.judges.prompts import advancedif, template
+
+    places = (*template.PLACES, *advancedif.PLACES)
+    needed = (("response", "response_text"), ("checklist", "rubrics_text"))
+    texts = [None if file is None else template.custom(file, places, needed) for file in files]
+    return advancedif.AdvancedIF(*texts)
 
 
 def _from_plugin(name: str, *, explain: bool = True, text: str | None = None) -> JudgePrompt:
@@ -138,19 +158,16 @@ def names() -> list[str]:
     return [*NAMES, *plugins.names(_PLUGINS, _BUILT_IN)]
 
 
-def readable(
-    name: str, text: str, judgments: Sequence[Judgment], constraints: Sequence[Constraint]
-) -> str:
+def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> Reply:
     """Return a judge's reply in a form that reads as the verdicts that were taken from it.
 
     Args:
         name: the prompt in whose form it is; one that has such a form.
-        text: the replies, one behind another.
-        judgments: what came of them.
+        critique: the replies, one behind another, and the verdicts that came of them.
         constraints: the constraints, in order.
     """
-    contract = import_module(f"{__name__}.{name}")
-    written: str = contract.readable(text, judgments, constraints)
+    prompt = import_module(f"{__name__}.{name}")
+    written: Reply = prompt.reply(critique.text, critique.judgments, constraints)
     return written
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount
+from heedful.data.formats.base import Reply
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import objects
 from heedful.judges.prompts.base import (
@@ -27,13 +28,22 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SYSTEM_TASK = "system_steerability"
 """The task whose samples are judged against their system prompt."""
+
+PLACES = {
+    "full_conversation": "the turns before the last one, each after its role and number",
+    "user_prompt_last_turn": "the user's last turn",
+    "response_text": "the response",
+    "rubrics_text": "the rubrics, as a JSON list",
+    "system_prompt": "the system prompt",
+}
+"""Places of the published prompts, filled without fences."""
 
 _PARSER = 3
 _STATES = re.compile(
@@ -45,7 +55,7 @@ _STATES = re.compile(
 )
 """A part of a reply, also where it is not JSON."""
 _KEY = re.compile(r"question_(\d{1,6})")
-_WORD = re.compile(r"[^\W_]+")  # markdown's underscores are no part of a word
+_WORD = re.compile(r"[^\W_]+")  # markdown's underscores don't belong to a word
 _LAST_VERDICT = re.compile(r"\b(?:yes|no)[\W_]{0,9}$", re.IGNORECASE)
 _DETERMINES = re.compile(
     r"no[ \t]+(?!(?:it|the|this|that|there|they|he|she|its|because|since|as|for|in|but)\b)[^\W_]",
@@ -57,7 +67,7 @@ _NEGATED = re.compile(
     r"[^\w.,;:!?，。；：]+$|\b(?:or|and)[\W_]+$|/[\W_]*$",
     re.IGNORECASE,
 )
-"""What makes a last yes or no none."""
+"""Words before a last yes or no that change its meaning."""
 _NEAR = 60
 """Characters before a last word that are read for that."""
 _VERDICTS = {"yes": Status.MET, "no": Status.UNMET}
@@ -68,13 +78,19 @@ class AdvancedIF:
     """AdvancedIF's format: a JSON object with an answer to each rubric.
 
     System-steerability samples (the tag ``task`` says so) are judged against the system prompt,
-    with a prompt of their own; all others against the conversation.
+    with a prompt of their own, which shows no turn but the system prompt and the user's last one.
+    All others are judged against the conversation.
+
+    A prompt text of the user's own may have the published prompts' places (:data:`PLACES`), which
+    are filled as the published code fills them, without fences.
 
     Attributes:
-        text: a prompt text of the user's own, for both.
+        text: a prompt text of the user's own; for both tasks where ``system_text`` is missing.
+        system_text: one for system steerability.
     """
 
     text: str | None = None
+    system_text: str | None = None
 
     name = "advancedif"
 
@@ -106,8 +122,12 @@ class AdvancedIF:
                 f"the task is {SYSTEM_TASK}, and the conversation has no system prompt",
                 hint="begin the conversation with a system message, or correct the task",
             )
+        if system:
+            sample = sample.model_copy(update={"conversation": _steered(sample.conversation)})
         checklist = layout.numbered(constraints, measurements, "en")
-        return layout.messages(self._template(system=system), sample, checklist, "en")
+        template = self._template(system=system)
+        published = _published(sample, constraints)
+        return layout.messages(template, sample, checklist, "en", places=published)
 
     def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         """Read a reply; see :func:`parse`."""
@@ -126,8 +146,34 @@ class AdvancedIF:
         return _written(judgments)
 
     def _template(self, *, system: bool) -> str:
+        own = (self.system_text if system else None) or self.text
         name = "advancedif.system.txt" if system else "advancedif.txt"
-        return asked_for(self.text or shipped(name), "advancedif.format.txt")
+        return with_format(own or shipped(name), "advancedif.format.txt")
+
+
+def _steered(conversation: Sequence[Message]) -> tuple[Message, ...]:
+    """Return what the published judge of system steerability sees of a conversation."""
+    system = [turn for turn in conversation if turn.role == "system"][:1]
+    last = [turn for turn in conversation if turn.role == "user"][-1:]
+    return (*system, *last)
+
+
+def _published(sample: Sample, constraints: Sequence[Constraint]) -> dict[str, str]:
+    """Fill the places of the published prompts, as the published code does."""
+    lines = []
+    number = 1
+    for turn in sample.conversation[:-1]:
+        lines.append(f"{turn.role} [{number}]: {turn.content}")
+        number += turn.role == "assistant"
+    system = next((turn.content for turn in sample.conversation if turn.role == "system"), "")
+    values = (
+        "\n".join(lines),
+        layout.last_user_turn(sample),
+        sample.response or "",
+        json.dumps([constraint.text for constraint in constraints], indent=4),
+        system,
+    )
+    return dict(zip(PLACES, values, strict=True))
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -166,29 +212,43 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         return undecided(
             constraints, f"{strange} answers none of {amount(len(constraints), 'rubric')}"
         )
-    found = judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
-    if "NO" in overall and all(judgment.status is Status.MET for judgment in found):
+    judgments = judged(claims, constraints, lambda place: _judgment(*answers[place]), "question_{}")
+    if "NO" in overall and all(judgment.status is Status.MET for judgment in judgments):
         return undecided(constraints, "every answer is YES, and SATISFIED_ALL_REQUIREMENTS is NO")
-    return found
+    return judgments
 
 
-def readable(text: str, judgments: Sequence[Judgment], constraints: Sequence[Constraint]) -> str:
-    """Return what a judge said in a form that reads as the verdicts that were taken from it.
+def reply(
+    text: str | None, judgments: Sequence[Judgment], constraints: Sequence[Constraint]
+) -> Reply:
+    """Return a judge's reply in a form that reads as the verdicts that were taken from it.
 
-    A rubric without a verdict is asked for again, and a checklist may be asked for in parts: then
+    A rubric without a verdict is requested again, and a checklist may go out in parts: then
     there are several replies, each with numbers of its own, and together they have no reading. They
     become one reply in which each rubric has its number in the checklist and its answer, and one
-    without a verdict has none. A text that reads as these verdicts stays as it is, and so does one
-    without any answer in AdvancedIF's form.
+    without a verdict has none. A text that reads as these verdicts stays as it is, answers
+    included, and so does one that decided nothing.
 
     Args:
-        text: the judge's replies, one behind another.
-        judgments: what came of them.
+        text: the judge's replies, one behind another; ``None`` where there are none, as when code
+            decided.
+        judgments: the verdicts that came of them.
         constraints: the rubrics, in order.
     """
+    if text is None:
+        return Reply(_answers(judgments))
     verdicts = [_decided(judgment) for judgment in judgments]
     read = [_decided(judgment) for judgment in parse(text, constraints)]
-    return text if read == verdicts or not objects.find(text, _is_reply) else _written(judgments)
+    replies = objects.find(text, _is_reply)
+    if read != verdicts and (replies or any(verdicts)):
+        return Reply(_answers(judgments), _written(judgments))
+    # Replies that read as these verdicts are all the same.
+    said = replies[0]["rubrics_check"] if replies else {}
+    numbered = bool(said) and all(map(_KEY.fullmatch, said))
+    return Reply(
+        {key: _text(value) for key, value in said.items()} if numbered else _answers(judgments),
+        text,
+    )
 
 
 def declared(text: str) -> dict[str, Any]:
@@ -218,16 +278,19 @@ def _decided(judgment: Judgment) -> Status | None:
 
 def _written(judgments: Sequence[Judgment]) -> str:
     """Write the reply that has the decided judgments; the whole is open while one may fail it."""
-    answers = {
-        f"question_{number}": _answer(judgment)
-        for number, judgment in enumerate(judgments, start=1)
-        if judgment.status.decided
-    }
-    reply: dict[str, Any] = {"rubrics_check": answers}
+    reply: dict[str, Any] = {"rubrics_check": _answers(judgments)}
     statuses = {judgment.status for judgment in judgments}
     if statuses == {Status.MET} or Status.UNMET in statuses:
         reply["SATISFIED_ALL_REQUIREMENTS"] = "NO" if Status.UNMET in statuses else "YES"
     return json.dumps(reply, ensure_ascii=False, indent=1)
+
+
+def _answers(judgments: Sequence[Judgment]) -> dict[str, str]:
+    return {
+        f"question_{number}": _answer(judgment)
+        for number, judgment in enumerate(judgments, start=1)
+        if judgment.status.decided
+    }
 
 
 def _is_reply(value: dict[str, Any]) -> bool:
@@ -258,20 +321,20 @@ def _ends(words: str) -> set[Status]:
 
     "No" that begins a sentence such as "No doubt" is none, nor is "yes" in "not yes".
     """
-    found = list(_WORD.finditer(words))
+    listed = list(_WORD.finditer(words))
     ends = set()
-    if found and not _DETERMINES.match(words, found[0].start()):
-        ends.add(_VERDICTS.get(found[0][0].casefold()))
-    if len(found) > 1 and not _NEGATED.search(words[: found[-1].start()][-_NEAR:]):
-        ends.add(_VERDICTS.get(found[-1][0].casefold()))
+    if listed and not _DETERMINES.match(words, listed[0].start()):
+        ends.add(_VERDICTS.get(listed[0][0].casefold()))
+    if len(listed) > 1 and not _NEGATED.search(words[: listed[-1].start()][-_NEAR:]):
+        ends.add(_VERDICTS.get(listed[-1][0].casefold()))
     return {status for status in ends if status}
 
 
 def _answer(judgment: Judgment) -> str:
     """Write an answer: the explanation, and the verdict where it does not hold that already."""
-    words = judgment.explanation
-    if _ends(words) == {judgment.status}:
-        return words
     word = "YES" if judgment.status is Status.MET else "NO"
-    last = f"{words.rstrip()} {word}".strip()
-    return last if _ends(last) == {judgment.status} else f"Reason: {last}"
+    words = judgment.explanation
+    bare = words.rstrip()
+    forms = (words, f"{bare} {word}".strip(), f"{bare} (verdict: {word})")
+    read = (form for form in forms if _ends(form) == {judgment.status})
+    return next(read, f"Reason: {bare} (verdict: {word})")

@@ -54,17 +54,17 @@ class JudgePrompt(Protocol):
 
     @property
     def name(self) -> str:
-        """How results and recordings name it."""
+        """Its name in results and recordings."""
         ...
 
     @property
     def version(self) -> str:
-        """Of prompt and parser: what was bought under another version is not read from a cache."""
+        """Of prompt and parser: answers to another version are not read from a cache."""
         ...
 
     @property
     def response_format(self) -> dict[str, Any] | None:
-        """What a chat completion is asked for as ``response_format``, if anything."""
+        """The ``response_format`` of the chat completion, if any."""
         ...
 
     def render(
@@ -79,7 +79,7 @@ class JudgePrompt(Protocol):
         Args:
             sample: the conversation and the response to judge.
             constraints: those to judge it by: the sample's checklist or a part of it.
-            measurements: for each constraint what code has counted, such as "the response has 412
+            measurements: for each constraint a count by code, such as "the response has 412
                 words", or ``None``.
 
         Raises:
@@ -112,8 +112,8 @@ def lacks_instruction(sample: Sample) -> bool:
     That is so where the last user turn shows nothing, or there is none and no other turn shows
     anything.
     """
-    asked = [turn.content for turn in sample.conversation if turn.role == "user"]
-    return is_blank(asked[-1] if asked else "".join(turn.content for turn in sample.conversation))
+    turns = [turn for turn in sample.conversation if turn.role == "user"][-1:]
+    return is_blank("".join(turn.content for turn in turns or sample.conversation))
 
 
 def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
@@ -149,21 +149,21 @@ def positions(claims: Sequence[Claim], constraints: Sequence[Constraint]) -> lis
     for themselves are within 1 to n: a reply that counts from 0 has no number right.
     """
     texts = [same_words(constraint.text) for constraint in constraints]
-    found: list[int | None] = []
+    places: list[int | None] = []
     by_number: list[int] = []
     for place, (number, name) in enumerate(claims):
         words = same_words(name) if name else None
         named = [at for at, text in enumerate(texts) if text == words]
         if len(named) > 1 and number is not None and number - 1 in named:
             named = [number - 1]
-        found.append(named[0] if len(named) == 1 else None)
+        places.append(named[0] if len(named) == 1 else None)
         if len(named) != 1:
             by_number.append(place)
     numbers = {place: claims[place].number for place in by_number}
     if all(number is not None and 1 <= number <= len(texts) for number in numbers.values()):
         for place, number in numbers.items():
-            found[place] = None if number is None else number - 1
-    return found
+            places[place] = None if number is None else number - 1
+    return places
 
 
 def decided(status: Status, explanation: str, reasons: str | None = None) -> Judgment:
@@ -197,7 +197,7 @@ def judged(
 
     Args:
         claims: of the parts of the reply.
-        constraints: those asked for.
+        constraints: the requested ones.
         judgment: reads the part at a place.
         name: what the reply calls a part, ``{}`` standing for the number.
     """
@@ -210,8 +210,8 @@ def judged(
         by_number = not named or position + 1 in twice
         places = [
             place
-            for place, found in enumerate(of)
-            if found == position or (by_number and numbers[place] == position + 1)
+            for place, claimed in enumerate(of)
+            if claimed == position or (by_number and numbers[place] == position + 1)
         ]
         if len(places) == 1 and None not in of:
             judgments.append(judgment(places[0]))

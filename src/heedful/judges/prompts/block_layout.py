@@ -12,9 +12,17 @@ from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["Language", "conversation", "facts", "language_of", "messages", "numbered"]
+__all__ = [
+    "Language",
+    "conversation",
+    "facts",
+    "language_of",
+    "last_user_turn",
+    "messages",
+    "numbered",
+]
 
 Language = Literal["en", "zh"]
 
@@ -50,15 +58,22 @@ _LABELS: dict[Language, dict[str, str]] = {
 }
 _ROLES = {"developer": "system", "function": "tool", "model": "assistant"}
 _HAN = re.compile(f"[{scripts.HAN}]")
-# Kana and hangul count one by one, as Han characters do: Japanese is no Chinese.
+# Kana and hangul count one by one, as Han characters do: Japanese isn't Chinese.
 _OTHER = re.compile(
     rf"[{scripts.KANA}{scripts.HANGUL}]"
     rf"|[^\W\d_{scripts.KANA}{scripts.HAN}{scripts.HANGUL}]+"
 )
 
 
+def last_user_turn(sample: Sample) -> str:
+    """Return the text of the user's last turn, by which prompts choose their language."""
+    return next((turn.content for turn in sample.conversation[::-1] if turn.role == "user"), "")
+
+
 def language_of(text: str) -> Language:
     """Tell whether a text is mostly Chinese: more Han characters than words of other scripts."""
+    if text.isascii():
+        return "en"
     return "zh" if len(_HAN.findall(text)) > len(_OTHER.findall(text)) else "en"
 
 
@@ -69,6 +84,7 @@ def messages(
     language: Language,
     *,
     counted: str = "",
+    places: Mapping[str, str] | None = None,
 ) -> list[Message]:
     """Fill a prompt with a sample.
 
@@ -80,6 +96,7 @@ def messages(
         checklist: the constraints as this prompt writes them.
         language: of the fences' labels.
         counted: what code has counted, where the checklist's form has no room for it.
+        places: further places, filled as they are.
 
     Raises:
         RowError: the sample has no response.
@@ -93,14 +110,15 @@ def messages(
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
         items.append(fence.wrap(label["facts"], counted))
-    places = {
+    filled = {
+        **(places or {}),
         "conversation": conversation(sample.conversation, fence, language),
         "response": fence.wrap(label["response"], sample.response),
         "checklist": "\n\n".join(items),
         "reference": fence.wrap(label["reference"], sample.reference) if sample.reference else "",
         "mark": fence.mark,
     }
-    return [Message(role="user", content=fill(template, places))]
+    return [Message(role="user", content=fill(template, filled))]
 
 
 def conversation(turns: Sequence[Message], fence: Fence, language: Language) -> str:

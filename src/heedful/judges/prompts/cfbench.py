@@ -14,7 +14,7 @@ from heedful.core.text import amount, unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import VERDICT_LIKE, answer, refuse_undecided, undecided
 from heedful.judges.prompts.likeness import Likeness, differ
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,7 +82,7 @@ class CFBench:
         )
 
     def _template(self) -> str:
-        return asked_for(self.text or shipped("cfbench.txt"), "cfbench.format.txt")
+        return with_format(self.text or shipped("cfbench.txt"), "cfbench.format.txt")
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -93,12 +93,12 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     in its place. Judges trim spaces, change quotation marks, drop a full stop; leaving such rows
     out is not neutral, because the published fallback already hides what they hold.
 
-    A criterion that itself has line ends, blank lines or tabs is no obstacle, nor are Windows line
+    A criterion that itself has line ends, blank lines or tabs does no harm, nor do Windows line
     ends, reasoning before the reply or code fences around it.
 
     Args:
         text: the judge's reply.
-        constraints: the criteria that it was asked about.
+        constraints: the criteria of the request.
 
     Returns:
         A judgment for each constraint.
@@ -127,7 +127,7 @@ def faithful_scores(
     exactly one tab, the criterion word for word before it and 0 or 1 behind it. When it fails,
     lines with exactly one tab count if their value is 1: the fallback drops zeros.
 
-    A value that is no number stops the published code with an error; here it is not kept.
+    A value that isn't a number stops the published code with an error; here it is left out.
 
     Returns:
         The scores, and the published ``judge_parsing``: ``"1"`` strict, ``"0"`` fallback, ``"-1"``
@@ -139,8 +139,8 @@ def faithful_scores(
     if strict and len(strict) == len(blocks) and [block[0] for block in blocks] == list(criteria):
         return strict, "1"
     lines = [line.split("\t") for line in text.split("\n")]
-    kept = [1.0 for line in lines if len(line) == 2 and _value(line[1]) == 1]  # noqa: PLR2004
-    return (kept, "0") if kept else ([0.0], "-1")
+    ones = [1.0 for line in lines if len(line) == 2 and _value(line[1]) == 1]  # noqa: PLR2004
+    return (ones, "0") if ones else ([0.0], "-1")
 
 
 def _value(word: str) -> float | None:
@@ -186,16 +186,16 @@ def _legible(reply: str, criteria: Sequence[str]) -> list[float] | str:
         return _malformed(reply, criteria)
     likeness = Likeness(criteria)
     nearest = [likeness.nearest(line.head) for line in lines]
-    for own, (line, found) in enumerate(zip(lines, nearest, strict=True)):
-        if own not in found:
-            other = f" (it is nearer to criterion {found[0] + 1})" if found else ""
+    for own, (line, places) in enumerate(zip(lines, nearest, strict=True)):
+        if own not in places:
+            other = f" (it is nearer to criterion {places[0] + 1})" if places else ""
             return f"line {own + 1} does not repeat its criterion{other}"
         if differ(_unnumbered(line.head, criteria[own], own + 1), criteria[own]):
             return f"line {own + 1} differs from its criterion in a negation or a number"
         if _may_end_in_its_criterion(line, likeness, own):
             return f"line {own + 1} leaves open whether it ends in a verdict or in its criterion"
-        # Criteria that cannot be told apart need one verdict: which line is whose is open.
-        if len({lines[place].value for place in found}) > 1:
+        # Criteria that cannot be told apart need one verdict: nobody knows which line is whose.
+        if len({lines[place].value for place in places}) > 1:
             return f"line {own + 1} repeats criteria that are alike, and their verdicts differ"
     return [line.value for line in lines]
 
@@ -207,7 +207,7 @@ def _unnumbered(head: str, criterion: str, number: int) -> str:
 
 
 def _may_end_in_its_criterion(line: _Line, likeness: Likeness, own: int) -> bool:
-    """Whether the digit may be the criterion's own ("the sum is 1"), or a second verdict."""
+    """Tell whether the digit may be the criterion's own ("the sum is 1"), or a second verdict."""
     likes = likeness.to(line.head, own)
     before, second = _divided(line.head)
     return likeness.to(f"{line.head}\t{int(line.value)}", own) >= likes or (

@@ -8,7 +8,7 @@ from heedful.core.nouns import Status
 
 _END = re.compile(r"[.!?](?=[\s\"'”’*)]|$)|[。！？\n]")
 
-# It must be said of a constraint: "no line fails to rhyme" is no verdict.
+# It must be said of a constraint: "no line fails to rhyme" isn't a verdict.
 _THING = r"(?:constraint|requirement|criteri(?:on|a)|condition|instruction|rubric)s?\b"
 _THING_ZH = r"(?:要求|约束|条件|标准|指令|限制)"
 _VERB = r"(?:meet|satisfy|fulfill?|follow|comply with|adhere to)"
@@ -36,7 +36,7 @@ _MAY_AFFIRM = re.compile(r"met|meets|satisf|fulfil|follow|compl|adher|满足|符
 _LONGEST = 300
 """Characters of a sentence that are read; bounds the time that a hostile one can take."""
 _AFTER = " \t\r\n\"'”’*).!?。！？"
-"""What may stand behind the last word of the last sentence."""
+"""Characters that may follow the last word of the last sentence."""
 # A sentence with these weighs one thing against another, or leaves it open.
 _HEDGED = re.compile(
     r"\b(?:but|although|though|however|while|whether|if|unless|except)\b"

@@ -1,9 +1,11 @@
-"""Fences: text to be judged is data, kept between lines that it cannot contain.
+"""Fences: text to be judged is data, set between lines that it cannot contain.
 
 A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. The mark is made
 from a digest of the texts and is lengthened until none of them contains it, so that no text can
 open or close a fence, whatever it imitates. The same texts always get the same mark: a prompt
 that is rendered again is the same prompt, and a cache finds it.
+
+Control tokens of chat templates inside are escaped (:mod:`heedful.judges.prompts.control_tokens`).
 
 A fence says where text ends. It does not keep a judge from believing what stands inside; the
 prompts ask for that.
@@ -16,6 +18,8 @@ import re
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, NamedTuple
+
+from heedful.judges.prompts.control_tokens import escape, unescape
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +53,7 @@ class Fence:
 
         Args:
             texts: what the mark is made from.
-            others: further texts that must not contain it. They are kept out of the digest, so
+            others: further texts that must not contain it. They are no part of the digest, so
                 that prompts which differ only in them begin alike and a server can reuse its work.
         """
         digits = ""
@@ -63,7 +67,7 @@ class Fence:
 
     def wrap(self, label: str, text: str) -> str:
         """Put a text between two fences; ``label`` is ours and never comes from data."""
-        return f"<<<{label} {self.mark}>>>\n{text}\n<<</{label} {self.mark}>>>"
+        return f"<<<{label} {self.mark}>>>\n{escape(text)}\n<<</{label} {self.mark}>>>"
 
 
 def unfence(prompt: str) -> list[Fenced]:
@@ -72,7 +76,7 @@ def unfence(prompt: str) -> list[Fenced]:
     Each text ends at the first closing line with the mark of its opening line: a text cannot
     contain its mark, so that line is the true one.
     """
-    found: list[Fenced] = []
+    texts: list[Fenced] = []
     opening = _OPENING.search(prompt)
     while opening:
         label, mark = opening.groups()
@@ -80,9 +84,9 @@ def unfence(prompt: str) -> list[Fenced]:
         end = prompt.find(closing, opening.end())
         if end < 0:
             break
-        found.append(Fenced(label, prompt[opening.end() : end]))
+        texts.append(Fenced(label, unescape(prompt[opening.end() : end])))
         opening = _OPENING.search(prompt, end + len(closing))
-    return found
+    return texts
 
 
 def _digest(texts: Sequence[str]) -> str:

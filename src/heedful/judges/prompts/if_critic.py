@@ -3,7 +3,7 @@
 Source: IF-Critic (arXiv 2511.01014) and its released data. A checklist's block is ``[要求k-开始]``,
 ``要求：…``, ``[要求k-结束]``; a critique's has ``分析：…`` and ``结论：…`` below the constraint.
 
-The markers are the published ones, so the released IF-Critic-14B can be asked as it is. The words
+The markers are the published ones, so the released IF-Critic-14B can judge as it is. The words
 around them are ours.
 """
 
@@ -27,7 +27,7 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -104,7 +104,7 @@ class IFCritic:
         return "\n\n".join(blocks)
 
     def _template(self) -> str:
-        return asked_for(self.text or shipped("if_critic.txt"), "if_critic.format.txt")
+        return with_format(self.text or shipped("if_critic.txt"), "if_critic.format.txt")
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -123,16 +123,16 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
         A judgment for each constraint; the explanation is the analysis.
     """
     try:
-        found = blocks(answer(text, _is_structured))
-        if len(found) != len(constraints):
+        parts = blocks(answer(text, _is_structured))
+        if len(parts) != len(constraints):
             return undecided(
                 constraints,
-                f"{amount(len(found), 'block')} for {amount(len(constraints), 'constraint')}",
+                f"{amount(len(parts), 'block')} for {amount(len(constraints), 'constraint')}",
             )
         return [
             _judgment(block, constraint.text, number)
             for number, (block, constraint) in enumerate(
-                zip(found, constraints, strict=True), start=1
+                zip(parts, constraints, strict=True), start=1
             )
         ]
     except InputError as error:
@@ -167,7 +167,7 @@ def _judgment(block: str, constraint: str, number: int) -> Judgment:
         raise InputError(f"block {number} has {len(conclusions)} lines 结论：, not one")
     conclusion = body[conclusions[0].end() :].strip()
     if conclusion not in (MET, UNMET):
-        raise InputError(f"block {number} concludes {conclusion[:40]!r}, which is no verdict")
+        raise InputError(f"block {number} concludes {conclusion[:40]!r}, which isn't a verdict")
     status = Status.MET if conclusion == MET else Status.UNMET
     return decided(status, unquote(body[: conclusions[0].start()].strip(), _is_marker))
 

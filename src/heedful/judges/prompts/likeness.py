@@ -31,8 +31,8 @@ def differ(text: str, criterion: str) -> bool:
 
     It does so if it negates something else, or has other numbers.
     """
-    one, other = map(_folded, (text, criterion))
-    return _negated(one) != _negated(other) or _NUMBER.findall(one) != _NUMBER.findall(other)
+    first, second = _folded(text), _folded(criterion)
+    return _negated(first) != _negated(second) or _NUMBER.findall(first) != _NUMBER.findall(second)
 
 
 def _folded(text: str) -> str:
@@ -67,9 +67,9 @@ class Likeness:
         if text.strip() in self._places:  # the usual case; comparing with all is for the rest
             return self._places[text.strip()]
         pairs = _pairs(text)
-        found = [_alike(pairs, criterion) for criterion in self._criteria]
-        best = max(found, default=(0.0, 0.0))
-        return [at for at, value in enumerate(found) if value == best and best[0] >= LEAST]
+        values = [_alike(pairs, criterion) for criterion in self._criteria]
+        best = max(values, default=(0.0, 0.0))
+        return [at for at, value in enumerate(values) if value == best and best[0] >= LEAST]
 
 
 _Pairs = tuple[Counter[str], Counter[str]]
@@ -87,10 +87,9 @@ def _counted(text: str) -> Counter[str]:
     return Counter(framed[at : at + 2] for at in range(len(framed) - 1))
 
 
-def _alike(one: _Pairs, other: _Pairs) -> tuple[float, float]:
-    return _dice(one[0], other[0]), _dice(one[1], other[1])
+def _alike(first: _Pairs, second: _Pairs) -> tuple[float, float]:
+    return _dice(first[0], second[0]), _dice(first[1], second[1])
 
 
-def _dice(one: Counter[str], other: Counter[str]) -> float:
-    both = one.total() + other.total()
-    return 2 * (one & other).total() / both
+def _dice(first: Counter[str], second: Counter[str]) -> float:
+    return 2 * (first & second).total() / (first.total() + second.total())

@@ -27,8 +27,8 @@ def find(
         text: the judge's reply.
         wanted: tells whether an object is one.
         states: finds what states a verdict or introduces verdicts, to be strict: all of it must
-            stand in objects that were found, and no object gives one key two values. Otherwise an
-            object that is broken, because it quotes another without escaping it or is no valid
+            stand in the objects, and no object gives one key two values. Otherwise an
+            object that is broken, because it quotes another without escaping it or isn't valid
             JSON, would give way to the one it quotes.
 
     Raises:
@@ -36,7 +36,7 @@ def find(
     """
     # Models write line ends inside JSON strings, which only the lenient decoder takes.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if states else None)
-    found = []
+    objects = []
     outside = []
     at = done = 0
     for _ in range(_STARTS):
@@ -49,14 +49,14 @@ def find(
         except (ValueError, RecursionError):
             continue
         if isinstance(value, dict) and wanted(value):
-            found.append(value)
+            objects.append(value)
             outside.append(text[done : match.start()])
             at = done = end
     outside.append(text[done:])
-    stray = states.search("\n".join(outside)) if found and states else None
+    stray = states.search("\n".join(outside)) if objects and states else None
     if stray:
         raise UnclearError(f"{stray[0]} stands outside the JSON objects that can be read")
-    return found
+    return objects
 
 
 def key(names: str) -> str:

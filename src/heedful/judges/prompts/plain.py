@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.text import amount
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import (
     Claim,
@@ -30,7 +31,7 @@ from heedful.judges.prompts.base import (
     undecided,
     unquote,
 )
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,14 +44,13 @@ _PARSER = 3
 
 _OPEN = re.compile(r"[ \t*]*[<＜]\s*[cC](\d{1,6})\s*[>＞][ \t*]*")
 _CLOSE = re.compile(r"[<＜]\s*[/／]\s*[cC](\d{1,6})\s*[>＞][ \t*]*$")
-_AS_ASKED = re.compile(
+_EXACT = re.compile(
     r"<c(\d{1,6})>\n([^<＜\r]*\n)?(VERDICT: MET|VERDICT: UNMET|结论：满足|结论：不满足)\n</c\1>"
     r"[ \t]*(?:\n[ \t\n]*|\Z)"
 )
-"""A block exactly as the prompt asks for it."""
+"""A block exactly as the prompt requests it."""
 _COLON = re.compile("[:︓﹕：⩴]")
-"""What NFKC makes a colon of: every line that the parser takes for a part of the structure, and
-that is no tag, has one."""
+"""Characters that NFKC turns into a colon: every line of the structure but the tags has one."""
 _SAYS = re.compile("verdict|constraint", re.IGNORECASE)
 # Read from lines in their NFKC form, where full-width punctuation is ASCII's.
 _VERDICT = re.compile(
@@ -129,8 +129,7 @@ class Plain:
         measurements: Sequence[str | None] | None = None,
     ) -> list[Message]:
         """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        asked = [turn.content for turn in sample.conversation if turn.role == "user"]
-        language = self._language(asked[-1] if asked else "")
+        language = self._language(layout.last_user_turn(sample))
         checklist = layout.numbered(constraints, measurements, language)
         return layout.messages(self._template(language), sample, checklist, language)
 
@@ -155,7 +154,7 @@ class Plain:
 
     def _template(self, language: Language) -> str:
         form = f"plain.{language}.{'explain' if self.explain else 'verdicts'}.txt"
-        return asked_for(self.text or shipped(f"plain.{language}.txt"), form)
+        return with_format(self.text or shipped(f"plain.{language}.txt"), form)
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
@@ -173,14 +172,14 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
 
     Args:
         text: the judge's reply.
-        constraints: those it was asked about.
+        constraints: the requested ones.
 
     Returns:
         A judgment for each constraint; the explanation is what stands above the verdict.
     """
-    as_asked = _as_asked(text, len(constraints))
-    if as_asked is not None:
-        return as_asked
+    exact = _exact(text, len(constraints))
+    if exact is not None:
+        return exact
     reply = answer(text, _holds)
     if not reply.strip():
         return undecided(constraints, "the reply is empty")
@@ -199,15 +198,15 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     return judgments
 
 
-def _as_asked(text: str, count: int) -> list[Judgment] | None:
-    """Read a reply that is exactly as asked for, as most are; ``None`` for any other.
+def _exact(text: str, count: int) -> list[Judgment] | None:
+    """Read a reply that has exactly the requested form, as most do; ``None`` for any other.
 
     What this reads, the tolerant parser reads alike, in seven times the time.
     """
     judgments = []
     at = 0
     for number in range(1, count + 1):
-        block = _AS_ASKED.match(text, at)
+        block = _EXACT.match(text, at)
         if block is None or int(block[1]) != number:
             return None
         explanation = (block[2] or "").strip()
@@ -222,7 +221,7 @@ def _as_asked(text: str, count: int) -> list[Judgment] | None:
 
 @dataclass(slots=True)
 class _Block:
-    """What stands between two tags.
+    """The lines between two tags.
 
     Attributes:
         sound: whether its tags pair.
@@ -246,11 +245,12 @@ class _Block:
         if not self.sound:
             reason = f"the tags of block {self.number} do not pair"
         elif len(stated) != 1:
-            reason = f"block {self.number} states {len(stated) or 'no'} verdict{'s' * bool(stated)}"
+            count = amount(len(stated), "verdict") if stated else "no verdict"
+            reason = f"block {self.number} states {count}"
         elif stated[0][0] != len(lines) - 1:
             reason = f"block {self.number} goes on behind its verdict"
         elif stated[0][1] not in _WORDS:
-            reason = f"block {self.number} concludes {stated[0][1]!r}, which is no verdict"
+            reason = f"block {self.number} concludes {stated[0][1]!r}, which isn't a verdict"
         else:
             explanation = unquote("\n".join(lines[:-1]).strip(), _is_marker)
             return decided(_WORDS[stated[0][1]], explanation)
@@ -285,7 +285,7 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
 
 
 class _Said(NamedTuple):
-    """What a line says outside the blocks, in whatever form.
+    """A verdict outside the blocks, in whatever form.
 
     Attributes:
         number: of the constraint that it says it of; ``None`` where it may be any.

@@ -66,7 +66,7 @@ def render(
 def parse(text: str) -> Preference | None:
     """Read a reply; ``None`` where it does not end in exactly one preference."""
     reply = answer(text, _LINE.search)
-    found = list(_LINE.finditer(reply))
-    if len(found) != 1 or reply[found[0].end() :].strip():
+    lines = list(_LINE.finditer(reply))
+    if len(lines) != 1 or reply[lines[0].end() :].strip():
         return None
-    return _READ[found[0][1].casefold()]
+    return _READ[lines[0][1].casefold()]

@@ -23,7 +23,7 @@ from heedful.judges.prompts.base import (
     refuse_undecided,
     undecided,
 )
-from heedful.judges.prompts.template import asked_for, shipped, version
+from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,31 +117,31 @@ class Structured:
 
     def _template(self) -> str:
         form = f"structured.{'explain' if self.explain else 'verdicts'}.txt"
-        return asked_for(self.text or shipped("structured.txt"), form)
+        return with_format(self.text or shipped("structured.txt"), form)
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     """Read a reply; each constraint stands for itself.
 
-    The object is found in code fences, reasoning and prose; a bare list of judgments will do. A
+    The object may stand in code fences, reasoning and prose; a bare list of judgments will do. A
     judgment may name its constraint by the text instead of the number. A constraint with two
     judgments has no verdict; nor has any if the reply holds two different objects.
 
     Args:
         text: the judge's reply.
-        constraints: those it was asked about.
+        constraints: the requested ones.
 
     Returns:
         A judgment for each constraint.
     """
     reply = answer(text, _STATES.search)
     try:
-        found = objects.find(reply, _is_reply, _STATES)
-        entries = found[0]["judgments"] if found else objects.find(reply, _is_entry, _STATES)
+        replies = objects.find(reply, _is_reply, _STATES)
+        entries = replies[0]["judgments"] if replies else objects.find(reply, _is_entry, _STATES)
     except objects.UnclearError as error:
         return undecided(constraints, str(error))
-    if any(other != found[0] for other in found):
-        return undecided(constraints, f"{len(found)} different objects in the reply")
+    if any(other != replies[0] for other in replies):
+        return undecided(constraints, f"{len(replies)} different objects in the reply")
     entries = [entry for entry in entries if isinstance(entry, dict)]
     claims = [_claim(entry.get("constraint")) for entry in entries]
     if not claims:

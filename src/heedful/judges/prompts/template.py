@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
-__all__ = ["asked_for", "custom", "fill", "shipped", "version"]
+__all__ = ["custom", "fill", "shipped", "version", "with_format"]
 
 PLACES = {
     "conversation": "the turns up to the one to answer, each fenced",
@@ -26,9 +26,9 @@ PLACES = {
     "format": "how to reply, as the prompt's parser reads it",
     "mark": "the mark that the fences of this prompt carry",
 }
-"""What a prompt may have filled in."""
+"""Places that a prompt may have, and what fills them."""
 
-_NEEDED = ("response", "checklist")
+_NEEDED = (("response",), ("checklist",))
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -41,14 +41,16 @@ def shipped(name: str, package: str = "heedful.judges.prompts") -> str:
 
 
 def custom(
-    path: Path, places: Collection[str] = tuple(PLACES), needed: Sequence[str] = _NEEDED
+    path: Path,
+    places: Collection[str] = tuple(PLACES),
+    needed: Sequence[Sequence[str]] = _NEEDED,
 ) -> str:
     """Read a user's prompt text.
 
     Args:
         path: the file.
         places: what may be filled in.
-        needed: what the model cannot do without.
+        needed: places that the model cannot do without: one of each group.
 
     Raises:
         UsageError: it cannot be read, has a place that nothing fills, or lacks one that is needed.
@@ -61,21 +63,22 @@ def custom(
     except UnicodeDecodeError as error:
         what = f"the prompt is not UTF-8 (byte {error.start})"
         raise UsageError(what, where=str(path), hint="save it as UTF-8") from error
-    found = _PLACE.findall(text)
+    used = _PLACE.findall(text)
     known = ", ".join(f"{{{{{name}}}}}" for name in places)
-    for name in found:
+    for name in used:
         if name not in places:
             what = f"the prompt has {{{{{name}}}}}, which nothing fills"
             raise UsageError(what, where=str(path), hint=f"use one of {known}")
-    for name in needed:
-        if name not in found:
+    for group in needed:
+        if not any(name in used for name in group):
+            name = group[0]
             what = f"the prompt has no {{{{{name}}}}}, so the model would not see it"
             raise UsageError(what, where=str(path), hint=f"add {{{{{name}}}}} where it belongs")
     return text
 
 
 @lru_cache(maxsize=64)
-def asked_for(template: str, form: str, package: str = "heedful.judges.prompts") -> str:
+def with_format(template: str, form: str, package: str = "heedful.judges.prompts") -> str:
     """Put the way to reply, a shipped text, into a prompt."""
     return fill(template, {"format": shipped(form, package)})
 

@@ -29,7 +29,7 @@ def cost(readings: Sequence[RunReading]) -> Section:
             rows += [_spent(reading.name, judge) for judge in costs["judges"]]
             if len(costs["judges"]) > 1:
                 rows.append(_spent(reading.name, {"judge": "all", "model": "", **costs}))
-        saved = reading.summary.get("spared")
+        saved = reading.summary.get("saved")
         if saved:
             said.append(
                 f"{reading.name}: code saved the models {amount(saved['verdicts'], 'verdict')} "

@@ -1,8 +1,7 @@
-"""Judging for clients: samples are taken on, judged, and waited for until the deadline.
+"""Judging for clients: samples are accepted, judged, and waited for until the deadline.
 
-What was taken on is judged to the end, whether its client still waits or not: the judge's answers
-are kept, so whoever asks again finds them, and nobody else who waits for the same loses anything.
-It counts as taken on until then.
+An accepted sample is judged to the end, whether its client still waits or not: the judge's answers
+are cached, so a client that tries again gets them. Until then it counts as accepted.
 """
 
 from __future__ import annotations
@@ -32,19 +31,19 @@ class LateError(HeedfulError):
     """A row was not judged when its request had to be answered; it may be by now."""
 
 
-class Desk:
-    """Where samples are handed in.
+class JudgingService:
+    """Judges samples for clients, within the limits.
 
     Attributes:
         limits: the server's limits.
-        admission: how many samples are taken on.
-        closing: whether the server was told to stop.
+        admission: counts the accepted samples.
+        closing: whether the server is stopping.
         unanswered: rows that were not judged when the server had to stop.
         failing: why no call to the judge's model succeeds, while that is so.
     """
 
     def __init__(self, limits: Limits) -> None:
-        """Open the desk."""
+        """Accept samples from now on."""
         self.limits = limits
         self.admission = Admission(limits.capacity)
         self.closing = False
@@ -54,7 +53,7 @@ class Desk:
         self._closes = float("inf")
 
     def deadline(self) -> float:
-        """Say until when a request that comes now is to be answered, in the loop's time."""
+        """Return when a request that arrives now must be answered, in the loop's time."""
         return min(asyncio.get_running_loop().time() + self.limits.deadline, self._closes)
 
     def close(self, grace: float) -> None:
@@ -69,8 +68,8 @@ class Desk:
             when = timeout.when()
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
 
-    def heard(self, critique: Critique) -> None:
-        """Note that the judge's model has answered, if it has."""
+    def answered(self, critique: Critique) -> None:
+        """RequestLog that the judge's model has answered, if it has."""
         if critique.expenses:
             self.failing = None
 
@@ -78,7 +77,7 @@ class Desk:
         """Read a request's body, up to the limit and until the deadline.
 
         Raises:
-            RefusedError: it is too large, not there in time, or there is no room for its samples.
+            RefusedError: it is too large or too late, or the server is full.
         """
         self.admission.enter(1)  # one at least is to come
         body = bytearray()
@@ -110,7 +109,7 @@ class Desk:
         begin: Callable[[Sample], asyncio.Task[T]],
         until: float,
     ) -> list[T | HeedfulError]:
-        """Have samples judged and wait until the deadline.
+        """Judge samples and wait until the deadline.
 
         Args:
             rows: samples; errors stay what they are.
@@ -118,11 +117,10 @@ class Desk:
             until: the deadline, as :meth:`deadline` says it.
 
         Returns:
-            For each row what came of it, or why nothing did: :class:`LateError` for what is still
-            being judged.
+            For each row the result or the error: :class:`LateError` for a row still in work.
 
         Raises:
-            RefusedError: too many samples, or no room for them.
+            RefusedError: the request has too many samples, or the server is full.
             StopRunError: no call to the judge's model can succeed.
         """
         samples = [row for row in rows if not isinstance(row, HeedfulError)]
@@ -134,24 +132,24 @@ class Desk:
                 hint="send several smaller requests",
             )
         self.admission.enter(len(samples))
-        tasks = await self._begun(samples, begin)
+        tasks = await self._begin(samples, begin)
         await self._wait(tasks, until)
         done = iter(tasks)
-        return [row if isinstance(row, HeedfulError) else self._came(next(done)) for row in rows]
+        return [row if isinstance(row, HeedfulError) else self._outcome(next(done)) for row in rows]
 
-    async def _begun(
+    async def _begin(
         self, samples: Sequence[Sample], begin: Callable[[Sample], asyncio.Task[T]]
     ) -> list[asyncio.Task[T]]:
         loop = asyncio.get_running_loop()
 
         def begun(sample: Sample) -> asyncio.Task[T]:
             task = begin(sample)
-            task.add_done_callback(partial(self._left, loop.time()))
+            task.add_done_callback(partial(self._release, loop.time()))
             return task
 
         return await sliced(begun, samples)
 
-    def _left(self, began: float, task: asyncio.Task[Any]) -> None:
+    def _release(self, began: float, task: asyncio.Task[Any]) -> None:
         self.admission.leave(task.get_loop().time() - began)
 
     async def _wait(self, tasks: Sequence[asyncio.Task[T]], until: float) -> None:
@@ -167,11 +165,13 @@ class Desk:
         finally:
             self._waiting.discard(timeout)
 
-    def _came(self, task: asyncio.Task[T]) -> T | LateError:
+    def _outcome(self, task: asyncio.Task[T]) -> T | LateError:
         if not task.done() or task.cancelled():
             self.unanswered += self.closing
             what = "the server is stopping" if self.closing else "the deadline has passed"
-            return LateError(f"not judged yet, and {what}", hint="ask again; answers are kept")
+            return LateError(
+                f"not judged yet, and {what}", hint="send it again; answers are cached"
+            )
         try:
             return task.result()
         except StopRunError as error:
@@ -180,10 +180,10 @@ class Desk:
 
 
 async def sliced(work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
-    """Do some work for each sample of a batch, without holding up everybody else for all of it.
+    """Do some work for each sample of a batch, yielding to other requests in between.
 
     Args:
-        work: what is done.
+        work: the function.
         columns: its arguments, each a value for every sample.
     """
     done = []

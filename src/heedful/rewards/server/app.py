@@ -19,8 +19,8 @@ from heedful.rewards.server import bodies as shapes
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server import replies
 from heedful.rewards.server.admission import LateError, sliced
-from heedful.rewards.server.auth import note
-from heedful.rewards.server.errors import RefusedError, told
+from heedful.rewards.server.auth import counts_of
+from heedful.rewards.server.errors import RefusedError, error_payload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique
     from heedful.rewards import Reward
     from heedful.rewards.reward import RewardSession
-    from heedful.rewards.server.admission import Desk
+    from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.metrics import Metrics
 
     Found = Sequence[Critique | Rewarded | HeedfulError]
@@ -40,60 +40,60 @@ UNREACHABLE, UNAVAILABLE, LATE = 502, 503, 504
 
 
 class Endpoints:
-    """What is answered, for one reward."""
+    """The endpoints for a reward."""
 
     def __init__(
-        self, reward: Reward, session: RewardSession, desk: Desk, metrics: Metrics
+        self, reward: Reward, session: RewardSession, service: JudgingService, metrics: Metrics
     ) -> None:
         """Put the parts together.
 
         Args:
             reward: knows its terms.
             session: judges.
-            desk: takes samples on.
+            service: judges samples, within the limits.
             metrics: counts.
         """
         self._reward = reward
         self._session = session
-        self._desk = desk
+        self._service = service
         self._metrics = metrics
 
     async def critique(self, request: Request) -> Response:
         """Judge one response against its checklist, every constraint of it."""
-        until = self._desk.deadline()
+        until = self._service.deadline()
         row = replies.read(await self._json(request, until), 0)
-        found = await self._desk.judge([row], self._session.critique, until)
-        self._count(request, found)
-        (one,) = found
-        if isinstance(one, HeedfulError):
-            late = isinstance(one, LateError)
-            raise RefusedError(self._late() if late else MISSHAPEN, one.what, hint=one.hint)
-        return _reply(OK, replies.critiqued(row, one, 0))
+        outcomes = await self._service.judge([row], self._session.critique, until)
+        self._count(request, outcomes)
+        (outcome,) = outcomes
+        if isinstance(outcome, HeedfulError):
+            late = isinstance(outcome, LateError)
+            raise RefusedError(self._late() if late else MISSHAPEN, outcome.what, hint=outcome.hint)
+        return _reply(OK, replies.critiqued(row, outcome, 0))
 
     async def critiques(self, request: Request) -> Response:
         """Judge several responses against their checklists, every constraint of them."""
-        until = self._desk.deadline()
+        until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
         rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        found = await self._desk.judge(rows, self._session.critique, until)
-        results = await sliced(replies.critiqued, rows, found, range(len(rows)))
-        return self._answer(request, found, {"results": results})
+        outcomes = await self._service.judge(rows, self._session.critique, until)
+        results = await sliced(replies.critiqued, rows, outcomes, range(len(rows)))
+        return self._answer(request, outcomes, {"results": results})
 
     async def rewards(self, request: Request) -> Response:
-        """Compute the rewards of several responses, asking only for what they depend on."""
-        until = self._desk.deadline()
+        """Compute the rewards of several responses, judging only what they depend on."""
+        until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
         rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        found = await self._desk.judge(rows, self._session.reward, until)
-        results = await sliced(replies.rewarded, rows, found, range(len(rows)))
+        outcomes = await self._service.judge(rows, self._session.reward, until)
+        results = await sliced(replies.rewarded, rows, outcomes, range(len(rows)))
         body = {"rewards": [result["reward"] for result in results], "results": results}
-        return self._answer(request, found, body)
+        return self._answer(request, outcomes, body)
 
     async def openrlhf(self, request: Request) -> Response:
         """Answer OpenRLHF's `--reward.remote_url`; needs a fallback for undecided rewards."""
-        until = self._desk.deadline()
+        until = self._service.deadline()
         if self._reward.terms.undecided is None:
-            # A null would end the training, and an error is asked again and then left out.
+            # A null would end the training, and an error is retried and then left out.
             raise RefusedError(
                 CONFLICT,
                 "OpenRLHF takes numbers only, and rewards may be undecided",
@@ -105,14 +105,14 @@ class Endpoints:
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
             raise RefusedError(MISSHAPEN, what, hint="send as many of each")
         samples = openrlhf_samples(sent.query, sent.prompts, sent.labels)
-        found = await self._desk.judge(samples, self._session.reward, until)
-        self._count(request, found)
-        scored = [one for one in found if isinstance(one, Rewarded)]
-        if len(scored) < len(found):
+        outcomes = await self._service.judge(samples, self._session.reward, until)
+        self._count(request, outcomes)
+        scored = [one for one in outcomes if isinstance(one, Rewarded)]
+        if len(scored) < len(outcomes):
             raise RefusedError(
                 self._late(),
-                f"{len(found) - len(scored)} of {len(found)} samples are not judged yet",
-                hint="ask again; answers are kept",
+                f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
+                hint="send them again; answers are cached",
             )
         rewards = [one.value for one in scored]
         logs = {
@@ -126,39 +126,41 @@ class Endpoints:
         return _reply(OK, self._health())
 
     async def ready(self) -> Response:
-        """Say whether the server takes samples on: 503 if it is full, stopping or failing."""
-        found = self._health()
-        return _reply(OK if found["status"] == "ok" else UNAVAILABLE, found)
+        """Say whether the server accepts samples: 503 if it is full, stopping or failing."""
+        health = self._health()
+        return _reply(OK if health["status"] == "ok" else UNAVAILABLE, health)
 
     async def metrics(self) -> Response:
         """Write the metrics for Prometheus."""
         return Response(self._metrics.text(), media_type=CONTENT_TYPE_LATEST)
 
     def _health(self) -> dict[str, Any]:
-        desk, admission = self._desk, self._desk.admission
+        service, admission = self._service, self._service.admission
         status = "full" if admission.held >= admission.capacity else "ok"
-        if desk.failing is not None:
+        if service.failing is not None:
             status = "failing"
-        if desk.closing:
+        if service.closing:
             status = "stopping"
         about = {"status": status, "held": admission.held, "capacity": admission.capacity}
-        return about if desk.failing is None else {**about, "error": told(desk.failing)}
+        return (
+            about if service.failing is None else {**about, "error": error_payload(service.failing)}
+        )
 
     async def _json(self, request: Request, until: float) -> Any:
         """Read a request's JSON.
 
         Raises:
-            RefusedError: it is too large, too late, or no JSON.
+            RefusedError: it is too large, too late, or isn't JSON.
         """
         declared = request.headers.get("content-length", "")
-        if declared.isdecimal() and int(declared) > self._desk.limits.body:
-            raise self._desk.too_large()
-        body = await self._desk.body(request.stream(), until)
+        if declared.isdecimal() and int(declared) > self._service.limits.body:
+            raise self._service.too_large()
+        body = await self._service.body(request.stream(), until)
         try:
             return from_json(body, allow_inf_nan=False)
         except ValueError as error:
             raise RefusedError(
-                UNREADABLE, f"the request is no JSON: {error}", hint="send a JSON object"
+                UNREADABLE, f"the request isn't JSON: {error}", hint="send a JSON object"
             ) from None
 
     async def _read(self, request: Request, shape: type[B], until: float) -> B:
@@ -176,58 +178,65 @@ class Endpoints:
         except ValidationError as error:
             raise RefusedError(MISSHAPEN, explain(error), hint="see /openapi.json") from None
 
-    def _answer(self, request: Request, found: Found, body: dict[str, Any]) -> Response:
+    def _answer(self, request: Request, outcomes: Found, body: dict[str, Any]) -> Response:
         """Answer a batch: with 503 or 504 where rows are not judged yet, and what there is."""
-        self._count(request, found)
-        late = [one for one in found if isinstance(one, LateError)]
+        self._count(request, outcomes)
+        late = [outcome for outcome in outcomes if isinstance(outcome, LateError)]
         if not late:
             return _reply(OK, body)
-        what = f"{len(late)} of {len(found)} samples are not judged yet"
-        error = {"what": what, "where": "", "hint": "ask again for these; answers are kept"}
+        what = f"{len(late)} of {len(outcomes)} samples are not judged yet"
+        error = {"what": what, "where": "", "hint": "send these again; answers are cached"}
         return _reply(self._late(), {"error": error, **body})
 
     def _late(self) -> int:
-        return UNAVAILABLE if self._desk.closing else LATE
+        return UNAVAILABLE if self._service.closing else LATE
 
-    def _count(self, request: Request, found: Found) -> None:
-        about, metrics = note(request.scope), self._metrics
-        about.samples = len(found)
-        for one in found:
-            if isinstance(one, HeedfulError):
+    def _count(self, request: Request, outcomes: Found) -> None:
+        about, metrics = counts_of(request.scope), self._metrics
+        about.samples = len(outcomes)
+        for outcome in outcomes:
+            if isinstance(outcome, HeedfulError):
                 about.errors += 1
                 metrics.failed()
-            elif isinstance(one, Rewarded):
-                about.errors += one.problem is not None
-                about.undecided += not one.decided and one.problem is None
-                metrics.rewarded(one)
-                self._desk.heard(one.critique)
+            elif isinstance(outcome, Rewarded):
+                about.errors += outcome.problem is not None
+                about.undecided += not outcome.decided and outcome.problem is None
+                metrics.rewarded(outcome)
+                self._service.answered(outcome.critique)
             else:
-                about.undecided += not all(each.status.decided for each in one.judgments)
-                metrics.judged(one)
-                self._desk.heard(one)
+                about.undecided += not all(
+                    judgment.status.decided for judgment in outcome.judgments
+                )
+                metrics.judged(outcome)
+                self._service.answered(outcome)
 
 
 def application(
-    reward: Reward, session: RewardSession, desk: Desk, metrics: Metrics, *, secured: bool
+    reward: Reward,
+    session: RewardSession,
+    service: JudgingService,
+    metrics: Metrics,
+    *,
+    secured: bool,
 ) -> FastAPI:
     """Make the app that answers.
 
     Args:
         reward: knows its terms.
         session: judges.
-        desk: takes samples on.
+        service: judges samples, within the limits.
         metrics: counts.
-        secured: whether a token is asked for; the document says so.
+        secured: whether a token is required; the document says so.
     """
     app = document.described(secured=secured)
-    here = Endpoints(reward, session, desk, metrics)
-    for path, endpoint, asks, gives in (
+    here = Endpoints(reward, session, service, metrics)
+    for path, endpoint, request, reply in (
         ("/v1/critique", here.critique, shapes.SampleBody, shapes.CritiqueReply),
         ("/v1/critiques", here.critiques, shapes.Batch, shapes.Critiques),
         ("/v1/rewards", here.rewards, shapes.Batch, shapes.Rewards),
         ("/openrlhf", here.openrlhf, shapes.OpenRLHFQuery, shapes.OpenRLHFRewards),
     ):
-        app.add_api_route(path, endpoint, methods=["POST"], **document.posted(asks, gives))
+        app.add_api_route(path, endpoint, methods=["POST"], **document.posted(request, reply))
     for path, probe in (("/health", here.health), ("/ready", here.ready)):
         app.add_api_route(path, probe, methods=["GET"], **document.probed(path))
     app.add_api_route("/metrics", here.metrics, methods=["GET"], **document.metrics())
@@ -244,13 +253,13 @@ def _reply(status: int, body: Any, headers: dict[str, str] | None = None) -> Res
 
 async def _refused(_: Request, error: Exception) -> Response:
     assert isinstance(error, RefusedError)  # noqa: S101 - for the type: it is called for no other
-    return _reply(error.status, {"error": told(error)}, error.headers)
+    return _reply(error.status, {"error": error_payload(error)}, error.headers)
 
 
 async def _stopped(_: Request, error: Exception) -> Response:
     """Say that no call to the judge's model succeeds: its key, say, is wrong."""
     assert isinstance(error, StopRunError)  # noqa: S101 - as above
-    return _reply(UNREACHABLE, {"error": told(error)})
+    return _reply(UNREACHABLE, {"error": error_payload(error)})
 
 
 async def _no_route(_: Request, error: Exception) -> Response:

@@ -1,4 +1,4 @@
-"""What every request passes through: who may come in, and what is written down of it."""
+"""Authentication, counting and logging of requests."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.core.net import is_loopback
-from heedful.rewards.server.errors import RefusedError, told
+from heedful.rewards.server.errors import RefusedError, error_payload
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, MutableMapping
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 OPEN = ("/health", "/ready")
-"""What needs no token: probes have none."""
+"""Paths that need no token: probes have none."""
 
-NOTE = "heedful.note"
+COUNTS = "heedful.counts"
 
 
 @dataclass(slots=True)
-class Note:
-    """What is written down of a request besides its status: never a text.
+class RequestCounts:
+    """Counts of a request for the log, which holds no text.
 
     Attributes:
         samples: how many samples it had.
@@ -48,22 +48,22 @@ class Note:
     errors: int = 0
 
 
-def note(scope: Mapping[str, Any]) -> Note:
-    """Return what is written down of a request."""
-    found: Note = scope[NOTE]
-    return found
+def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
+    """Return the counts of a request."""
+    counts: RequestCounts = scope[COUNTS]
+    return counts
 
 
-class Gate:
+class AuthMiddleware:
     """Checks the token, and counts and logs each request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
-        """Stand before an app.
+        """Wrap an app.
 
         Args:
-            app: what answers.
-            metrics: what counts.
-            token: what clients must show; ``None`` lets all in.
+            app: answers the requests.
+            metrics: count them.
+            token: required of clients; ``None`` admits all.
         """
         self._app = app
         self._metrics = metrics
@@ -75,10 +75,10 @@ class Gate:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        about = scope[NOTE] = Note()
+        about = scope[COUNTS] = RequestCounts()
         status = 0
 
-        async def noted(message: MutableMapping[str, Any]) -> None:
+        async def send_logged(message: MutableMapping[str, Any]) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
@@ -88,9 +88,9 @@ class Gate:
         try:
             refused = self._refused(scope)
             if refused is None:
-                await self._app(scope, receive, noted)
+                await self._app(scope, receive, send_logged)
             else:
-                await answer(refused, noted)
+                await answer(refused, send_logged)
         finally:
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
@@ -98,14 +98,12 @@ class Gate:
             endpoint = getattr(scope.get("route"), "path", "other")
             self._metrics.answered(endpoint, status, seconds)
             if endpoint not in OPEN:
-                logger.info(
-                    "%s %s %d: samples %d, undecided %d, errors %d, %.1f ms",
-                    *(scope["method"], endpoint, status),
-                    *(about.samples, about.undecided, about.errors, seconds * 1000),
-                )
+                counts = f"samples {about.samples}, undecided {about.undecided}"
+                counts += f", errors {about.errors}, {seconds * 1000:.1f} ms"
+                logger.info("%s %s %d: %s", scope["method"], endpoint, status, counts)
 
     def _refused(self, scope: Scope) -> RefusedError | None:
-        """Say why a request is not let in."""
+        """Return why a request is refused, if it is."""
         headers = dict(scope["headers"])
         if self._token is None:
             origin = headers.get(b"origin")
@@ -117,7 +115,7 @@ class Gate:
                     hint="start the server with a token",
                 )
             return None
-        if scope["path"] in OPEN or hmac.compare_digest(_shown(headers), self._token):
+        if scope["path"] in OPEN or hmac.compare_digest(_token_of(headers), self._token):
             return None
         return RefusedError(
             401,
@@ -129,7 +127,7 @@ class Gate:
 
 async def answer(refused: RefusedError, send: Send) -> None:
     """Send a refusal as JSON."""
-    body = to_json({"error": told(refused)})
+    body = to_json({"error": error_payload(refused)})
     headers = {"content-type": "application/json", "content-length": str(len(body))}
     headers |= {name.lower(): value for name, value in refused.headers.items()}
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
@@ -141,12 +139,12 @@ def checked(host: str, token: str | None) -> str | None:
     """Return the token without what surrounds it.
 
     Raises:
-        UsageError: it is no token, or there is none and others than this machine reach the server.
+        UsageError: it isn't a valid token, or it is missing and other machines reach the server.
     """
     if token is None:
         if not is_loopback(host):
             raise UsageError(
-                f"at {host} others reach the server, and it has no token",
+                f"other machines reach the server at {host}, and it has no token",
                 hint="set HEEDFUL_TOKEN, or leave out --host",
             )
         return None
@@ -156,8 +154,8 @@ def checked(host: str, token: str | None) -> str | None:
     return token
 
 
-def _shown(headers: Mapping[bytes, bytes]) -> bytes:
-    """Take the token out of a request: a bearer's, or the password of a user of any name.
+def _token_of(headers: Mapping[bytes, bytes]) -> bytes:
+    """Return the token of a request: a bearer's, or the password of any user.
 
     The latter is for clients that can be given a URL only: http://heedful:TOKEN@host:8765/…
     """

@@ -23,7 +23,7 @@ Verdict = Literal["met", "unmet", "unparsed", "failed", "unsupported"]
 
 
 class SampleBody(BaseModel):
-    """A response to judge, with what was asked for.
+    """A response to judge, with its prompt and checklist.
 
     It is read as a row of a file is: `messages` may stand for `prompt`, `constraints` or
     IF-Critic's `checklist_struct` for `checklist`, and lists may be JSON text.
@@ -35,7 +35,7 @@ class SampleBody(BaseModel):
         None, description="Names the row in the answer; by place if absent."
     )
     prompt: str | list[dict[str, Any]] | None = Field(
-        None, description="What was asked: text, or messages that end on the turn answered."
+        None, description="The instruction: text, or messages that end on the turn answered."
     )
     response: str = Field(description="The text to judge.")
     checklist: list[str | dict[str, Any]] = Field(
@@ -73,7 +73,7 @@ class OpenRLHFQuery(BaseModel):
 
 
 class Failure(BaseModel):
-    """What is wrong, where, and what to do about it."""
+    """An error: what is wrong, where, and what to do about it."""
 
     what: str
     where: str = ""
@@ -87,14 +87,14 @@ class Refusal(BaseModel):
     results: list[dict[str, Any]] | None = None
 
 
-class Said(BaseModel):
+class Verdicted(BaseModel):
     """A verdict on one constraint, and why."""
 
     model_config = ConfigDict(extra="allow")
 
     constraint: str
     status: Verdict = Field(description="Only met and unmet are decided.")
-    explanation: str = Field("", description="What was found, or why there is no verdict.")
+    explanation: str = Field("", description="The reason of the verdict, or why it is missing.")
     judge: str = Field("", description="Who decided.")
     confidence: float | None = None
 
@@ -103,7 +103,7 @@ class CritiqueReply(BaseModel):
     """The verdicts on one response."""
 
     id: str
-    judgments: list[Said] = Field(description="In the order of the checklist.")
+    judgments: list[Verdicted] = Field(description="In the order of the checklist.")
     coverage: float | None = Field(description="Share of the verdicts that are decided.")
     error: Failure | None = Field(description="Why the row was not judged.")
 
@@ -126,8 +126,8 @@ class RewardReply(BaseModel):
         description="The reward with all undecided verdicts unmet, and with all of them met."
     )
     verdicts: list[Verdict] = Field(description="In the order of the checklist.")
-    coverage: float | None = Field(description="Share decided of the verdicts asked for.")
-    spared: int = Field(description="Constraints not asked for, as the reward was settled without.")
+    coverage: float | None = Field(description="Share decided of the requested verdicts.")
+    skipped: int = Field(description="Constraints not judged, as the reward was settled without.")
     empty: bool = Field(description="Whether the reward is 0 because the response is empty.")
     guards: list[Verdict] = Field(description="The criteria against reward hacking, if in use.")
     undecided: str | None = Field(
@@ -144,7 +144,7 @@ class Rewards(BaseModel):
 
 
 class OpenRLHFRewards(BaseModel):
-    """What OpenRLHF reads; all lists are as long as `query`."""
+    """Rewards for OpenRLHF; all lists are as long as `query`."""
 
     rewards: list[float]
     scores: list[float]
@@ -152,9 +152,9 @@ class OpenRLHFRewards(BaseModel):
 
 
 class Health(BaseModel):
-    """How the server is."""
+    """The state of the server."""
 
     status: Literal["ok", "full", "stopping", "failing"]
-    held: int = Field(description="Samples taken on and not judged yet.")
+    held: int = Field(description="Samples accepted and not judged yet.")
     capacity: int
     error: Failure | None = Field(None, description="Why no call to the judge's model succeeds.")

@@ -1,4 +1,4 @@
-"""What a client is told when its request, or one row of it, is not answered as asked."""
+"""Errors as clients get them, for a whole request or for one of its rows."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class RefusedError(HeedfulError):
         hint: str = "",
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """Say what is refused, and why."""
+        """Take the status and the reason."""
         super().__init__(what, where=where, hint=hint)
         self.status = status
         self.headers = dict(headers or {})
 
 
-def told(error: HeedfulError, *, where: str = "") -> dict[str, Any]:
-    """Lay out an error as clients get it: what is wrong, where, and the hint.
+def error_payload(error: HeedfulError, *, where: str = "") -> dict[str, Any]:
+    """Lay out an error for a response body: what is wrong, where, and the hint.
 
     Args:
         error: the error.

@@ -1,4 +1,4 @@
-"""What a server takes on: how much at a time, how much in one request, and for how long."""
+"""The limits of a server: samples at a time, samples and bytes of a request, and time."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Limits:
     """The limits of a server.
 
     Attributes:
-        capacity: samples that are taken on at a time; what comes beyond them is refused.
+        capacity: samples in work at a time; requests beyond them are refused.
         batch: samples in one request.
         body: bytes of one request.
         deadline: seconds after which a request is answered with what there is.
-        grace: seconds to answer what was accepted, once the server is told to stop.
+        grace: seconds to answer what was accepted, once the server is stopping.
     """
 
     capacity: int = 8192
@@ -37,7 +37,7 @@ class Limits:
         """Refuse limits that let nothing through.
 
         Raises:
-            UsageError: a limit is not above 0, or no batch of the size allowed could be taken on.
+            UsageError: a limit is not above 0, or a batch could exceed the capacity.
         """
         for field in fields(self):
             value = getattr(self, field.name)
@@ -51,10 +51,10 @@ class Limits:
 
 
 class Admission:
-    """Counts the samples that were taken on and are not judged yet.
+    """Counts the samples in work.
 
-    A server that took on everything would answer each a little later than the last, until its
-    clients had all given up and asked again; one that refuses at once stays as quick as it is.
+    A server that accepted everything would answer ever later, until its clients timed out and
+    tried again; one that refuses at once stays quick.
 
     Attributes:
         capacity: how many there may be.
@@ -68,10 +68,10 @@ class Admission:
         self._seconds: float | None = None
 
     def enter(self, samples: int) -> None:
-        """Take samples on.
+        """Accept samples.
 
         Raises:
-            RefusedError: there is no room, with when to ask again.
+            RefusedError: the server is full; ``Retry-After`` says when to try again.
         """
         if self.held + samples > self.capacity:
             wait = self._wait(samples)
@@ -84,10 +84,10 @@ class Admission:
         self.held += samples
 
     def leave(self, seconds: float | None = None, samples: int = 1) -> None:
-        """Let samples go.
+        """Release samples.
 
         Args:
-            seconds: how long they took; ``None`` where nobody judged them.
+            seconds: how long they took; ``None`` where they were not judged.
             samples: how many they are.
         """
         self.held -= samples
@@ -96,7 +96,7 @@ class Admission:
             self._seconds = before + RECENT * (seconds - before)
 
     def _wait(self, samples: int) -> int:
-        """Estimate when there is room: by Little's law the held ones leave at held / seconds."""
+        """Estimate when there is room, by Little's law: held samples leave at held / seconds."""
         too_many = min(self.held + samples - self.capacity, self.held)
         seconds = (self._seconds or 1.0) * too_many / max(self.held, 1)
         return max(1, min(LONGEST_WAIT_S, math.ceil(seconds)))

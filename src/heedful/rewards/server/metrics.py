@@ -1,4 +1,4 @@
-"""What Prometheus is told of a server."""
+"""The metrics of a server, for Prometheus."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Metrics:
         """Start to count.
 
         Args:
-            reward: knows what was bought.
-            admission: knows how much is under way.
-            prices: dollars by model; our own table unless given.
+            reward: knows the usage of models.
+            admission: counts the samples in work.
+            prices: dollars by model; by default heedful's table.
         """
         self.registry = own = CollectorRegistry()
         self._requests = Counter(
@@ -58,7 +58,7 @@ class Metrics:
         )
         self.open = Gauge("heedful_requests_in_flight", "Requests not answered yet.", registry=own)
         self._shed = Counter(
-            "heedful_shed_requests", "Requests refused with 429, for want of room.", registry=own
+            "heedful_shed_requests", "Requests refused with 429: the server was full.", registry=own
         )
         rewards = Counter(
             "heedful_rewards",
@@ -67,18 +67,16 @@ class Metrics:
             registry=own,
         )
         self._rewards = {True: rewards.labels("true"), False: rewards.labels("false")}
-        verdicts = Counter(
-            "heedful_verdicts", "Verdicts asked for, by status.", ["status"], registry=own
-        )
+        verdicts = Counter("heedful_verdicts", "Verdicts, by status.", ["status"], registry=own)
         self._verdicts = {status: verdicts.labels(status.value) for status in Status}
         self._errors = Counter("heedful_row_errors", "Rows that could not be judged.", registry=own)
         self._reused = Counter(
             "heedful_model_answers_reused",
-            "Askings that cost no call: answered before, or under way at the time.",
+            "Requests that cost no call: answered before, or shared with one in flight.",
             registry=own,
         )
         ProcessCollector(registry=own)
-        own.register(_Account(reward, admission, prices))
+        own.register(_UsageCollector(reward, admission, prices))
 
     def answered(self, endpoint: str, status: int, seconds: float) -> None:
         """Count a request that was answered."""
@@ -87,13 +85,13 @@ class Metrics:
         if status == 429:  # noqa: PLR2004 - HTTP's number for it
             self._shed.inc()
 
-    def rewarded(self, one: Rewarded) -> None:
+    def rewarded(self, reward: Rewarded) -> None:
         """Count a reward."""
-        self._rewards[one.decided].inc()
-        self.judged(one.critique)
+        self._rewards[reward.decided].inc()
+        self.judged(reward.critique)
 
     def judged(self, critique: Critique) -> None:
-        """Count verdicts and the calls that they did not need."""
+        """Count verdicts and the calls that they reused."""
         for judgment in critique.judgments:
             self._verdicts[judgment.status].inc()
         reused = sum(expense.reused for expense in critique.expenses)
@@ -109,8 +107,8 @@ class Metrics:
         return generate_latest(self.registry)
 
 
-class _Account:
-    """What is looked up when it is asked for: room, and what was bought."""
+class _UsageCollector:
+    """Collects at each scrape: samples in work, and usage of models."""
 
     def __init__(
         self, reward: Reward, admission: Admission, prices: Mapping[str, Price] | None
@@ -122,12 +120,12 @@ class _Account:
     def collect(self) -> Iterator[Metric]:
         yield GaugeMetricFamily(
             "heedful_samples_in_flight",
-            "Samples taken on and not judged yet.",
+            "Samples accepted and not judged yet.",
             value=self._admission.held,
         )
         yield GaugeMetricFamily(
             "heedful_samples_capacity",
-            "Samples that are taken on at a time.",
+            "Samples that are accepted at a time.",
             value=self._admission.capacity,
         )
         summary = self._reward.summary(self._prices)
@@ -148,7 +146,7 @@ class _Account:
             labels=[*labels, "kind"],
         )
         dollars = CounterMetricFamily(
-            "heedful_model_cost_dollars", "What they cost; absent where unknown.", labels=labels
+            "heedful_model_cost_dollars", "Their cost; absent where unknown.", labels=labels
         )
         for row in judges:
             who = [row["judge"], row["model"]]

@@ -1,7 +1,7 @@
 """The OpenAPI document: what endpoints take and give, and how they refuse.
 
 Bodies are read by the endpoints, up to a limit and row by row, so FastAPI does not see their shape
-in a signature; it is told here.
+in a signature; it is added here.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """Judges responses against checklists of constraints, and makes rewards of that.
 
-What is not decided is null and never 0. A row that cannot be judged has its own `error` and costs
+Undecided is null and never 0. A row that cannot be judged has its own `error` and costs
 no other row. Where not all rows were judged by the deadline, the answer has the status 504 and the
-rows that were; asking again is cheap, as answers are kept."""
+rows that were; sending it again is cheap, as answers are cached."""
 
 REFUSALS = {
-    400: "The body is no JSON.",
+    400: "The body isn't JSON.",
     401: "The token is missing or wrong.",
     408: "The body did not come in time.",
     413: "The body is too large, or has too many samples.",
-    422: "The body has not the shape that is described.",
-    429: "Too many samples are being judged; `Retry-After` says when to ask again.",
-    502: "No call to the judge's model succeeds: its key is wrong, or there is no such model.",
+    422: "The body doesn't have the shape that is described.",
+    429: "Too many samples are being judged; `Retry-After` says when to try again.",
+    502: "No call to the judge's model succeeds: its key is wrong, or the model doesn't exist.",
     503: "The server is stopping; what was judged is in `results`.",
     504: "The deadline has passed; what was judged is in `results`.",
 }
 
 REF = "#/components/schemas/{model}"
 
-ASKED: tuple[type[BaseModel], ...] = (shapes.SampleBody, shapes.Batch, shapes.OpenRLHFQuery)
+REQUESTS: tuple[type[BaseModel], ...] = (shapes.SampleBody, shapes.Batch, shapes.OpenRLHFQuery)
 
 
 class _Documented(FastAPI):
@@ -56,10 +56,10 @@ class _Documented(FastAPI):
                 routes=self.routes,
             )
             components = made.setdefault("components", {})
-            _, asked = models_json_schema(
-                [(model, "validation") for model in ASKED], ref_template=REF
+            _, requests = models_json_schema(
+                [(model, "validation") for model in REQUESTS], ref_template=REF
             )
-            components.setdefault("schemas", {}).update(asked["$defs"])
+            components.setdefault("schemas", {}).update(requests["$defs"])
             if self.secured:
                 components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
                 made["security"] = [{"token": []}]
@@ -71,7 +71,7 @@ def described(*, secured: bool) -> FastAPI:
     """Make an app without endpoints; it has no page, as that would load scripts from the net.
 
     Args:
-        secured: whether a token is asked for.
+        secured: whether a token is required.
     """
     app = _Documented(
         title="heedful",
@@ -84,23 +84,23 @@ def described(*, secured: bool) -> FastAPI:
     return app
 
 
-def posted(asks: type[BaseModel], gives: type[BaseModel]) -> dict[str, Any]:
+def posted(request: type[BaseModel], reply: type[BaseModel]) -> dict[str, Any]:
     """Describe an endpoint that judges.
 
     Args:
-        asks: the shape of its requests.
-        gives: the shape of its answers.
+        request: the shape of its requests.
+        reply: the shape of its responses.
     """
-    content = {"application/json": {"schema": {"$ref": REF.format(model=asks.__name__)}}}
+    content = {"application/json": {"schema": {"$ref": REF.format(model=request.__name__)}}}
     refusals = {
         status: {"model": shapes.Refusal, "description": text} for status, text in REFUSALS.items()
     }
-    if asks is shapes.OpenRLHFQuery:
+    if request is shapes.OpenRLHFQuery:
         text = "The server has no fallback for undecided rewards, and OpenRLHF takes no null."
         refusals[409] = {"model": shapes.Refusal, "description": text}
     return {
         "response_model": None,
-        "responses": {200: {"model": gives, "description": "Judged."}, **refusals},
+        "responses": {200: {"model": reply, "description": "Judged."}, **refusals},
         "openapi_extra": {"requestBody": {"required": True, "content": content}},
     }
 

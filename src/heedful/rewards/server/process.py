@@ -1,4 +1,4 @@
-"""Serving until told to stop."""
+"""Serving until a signal to stop."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from heedful.models import Price
     from heedful.rewards import Reward
-    from heedful.rewards.server.admission import Desk
+    from heedful.rewards.server.admission import JudgingService
 
 __all__ = ["loop_runner"]
 
-KEPT_ALIVE_S = 75
+KEEP_ALIVE_S = 75
 """Longer than clients keep idle connections: whoever closes one may cut off a request."""
 
 FILES = 65_536
-"""Open files that are asked for; each connection is one, and the default is often 1,024."""
+"""The limit on open files that is requested; a connection is one, the default often 1,024."""
 
 LAST_WORDS_S = 5
 """After the grace period all are answered at once; seconds to get these answers out."""
@@ -46,24 +46,24 @@ def serve(
 ) -> bool:
     """Serve a reward and its judge over HTTP, until SIGTERM or SIGINT.
 
-    Then no connection is taken any more, and what was accepted is answered, within the grace
+    Then no new connection is accepted, and accepted requests are answered within the grace
     period. Call it in the main thread, where signals arrive.
 
     Args:
-        reward: what judges; nobody else uses it meanwhile.
+        reward: judges; nothing else may use it meanwhile.
         host: the address to listen at.
         port: the port; 0 takes a free one.
-        token: what clients must show, as ``Authorization: Bearer TOKEN``.
-        limits: what is taken on.
-        prices: dollars by model, for the metrics; our own table unless given.
+        token: required of clients, as ``Authorization: Bearer TOKEN``.
+        limits: of the server.
+        prices: dollars by model, for the metrics; by default heedful's table.
         announce: called with the URL once clients can connect.
 
     Returns:
-        Whether all that was accepted was answered with all its verdicts.
+        Whether all accepted requests were answered in full.
 
     Raises:
-        UsageError: the extra ``serve`` is not installed, the port is taken, or others than this
-            machine would reach a server without a token.
+        UsageError: the extra ``serve`` is not installed, the port is taken, or other machines
+            would reach a server without a token.
     """
     try:
         import fastapi  # noqa: F401 - whether it is there
@@ -77,42 +77,42 @@ def serve(
 
     token = checked(host, token)
     _allow_connections()
-    with _signals_noted() as told, listen(host, port) as listener, loop_runner() as runner:
-        return runner.run(_serve(reward, listener, told, token, limits, prices, announce))
+    with _signals_noted() as signals, listen(host, port) as listener, loop_runner() as runner:
+        return runner.run(_serve(reward, listener, signals, token, limits, prices, announce))
 
 
 async def _serve(
     reward: Reward,
     listener: socket.socket,
-    told: list[int],
+    signals: list[int],
     token: str | None,
     limits: Limits,
     prices: Mapping[str, Price] | None,
     announce: Callable[[str], None],
 ) -> bool:
-    from heedful.rewards.server.admission import Desk
+    from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.app import application
-    from heedful.rewards.server.auth import Gate
+    from heedful.rewards.server.auth import AuthMiddleware
     from heedful.rewards.server.metrics import Metrics
 
-    desk = Desk(limits)
-    metrics = Metrics(reward, desk.admission, prices)
+    service = JudgingService(limits)
+    metrics = Metrics(reward, service.admission, prices)
     async with reward.session() as session:
-        app = application(reward, session, desk, metrics, secured=token is not None)
-        server = _server(Gate(app, metrics, token), desk)
-        if not told:
+        app = application(reward, session, service, metrics, secured=token is not None)
+        server = _server(AuthMiddleware(app, metrics, token), service)
+        if not signals:
             announce(_url(listener))
             await server.serve(sockets=[listener])
-    if desk.unanswered:
-        logger.error("stopped with %s not judged", amount(desk.unanswered, "sample"))
-    return not desk.unanswered
+    if service.unanswered:
+        logger.error("stopped with %s not judged", amount(service.unanswered, "sample"))
+    return not service.unanswered
 
 
 def loop_runner() -> asyncio.Runner:
     """Run a loop: uvloop's where it is installed, in which a request takes a third less time."""
     try:
         import uvloop
-    except ImportError:  # there is none for Windows
+    except ImportError:  # it doesn't exist for Windows
         return asyncio.Runner()
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
@@ -129,23 +129,23 @@ def _allow_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
-def _server(app: Any, desk: Desk) -> Any:
-    """Make uvicorn's server, which tells the desk when it is to stop."""
+def _server(app: Any, service: JudgingService) -> Any:
+    """Make uvicorn's server, which stops the judging service with it."""
     import uvicorn
 
     loop = asyncio.get_running_loop()
 
     class Server(uvicorn.Server):
         def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-            if self.should_exit:  # whoever says it twice does not want to wait
-                loop.call_soon_threadsafe(desk.close, 0.0)
+            if self.should_exit:  # a second signal: don't wait
+                loop.call_soon_threadsafe(service.close, 0.0)
             else:
                 super().handle_exit(sig, frame)
 
         async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-            held = desk.admission.held
+            held = service.admission.held
             logger.info("stopping: %s being judged", amount(held, "sample"))
-            desk.close(desk.limits.grace)
+            service.close(service.limits.grace)
             await super().shutdown(sockets)
 
     config = uvicorn.Config(
@@ -156,8 +156,8 @@ def _server(app: Any, desk: Desk) -> Any:
         log_level="error",
         server_header=False,
         proxy_headers=False,
-        timeout_keep_alive=KEPT_ALIVE_S,
-        timeout_graceful_shutdown=int(desk.limits.grace) + LAST_WORDS_S,
+        timeout_keep_alive=KEEP_ALIVE_S,
+        timeout_graceful_shutdown=int(service.limits.grace) + LAST_WORDS_S,
     )
     return Server(config)
 
@@ -165,14 +165,16 @@ def _server(app: Any, desk: Desk) -> Any:
 @contextmanager
 def _signals_noted() -> Iterator[list[int]]:
     """Note signals before uvicorn handles them; it raises them again when it has stopped."""
-    told: list[int] = []
-    signals = (signal.SIGTERM, signal.SIGINT)
-    before = {each: signal.signal(each, lambda number, _: told.append(number)) for each in signals}
+    received: list[int] = []
+    before = {
+        number: signal.signal(number, lambda number, _: received.append(number))
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
     try:
-        yield told
+        yield received
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _url(listener: socket.socket) -> str:

@@ -1,4 +1,4 @@
-"""From what was judged to what clients get."""
+"""From rows to samples, and from judgments to response bodies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import HeedfulError, RowError
 from heedful.data.formats import native
 from heedful.rewards import rows
-from heedful.rewards.server.errors import told
+from heedful.rewards.server.errors import error_payload
 
 if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Judgment, Sample
@@ -27,7 +27,7 @@ def read(row: Any, at: int) -> Sample | HeedfulError:
     where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):
-            raise RowError("the sample is no object")  # noqa: TRY301 - as what is read raises
+            raise RowError("the sample isn't an object")  # noqa: TRY301 - as what is read raises
         if not _CHECKLISTS & {*row}:
             raise RowError("the sample has no checklist", hint=_HINT)  # noqa: TRY301 - the same
         sample = rows.read(row, at + 1)
@@ -43,65 +43,67 @@ def read(row: Any, at: int) -> Sample | HeedfulError:
 
 
 def critiqued(
-    row: Sample | HeedfulError, found: Critique | HeedfulError, at: int
+    row: Sample | HeedfulError, outcome: Critique | HeedfulError, at: int
 ) -> dict[str, Any]:
     """Lay out the critique of a row, or why there is none."""
     judgments: list[dict[str, Any]] = []
     coverage = None
-    if not isinstance(row, HeedfulError) and not isinstance(found, HeedfulError):
-        judgments = native.judgments(row, found)
-        decided = sum(one.status.decided for one in found.judgments)
-        coverage = decided / len(found.judgments)
+    if not isinstance(row, HeedfulError) and not isinstance(outcome, HeedfulError):
+        judgments = native.judgments(row, outcome)
+        decided = sum(judgment.status.decided for judgment in outcome.judgments)
+        coverage = decided / len(outcome.judgments)
     return {
-        "id": _named(row, at),
+        "id": _id_of(row, at),
         "judgments": judgments,
         "coverage": coverage,
-        "error": told(found) if isinstance(found, HeedfulError) else None,
+        "error": error_payload(outcome) if isinstance(outcome, HeedfulError) else None,
     }
 
 
-def rewarded(row: Sample | HeedfulError, found: Rewarded | HeedfulError, at: int) -> dict[str, Any]:
+def rewarded(
+    row: Sample | HeedfulError, outcome: Rewarded | HeedfulError, at: int
+) -> dict[str, Any]:
     """Lay out the reward of a row, or why there is none."""
-    if isinstance(found, HeedfulError):
-        return _unrewarded(row, found, at)
-    if found.problem is not None:
-        return _unrewarded(row, RowError(found.problem, where=f"samples[{at}]"), at)
+    if isinstance(outcome, HeedfulError):
+        return _unrewarded(row, outcome, at)
+    if outcome.problem is not None:
+        return _unrewarded(row, RowError(outcome.problem, where=f"samples[{at}]"), at)
     return {
-        "id": _named(row, at),
-        "reward": found.value,
-        "decided": found.decided,
-        "bounds": found.bounds,
-        "verdicts": found.statuses,
-        "coverage": found.coverage,
-        "spared": found.spared,
-        "empty": found.empty,
-        "guards": [guard.status for guard in found.guards],
-        "undecided": None if found.decided else _reason(found),
+        "id": _id_of(row, at),
+        "reward": outcome.value,
+        "decided": outcome.decided,
+        "bounds": outcome.bounds,
+        "verdicts": outcome.statuses,
+        "coverage": outcome.coverage,
+        "skipped": outcome.skipped,
+        "empty": outcome.empty,
+        "guards": [guard.status for guard in outcome.guards],
+        "undecided": None if outcome.decided else _reason(outcome),
         "error": None,
     }
 
 
 def _unrewarded(row: Sample | HeedfulError, error: HeedfulError, at: int) -> dict[str, Any]:
     return {
-        "id": _named(row, at),
+        "id": _id_of(row, at),
         "reward": None,
         "decided": False,
         "bounds": None,
         "verdicts": [],
         "coverage": None,
-        "spared": 0,
+        "skipped": 0,
         "empty": False,
         "guards": [],
         "undecided": None,
-        "error": told(error),
+        "error": error_payload(error),
     }
 
 
-def _reason(found: Rewarded) -> str:
-    """Say why a verdict is missing: the first one's reason stands for the others."""
-    judgments: tuple[Judgment, ...] = (*found.critique.judgments, *found.guards)
-    return next(one.explanation for one in judgments if not one.status.decided)
+def _reason(reward: Rewarded) -> str:
+    """Return why a verdict is missing: the first reason stands for the others."""
+    judgments: tuple[Judgment, ...] = (*reward.critique.judgments, *reward.guards)
+    return next(judgment.explanation for judgment in judgments if not judgment.status.decided)
 
 
-def _named(row: Sample | HeedfulError, at: int) -> str:
+def _id_of(row: Sample | HeedfulError, at: int) -> str:
     return f"row-{at + 1}" if isinstance(row, HeedfulError) else row.id

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
+from heedful.verify.text.boundaries import STOPS
 from heedful.verify.text.stops import readings, sentences
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ _LONGEST_TITLE = 60
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s*\S")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
 # Most lines start with a letter and hold no sign that could make them anything else.
@@ -32,15 +33,16 @@ _PROSE = re.compile(r"[^\W\d][^|]*+\Z")
 _TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
 # Lines that many take for headings although no mark says so.
 _HEADLIKE = re.compile(
-    r"\s*(?:\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?|【[^】]+】[:：]?"
-    r"|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
+    r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
+    r"|【[^】]+】[:：]?|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
+    r"|\s*(?:(?:>|[-*+])\s*)?#(?:#{1,5}[^#\s].*|[^#\s][^#]*)|\s*(?:>|[-*+])\s*#{1,6}\s.*|\s*<h[1-6]\b.*"
 )
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
 )
 _LONGEST_LABEL = 30
-_SENTENCE_ENDS = '。！？!?….”』」"'
-_ENDS = '。！？!?…；;，,、.：:”"』」)）]】~～'
+_SENTENCE_ENDS = STOPS | set('”』」"')
+_ENDS = STOPS | set('；;，,、：:”"』」)）]】~～')
 
 # A response may be one long run of a sign. What only begins like a mark or a link is
 # matched too and put back, so that it is not read again from each of its lines or brackets.
@@ -255,10 +257,13 @@ class Layout:
 
     @cached_property
     def sentence_readings(self) -> list[list[str]]:
-        """The sentences: finished ones alone, with unfinished lines, and with headings too."""
-        finished, loose = readings(self.body)
-        wide = loose if self.plain == self.body else sentences(self.plain)
-        return _distinct([finished, loose, wide])
+        """The sentences: those of the text itself by each reading, and with headings too.
+
+        The widest reading is the last.
+        """
+        narrow, wide, *unwrapped = readings(self.body)
+        all_lines = wide if self.plain == self.body else sentences(self.plain)
+        return _distinct([narrow, *unwrapped, wide, all_lines])
 
 
 def _kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
@@ -318,7 +323,7 @@ def _under_labels(blocks: Iterable[list[LayoutLine]]) -> list[list[LayoutLine]]:
     label: list[LayoutLine] = []
     for block in filter(None, blocks):
         bare = unmarked(block[0].text).strip()
-        if len(block) == 1 and len(bare) <= _LONGEST_LABEL and bare[-1:] not in _SENTENCE_ENDS:
+        if len(block) == 1 and 0 < len(bare) <= _LONGEST_LABEL and bare[-1] not in _SENTENCE_ENDS:
             label += block
         else:
             joined.append(label + block)

@@ -1,126 +1,113 @@
-"""Sentences of any script, as users mean them: at Chinese and Japanese stops, or as Punkt says."""
+"""Sentences of any script, as users mean them, in the narrowest and in the widest reading.
+
+Benchmarks' own counts are another matter: :mod:`heedful.verify.text.sentences` has Punkt's.
+"""
 
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from heedful.core import scripts
-from heedful.verify.text.abbreviations import ABBREVIATION, COMPANY, stays_open
-from heedful.verify.text.english import splitter
+from heedful.verify.text.boundaries import BEHIND, STOPS, Boundary, boundaries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-_HAN_OR_KANA = re.compile(f"[{scripts.KANA}{scripts.HAN}]")
-_CLOSERS = "”’»」』）)\"'】》"
-_PICTURE = f"[{scripts.PICTOGRAPHS}]"
-# A picture behind the stop belongs to the sentence before it.
-_END = re.compile(rf"(?:[。！？!?]+|…+)[{re.escape(_CLOSERS)}]*(?:\s*{_PICTURE}+)?")
-_OTHER_STOPS = "।॥؟۔።։။"
-"""Full stops and question marks of other scripts (Devanagari, Arabic, Urdu, Ethiopic, …)."""
-_TERMINATED = re.compile(
-    rf"[。！？!?.…~～{_OTHER_STOPS}](?:[{re.escape(_CLOSERS)}\s*]|{_PICTURE})*$"
-)
-_AFTER_OTHER_STOP = re.compile(rf"(?<=[{_OTHER_STOPS}])\s+")
+_TERMINATED = re.compile(rf"[{''.join(STOPS)}~～](?:{BEHIND}|[\s*])*+$")
 # The number of a list item isn't a sentence, whatever it ends with.
-_LIST_MARKER = re.compile(r"\(?\d{1,3}(?:\.\d{1,3})*[.)](?:\s+|$)|\d{1,3}(?:[、．]|\.(?!\d)\s*)")
-_NUMERAL = r"(?:\d{1,3}(?:\.\d{1,3})*|[IVXivx]{1,5}|[A-Za-z])"
-_LONE_MARKER = re.compile(rf"\(?{_NUMERAL}[.)]")
-_QUOTED_STOP = re.compile(rf"[.!?…]\s?[{re.escape(_CLOSERS)}]+$")
-_COMPANY = re.compile(COMPANY)
-# Where there is none of these, all sentences are the same in either reading.
-_INSIDE = re.compile(
-    rf"…|[。！？!?.][{re.escape(_CLOSERS)}]|[!?]\s+(?:{COMPANY}|[^\w\s]*[^\WA-Z\d_])"
-    rf"|\s\(?{_NUMERAL}[.)]\s|{ABBREVIATION}"
+_MARKER = re.compile(
+    r"^(?:[•●▪◦‣·⁃○]\s*)?(?:\(?\d{1,3}(?:\.\d{1,3})*[.)](?:\s+|$)|\d{1,3}(?:[、．]|\.(?!\d)\s*)"
+    r"|[a-zA-Z]\)\s+)?"
 )
+_INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
+_WRAPPED = 40
+"""Characters. A shorter line ends where its author ended it."""
+_LETTER = re.compile(r"[^\W_]")
 
 
 def sentences(text: str) -> list[str]:
-    """Split a text into sentences, Chinese and Japanese at their stops, others by Punkt's rules.
+    """Split a text into sentences wherever one may end, unfinished lines included.
 
     A list's numbers belong to none.
 
     >>> sentences("It rains. 下雨了！真的吗？")
-    ['It rains. 下雨了！', '真的吗？']
+    ['It rains.', '下雨了！', '真的吗？']
     """
-    return list(_split(text, finished=False))
+    return _split(text.split("\n"), text)[1]
 
 
-def readings(text: str) -> tuple[list[str], list[str]]:
-    """Split a text into sentences: finished ones alone, and with unfinished lines."""
-    loose = sentences(text)
-    if _INSIDE.search(text):
-        return list(_split(text, finished=True)), loose
-    return [each for each in loose if _TERMINATED.search(each)], loose
+def readings(text: str) -> list[list[str]]:
+    """Split a text into sentences, by each reading.
 
-
-def _split(text: str, *, finished: bool) -> Iterator[str]:
-    """Split line by line.
-
-    Args:
-        text: without Markdown's marks.
-        finished: leave out what does not end as a sentence does, and take a quotation together
-            with the sentence around it.
+    Returns:
+        The finished sentences that surely end; all sentences that may end, with unfinished lines;
+        and, where lines seem to be wrapped, the finished ones of the text without line breaks.
     """
-    for line in text.split("\n"):
+    lines = text.split("\n")
+    both = list(_split(lines, text))
+    joined = _unwrapped(lines)
+    return both if len(joined) == len(lines) else [*both, _split(joined, text)[0]]
+
+
+def _unwrapped(lines: list[str]) -> list[str]:
+    """Join long lines with those after them, if any goes on with a small letter."""
+    long = [len(line) >= _WRAPPED for line in lines]
+    if not any(long[at] and lines[at + 1][:1].islower() for at in range(len(lines) - 1)):
+        return lines
+    joined = lines[:1]
+    for at, line in enumerate(lines[1:]):
+        if long[at] and line.strip():
+            joined[-1] += f" {line}"
+        else:
+            joined.append(line)
+    return joined
+
+
+def _split(lines: Iterable[str], text: str) -> tuple[list[str], list[str]]:
+    """Split into the finished sentences that surely end, and into all that may end."""
+    narrow: list[str] = []
+    wide: list[str] = []
+    for line in lines:
         bare = line.strip()
-        marker = _LIST_MARKER.match(bare)
-        bare = bare[marker.end() :] if marker else bare
         if not bare:
             continue
-        pieces = (
-            _split_at_stops(bare, whole=finished)
-            if _HAN_OR_KANA.search(bare)
-            else _joined(splitter().split(bare), whole=finished)
-        )
-        for piece in pieces:
-            if any(map(str.isalnum, piece)) and (not finished or _TERMINATED.search(piece)):
-                yield piece
+        places = _with_markers(bare, list(boundaries(bare, text)))
+        pieces = list(_pieces(bare, places))
+        wide += pieces
+        sure = [each for each in places if each.sure]
+        if len(sure) < len(places):
+            pieces = list(_pieces(bare, sure))
+        narrow += filter(_TERMINATED.search, pieces)
+    return narrow, wide
 
 
-def _joined(pieces: Iterable[str], *, whole: bool) -> list[str]:
-    """Put the pieces of one sentence together, such as ``"Stop!"`` and ``she cried.``.
-
-    Args:
-        pieces: as Punkt splits a line.
-        whole: also those that may be one sentence or two.
-    """
-    parts = [part for piece in pieces for part in _AFTER_OTHER_STOP.split(piece)]
-    joined = [parts[:1]]
-    for at, (before, part) in enumerate(pairwise(parts)):
-        numbered = at == 0 and _LONE_MARKER.fullmatch(before)
-        if numbered or _goes_on(before, part, whole=whole):
-            joined[-1].append(part)
-        else:
-            joined.append([part])
-    return list(map(" ".join, joined))
+def _with_markers(line: str, places: list[Boundary]) -> list[Boundary]:
+    """Add the numbers of a list within the line, before which a sentence may end."""
+    markers = list(_INLINE_MARKER.finditer(line))
+    values = [marker["value"] for marker in markers]
+    if not any(map(_follows, values, values[1:])):
+        return places
+    inside = {at for marker in markers for at in range(marker.start() + 1, marker.end() + 1)}
+    added = [Boundary(each.start(), each.start(), sure=False) for each in markers if each.start()]
+    rest = [place for place in places if place.end not in inside]
+    starts = {place.start for place in rest}
+    return sorted([*rest, *(each for each in added if each.start not in starts)])
 
 
-def _goes_on(before: str, piece: str, *, whole: bool) -> bool:
-    letter = next(filter(str.isalnum, piece), "")
-    if _QUOTED_STOP.search(before):
-        # After the quotation "Stop!" a capital may begin a sentence, or a name: Anna cried.
-        return whole or letter.islower()
-    if _LONE_MARKER.fullmatch(before):
-        return whole
-    if not whole:
-        return False
-    # A stop may belong to a name, such as Yahoo!, or to an abbreviation, such as Fig.
-    name = before[-1] in "!?" and (letter.islower() or _COMPANY.match(piece) is not None)
-    return name or stays_open(before, piece)
+def _follows(first: str | None, second: str | None) -> bool:
+    """Say whether a list's number comes after another; unnumbered ones always do."""
+    if first is None or second is None:
+        return first is second
+    if first.isdigit() and second.isdigit():
+        return int(second) == int(first) + 1
+    return len(first + second) == 2 and ord(second) == ord(first) + 1  # noqa: PLR2004 - letters
 
 
-def _split_at_stops(line: str, *, whole: bool) -> Iterator[str]:
+def _pieces(line: str, places: list[Boundary]) -> Iterator[str]:
+    """Cut a line at its boundaries, without pieces that have no letter or digit."""
     start = 0
-    for stop in _END.finditer(line):
-        mark = stop[0]
-        # A stop inside closing quotes, and an ellipsis, need not end the sentence around them.
-        inside = mark[-1] in _CLOSERS or mark[0] == "…"
-        if whole and inside and stop.end() < len(line):
-            continue
-        yield line[start : stop.end()]
-        start = stop.end()
-    if line[start:].strip():
-        yield line[start:]
+    for place in [*places, Boundary(len(line), len(line), sure=True)]:
+        piece = _MARKER.sub("", line[start : place.end].strip(), count=1)
+        if _LETTER.search(piece):
+            yield piece
+        start = place.start
