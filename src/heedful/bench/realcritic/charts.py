@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.realcritic.cases import case_of
+from heedful.bench.realcritic.labels import corrected
 from heedful.reporting.chart import Chart
 from heedful.reporting.row_charts import FLOWS, flows_chart
 from heedful.reporting.xy_charts import Axis, Line, Point, line_chart
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.bench.realcritic.critic import Paradigm
+    from heedful.bench.realcritic.labels import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
 
@@ -55,13 +57,18 @@ def _points(measures: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
             yield Point(name, accuracy["value"], *(accuracy["interval"] or (None, None)))
 
 
-def flow_charts(rows: Sequence[RealCriticRow], scoring: Scoring) -> Iterator[Chart]:
+def flow_charts(
+    rows: Sequence[RealCriticRow], scoring: Scoring, labels: Labels = "shipped"
+) -> Iterator[Chart]:
     """Draw what each round of critiques made of the solutions, by critic and paradigm.
 
     Args:
         rows: of runs, as :class:`heedful.bench.realcritic.run.Results` yields them.
         scoring: as for :func:`heedful.bench.realcritic.report.write_report`.
+        labels: likewise.
     """
+    if labels == "corrected":
+        rows = list(corrected(rows))
     critics = list(dict.fromkeys(row.critic for row in rows if row.item is not None))
     for number, critic in enumerate(critics, start=1):
         own = [row for row in rows if row.item is not None and row.critic == critic]
