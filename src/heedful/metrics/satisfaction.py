@@ -18,6 +18,7 @@ Rules for what was not decided, the same for all families under ``strict`` scori
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from heedful.metrics.outcomes import outcome, sort_verdicts
@@ -45,7 +46,12 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
         (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
         decided.
     """
-    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    return {**_scores(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)}
+
+
+@lru_cache(maxsize=4096)
+def _scores(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+    """Score all rows that came out alike."""
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
     levels = ifeval(row, scoring)
