@@ -74,7 +74,7 @@ def _counts_rare(text: str) -> int:
     return int(_rare_pairs()[codes[:-1], codes[1:]].sum())
 
 
-_NO_WORDS = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|\S*[/\\@_=<>{}]\S*", re.DOTALL)
+_NO_WORDS = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<!\S)\S*?[/\\@_=<>{}]\S*", re.DOTALL)
 _LATIN_WORD = re.compile(r"(?<![^\W_])[a-z]{2,}(?![^\W_])")
 
 

@@ -177,7 +177,7 @@ def _echo(facts: Facts) -> str | None:
     return None
 
 
-_LIST_MARK = re.compile(r"^\W*\d{1,2}[.)、:]", re.MULTILINE)
+_LIST_MARK = re.compile(r"^[^\w\n]*+\d{1,2}[.)、:]", re.MULTILINE)
 
 
 def _words(text: str) -> list[str]:
