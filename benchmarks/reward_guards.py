@@ -77,6 +77,14 @@ def responses(data: Path) -> Iterator[tuple[str, Sample]]:
             row = json.loads(line)
             if isinstance(row.get("response"), str):
                 yield name, sample([("user", row["prompt"])], row["response"], [row["prompt"]])
+    yield from _of_conversations(data)
+    for path in sorted(data.glob("llmbar/**/dataset.json")):
+        for row in json.loads(path.read_text(encoding="utf-8")):
+            for output in ("output_1", "output_2"):
+                yield "LLMBar", sample([("user", row["input"])], row[output], [row["input"]])
+
+
+def _of_conversations(data: Path) -> Iterator[tuple[str, Sample]]:
     turns: list[tuple[str, str]] = []
     for line in (data / "sysbench" / "gpt35.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
@@ -94,10 +102,6 @@ def responses(data: Path) -> Iterator[tuple[str, Sample]]:
                     model = path.name.removesuffix("_evaluate.json")
                     yield f"{model} on StructFlow", sample(turns, turn["response"], checklist)
                 turns = [*turns, ("assistant", turn["assistant answer"])]
-    for path in sorted(data.glob("llmbar/**/dataset.json")):
-        for row in json.loads(path.read_text(encoding="utf-8")):
-            for output in ("output_1", "output_2"):
-                yield "LLMBar", sample([("user", row["input"])], row[output], [row["input"]])
 
 
 def alarms(data: Path, show: str | None) -> None:
@@ -113,9 +117,8 @@ def alarms(data: Path, show: str | None) -> None:
                 if name == show:
                     print(f"{model}: {found.reason}: {(row.response or '')[:150]!r}")
         stopped["(cut-off ends)"][model] += violations(row)[1] is not None
-    print(
-        f"\n{totals.total():,} responses\n\n| gate | stopped | % | of them |\n| --- | --- | --- | --- |"
-    )
+    print(f"\n{totals.total():,} responses\n")
+    print("| gate | stopped | % | of them |\n| --- | --- | --- | --- |")
     for name, counts in stopped.items():
         models = ", ".join(f"{model} {count}" for model, count in counts.most_common(3) if count)
         share = 100 * counts.total() / totals.total()

@@ -17,7 +17,7 @@ settings.register_profile("repeat", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
 
-LANES = ("browser", "docs", "exhaustive", "sandbox", "served", "training")
+LANES = ("browser", "docs", "exhaustive", "real", "sandbox", "served", "training")
 """Markers of the tests that need more than pip can install, or minutes: each is run on its own."""
 
 

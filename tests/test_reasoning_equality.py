@@ -141,9 +141,9 @@ def test_close_and_not_equal(gold: str, answer: str) -> None:
     ],
 )
 def test_what_cannot_be_compared_is_not_decided(gold: str, answer: str, reason: str) -> None:
-    found = compare(gold, answer)
-    assert found.equal is None
-    assert reason in found.reason
+    result = compare(gold, answer)
+    assert result.equal is None
+    assert reason in result.reason
 
 
 def test_a_sentence_that_ends_on_a_formula_has_its_value() -> None:
@@ -152,10 +152,10 @@ def test_a_sentence_that_ends_on_a_formula_has_its_value() -> None:
 
 
 @given(st.fractions(), st.fractions())
-def test_fractions_are_compared_exactly(one: Fraction, two: Fraction) -> None:
-    found = compare_quickly(f"{one.numerator}/{one.denominator}", str(two))
-    assert found is not None
-    assert found.equal is (one == two)
+def test_fractions_are_compared_exactly(left: Fraction, right: Fraction) -> None:
+    result = compare_quickly(f"{left.numerator}/{left.denominator}", str(right))
+    assert result is not None
+    assert result.equal is (left == right)
 
 
 @given(st.integers(-(10**15), 10**15))
@@ -166,9 +166,9 @@ def test_a_whole_number_has_one_value_however_it_is_written(value: int) -> None:
         f"${value}.0$",
         f"\\boxed{{{value}}}",
     ):
-        found = compare_quickly(str(value), written)
-        assert found is not None, written
-        assert found.equal is True, written
+        result = compare_quickly(str(value), written)
+        assert result is not None, written
+        assert result.equal is True, written
 
 
 @given(
@@ -184,6 +184,6 @@ def test_a_decimal_is_read_exactly(value: object) -> None:
 
 @given(st.text(), st.text())
 def test_no_text_breaks_the_quick_comparison(gold: str, answer: str) -> None:
-    found = compare_quickly(gold, answer)
-    assert found is None or found.equal in {True, False, None}
+    result = compare_quickly(gold, answer)
+    assert result is None or result.equal in {True, False, None}
     assert tidy(tidy(gold)) is not None

@@ -77,9 +77,9 @@ def test_the_benchmarks_are_told_apart_and_read(tmp_path: Path) -> None:
         },
         "realcritic": CHOICE,
     }
-    found = {name: read(written(tmp_path / name, row))[0].problem for name, row in rows.items()}
-    assert {name: p.tags["benchmark"] for name, p in found.items() if p} == {n: n for n in rows}
-    gsm8k, math, code, truthful, critic = (found[name] for name in rows)
+    result = {name: read(written(tmp_path / name, row))[0].problem for name, row in rows.items()}
+    assert {name: p.tags["benchmark"] for name, p in result.items() if p} == {n: n for n in rows}
+    gsm8k, math, code, truthful, critic = (result[name] for name in rows)
     assert gsm8k is not None
     assert gsm8k.answers == ("1,200",)
     assert math is not None
@@ -176,9 +176,9 @@ def test_grades_say_what_was_found_and_how_it_was_compared() -> None:
 def test_what_has_no_answer_is_not_decided() -> None:
     for problem in (OPEN, LETTERS):
         for text in (None, " ", "I do not know.\nReally."):
-            found = grade(problem, text)
-            assert found.correct is None
-            assert found.reason
+            result = grade(problem, text)
+            assert result.correct is None
+            assert result.reason
     assert grade(OPEN.model_copy(update={"answers": ()}), "12").correct is None
 
 

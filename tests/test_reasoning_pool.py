@@ -26,14 +26,14 @@ def test_a_hung_comparison_costs_one_time_out_and_the_others_go_on() -> None:
         async with MathPool(2, timeout_s=1.0) as pool:
             await pool.compare("x+1", "1+x")  # a worker is there
             pairs = [HANGS, *((f"x+{k}", f"{k}+x") for k in range(6))]
-            found = await asyncio.gather(*(pool.compare(*pair) for pair in pairs))
+            result = await asyncio.gather(*(pool.compare(*pair) for pair in pairs))
             again = await pool.compare("2(x+1)", "2x+2")
-            return [*found, again], pool.killed
+            return [*result, again], pool.killed
 
-    found, killed = asyncio.run(work())
-    assert found[0].equal is None
-    assert "more than 1 s" in found[0].reason
-    assert [comparison.equal for comparison in found[1:]] == [True] * 7
+    result, killed = asyncio.run(work())
+    assert result[0].equal is None
+    assert "more than 1 s" in result[0].reason
+    assert [comparison.equal for comparison in result[1:]] == [True] * 7
     assert killed == 1
 
 

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heedful.bench.grading import programs
+from heedful.bench.grading.completions import completed
+from heedful.bench.grading.harness import ENDED
+from heedful.bench.grading.plain import decode, encode
 from heedful.bench.grading.sandbox import (
+    Bubblewrap,
     Sandbox,
     Unsafe,
     open_sandbox,
 )
-from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
-from heedful.core.errors import UsageError
+from heedful.bench.grading.supervise import ResourceLimits
+from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Problem
+from hostile import CHANGING, CONTAINED, FORGED, SECRET, STOPPED, TIDY
 
 LIMITS = ResourceLimits(seconds=2.0, memory_bytes=1 << 28, processes=24)
 
@@ -27,88 +35,6 @@ def sandbox() -> Sandbox:
         return open_sandbox()
     except UsageError as error:
         pytest.skip(f"no sandbox program works here: {error.what}")
-
-
-CONTAINED = {
-    # what is tried: (program, what its standard error ends with)
-    "reach the internet": (
-        "import socket; socket.create_connection(('192.0.2.1', 80), 2)",
-        "Network is unreachable",
-    ),
-    "reach this machine": (
-        "import socket; socket.create_connection(('127.0.0.1', PORT), 2)",
-        "Connection refused",
-    ),
-    "take 10 GB at once": ("bytearray(10 ** 10)", "MemoryError"),
-    "map 10 GB": ("import mmap; mmap.mmap(-1, 10 ** 10)", "Cannot allocate memory"),
-    "keep a file in memory": ("import os; os.memfd_create('x')", "Operation not permitted"),
-    "write to the system": ("open('/usr/x', 'w')", "Read-only file system: '/usr/x'"),
-    "write to the root": ("open('/x', 'w')", "Read-only file system: '/x'"),
-    "write to shared memory": ("open('/dev/shm/x', 'w')", "Read-only file system: '/dev/shm/x'"),
-    "set the kernel": (
-        "open('/proc/sys/kernel/hostname', 'w').write('x')",
-        "Read-only file system: '/proc/sys/kernel/hostname'",
-    ),
-    "write to the project": ("open('PROJECT/x', 'w')", "No such file or directory: 'PROJECT/x'"),
-    "read the project": ("open('PROJECT/pyproject.toml')", "'PROJECT/pyproject.toml'"),
-    "read it by a link": (
-        "import os; os.symlink('PROJECT', '/tmp/l'); open('/tmp/l/pyproject.toml')",
-        "No such file or directory: '/tmp/l/pyproject.toml'",
-    ),
-    "read it by /proc": (
-        "open('/proc/1/root/PROJECT/pyproject.toml')",
-        "'/proc/1/root/PROJECT/pyproject.toml'",
-    ),
-    "read the passwords": ("open('/etc/passwd')", "No such file or directory: '/etc/passwd'"),
-    "fill the temporary folder": (
-        "for n in range(10 ** 6): open(f'/tmp/{n}', 'wb').write(bytes(10 ** 6))",
-        "No space left on device",
-    ),
-    "raise its limits": (
-        "import resource as r; r.setrlimit(r.RLIMIT_AS, (-1, -1))",
-        "not allowed to raise maximum limit",
-    ),
-    "kill its parent's parent": (
-        f"import os; os.kill({os.getpid()}, 9)",
-        "No such process",
-    ),
-}
-
-STOPPED = {
-    # what is tried: (program, the limits that may stop it)
-    "loop": ("while True: pass", {"time"}),
-    "sleep": ("import time; time.sleep(1000)", {"time"}),
-    "ignore signals": (
-        (
-            "import signal, time\nfor n in (2, 15, 24): signal.signal(n, signal.SIG_IGN)\n"
-            "while True: pass"
-        ),
-        {"time"},
-    ),
-    "fork without end": (
-        "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass",
-        {"processes"},
-    ),
-    "fork without end, in silence": (
-        "import os\nos.closerange(1, 3)\nwhile True:\n  try: os.fork()\n  except OSError: pass",
-        {"processes"},
-    ),
-    "take memory in many processes": (
-        (
-            "import os, time\nfor n in range(12):\n  if not os.fork(): break\n"
-            "x = bytearray(10 ** 8)\ntime.sleep(100)"
-        ),
-        {"memory"},
-    ),
-    "write 10 GB": (
-        "import sys\nfor n in range(10 ** 4): sys.stdout.write('x' * 10 ** 6)",
-        {"output"},
-    ),
-    "write 10 GB of errors": (
-        "import sys\nfor n in range(10 ** 4): sys.stderr.write('x' * 10 ** 6)",
-        {"output"},
-    ),
-}
 
 
 @pytest.mark.sandbox
@@ -219,44 +145,230 @@ ADD = Problem(
 )
 
 
-class Recorder:
-    """A sandbox that runs nothing and says what a program would have said."""
-
-    name = "recorder"
-
-    def __init__(self, outcome: ProgramOutcome) -> None:
-        self.outcome = outcome
-
-    def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
-        assert limits
-        compile(program, "<program>", "exec")
-        return self.outcome
+GRADED = {
+    # a completion: (passed, tests passed, what the reason holds)
+    "    return a + b\n": (True, 2, ""),
+    "```python\ndef add(a, b):\n    return math.fsum([a, b])\n```": (True, 2, ""),
+    "Here it is:\n```\n    return a + b\n```\nDone.": (True, 2, ""),
+    "    print('x' * 10 ** 6)\n    return a + b\n": (True, 2, ""),
+    "    return a - b\n": (False, 0, "assert add(1, 2) == 3"),
+    "    return abs(a) + b\n": (False, 1, "assert add(-1, 1) == 0"),
+    "    return a +\n": (False, 0, "SyntaxError"),
+    "    raise SystemExit(0)\n": (False, 0, ENDED),
+    "    import os; os._exit(0)\n": (False, 0, ENDED),
+    "    while True: pass\n": (False, 0, "longer than 2 s"),
+    "    return bytearray(10 ** 10)\n": (False, 0, "MemoryError"),
+    "    return secret\n": (False, 0, "NameError"),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("written", "passed", "reason"),
-    [
-        ("    return a + b\n", True, ""),
-        ("```python\ndef add(a, b):\n    return math.fsum([a, b])\n```", True, ""),
-        ("Here it is:\n```\n    return a + b\n```\nDone.", True, ""),
-        ("    return a - b\n", False, "AssertionError"),
-        ("    return a +\n", False, "SyntaxError"),
-        ("    raise SystemExit(0)\n", False, "ended before its tests did"),
-        ("    import os; os._exit(0)\n", False, "ended before its tests did"),
-        ("    while True: pass\n", False, "longer than 2 s"),
-        ("    return bytearray(10 ** 10)\n", False, "MemoryError"),
-    ],
-)
-def test_unit_tests_decide_what_a_completion_is_worth(
-    *, written: str, passed: bool, reason: str, sandbox: Sandbox
-) -> None:
-    program = programs.completed(ADD, written)
+@pytest.mark.parametrize("written", GRADED)
+def test_unit_tests_decide_what_a_completion_is_worth(written: str, sandbox: Sandbox) -> None:
+    passed, held, reason = GRADED[written]
+    program = completed(ADD, written)
     result = programs.tested(sandbox, ADD, program, LIMITS)
-    assert result.passed is passed
+    assert (result.passed, programs.passed_tests(sandbox, ADD, program, LIMITS)) == (passed, held)
     assert reason in result.reason
 
 
-def test_an_exit_code_alone_does_not_pass() -> None:
-    silent = Recorder(ProgramOutcome(0, "all tests passed", "", None, 0.1))
-    assert not programs.tested(silent, ADD, "def add(a, b): ...", LIMITS).passed
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", FORGED)
+def test_no_program_passes_tests_that_it_cannot_pass(name: str, sandbox: Sandbox) -> None:
+    result = programs.tested(sandbox, SECRET, FORGED[name], LIMITS)
+    assert not result.passed
+    assert result.reason
+    assert programs.passed_tests(sandbox, SECRET, FORGED[name], LIMITS) == 0
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", CHANGING)
+def test_a_program_cannot_change_what_its_tests_expect(name: str, sandbox: Sandbox) -> None:
+    assert not programs.tested(sandbox, TIDY, CHANGING[name], LIMITS).passed
+
+
+def _function(tests: str, setup: str = "") -> Problem:
+    lines = "".join(f"    {line}\n" for line in tests.splitlines())
+    return Problem(
+        id="f",
+        question=f"{setup}def f(*args, **kwargs):\n",
+        kind="code",
+        tests=f"def check(f):\n{lines}",
+        entry_point="f",
+    )
+
+
+HONEST = {
+    # what is tested: (tests, program)
+    "a value of every plain kind": (
+        (
+            "for v in (None, True, 0, -7, 2.5, -0.0, 1j, 'é\\ud800', b'x', [1, [2]], (1,),\n"
+            "          {'a': {2}}, range(3), frozenset({1}), 10 ** 5000, float('inf')):\n"
+            "    assert f(v) == v and type(f(v)) is type(v)"
+        ),
+        "def f(v): return v",
+    ),
+    "dates and exact numbers": (
+        (
+            "from datetime import date\nfrom fractions import Fraction as F\n"
+            "assert f(date(2024, 2, 29)) == date(2024, 3, 1)\nassert f(F(1, 3)) == F(4, 3)"
+        ),
+        (
+            "from datetime import timedelta\ndef f(v):\n"
+            "    return v + (timedelta(1) if hasattr(v, 'day') else 1)"
+        ),
+    ),
+    "subclasses of plain kinds": (
+        "assert f('abca') == {'a': 2, 'b': 1, 'c': 1}\nassert f('') == {}",
+        "from collections import Counter\ndef f(text): return Counter(text)",
+    ),
+    "an argument changed in its place": (
+        "values = [3, 1, 2]\nassert f(values) is None\nassert values == [1, 2, 3]",
+        "def f(values): values.sort()",
+    ),
+    "an argument changed and returned": (
+        "assert f([3, 1, 2]) == [1, 2, 3]",
+        "def f(values):\n    values.sort()\n    return values",
+    ),
+    "nested arguments changed": (
+        "grid = [[0, 1], [1, 0]]\nrow = grid[0]\nf(grid)\nassert row == [1, 0] == grid[0]",
+        "def f(grid):\n    for row in grid: row.reverse()",
+    ),
+    "a generator": (
+        "assert list(f(3)) == [0, 1, 4]",
+        "def f(n):\n    for i in range(n): yield i * i",
+    ),
+    "a function that is returned": ("assert f(2)(3) == 5", "def f(a): return lambda b: a + b"),
+    "a function that is given": (
+        "assert f(lambda x: x + 1, [1, 2]) == [2, 3]",
+        "def f(g, v): return [g(x) for x in v]",
+    ),
+    "keywords": ("assert f(b=2, a=1) == -1", "def f(a, b): return a - b"),
+    "errors that are wanted": (
+        (
+            "try:\n    f(-1)\nexcept ValueError as error:\n    assert 'negative' in str(error)\n"
+            "else:\n    raise AssertionError"
+        ),
+        "def f(n):\n    if n < 0: raise ValueError('negative')",
+    ),
+    "errors of its own kind": (
+        "try:\n    f()\nexcept KeyError:\n    return\nraise AssertionError",
+        "class Missing(KeyError): pass\ndef f(): raise Missing('x')",
+    ),
+    "the prompt's helper": (
+        "assert helper(f(3)) == 7",
+        "def f(n): return n",
+        "def helper(n):\n    return 2 * n + 1\n\n",
+    ),
+    "a helper of the program": (
+        "assert extra(f(1)) == 3",
+        "def extra(n): return n + 1\ndef f(n): return n + 1",
+    ),
+    "data classes and future annotations": (
+        "assert f(2) == 4",
+        (
+            "from __future__ import annotations\nfrom dataclasses import dataclass\n@dataclass\n"
+            "class P:\n    x: int\ndef f(n): return P(n).x * 2"
+        ),
+    ),
+    "what only a main program does": (
+        "assert f() == 1",
+        "def f(): return 1\nif __name__ == '__main__':\n    f = None",
+    ),
+    "input that it does not need": (
+        "assert f() == ''",
+        "import sys\ndef f(): return sys.stdin.read()",
+    ),
+    "many calls": ("assert sum(f(n) for n in range(500)) == 124750", "def f(n): return n"),
+    "deep recursion": ("assert f(900) == 900", "def f(n): return 0 if n == 0 else 1 + f(n - 1)"),
+    "memory between calls": (
+        "assert [f(), f()] == [1, 2]",
+        "n = 0\ndef f():\n    global n\n    n += 1\n    return n",
+    ),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", HONEST)
+def test_a_correct_program_passes(name: str, sandbox: Sandbox) -> None:
+    tests, program, *setup = HONEST[name]
+    result = programs.tested(sandbox, _function(tests, *setup), program, LIMITS)
+    assert (result.passed, result.reason) == (True, "")
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(
+    ("tests", "program"),
+    [
+        ("assert f().x == 1", "class P: x = 1\ndef f(): return P()"),
+        ("assert f() != 3", "def f(): return object()"),
+        ("import asyncio\nassert asyncio.run(f()) == 1", "async def f(): return 1"),
+        ("assert f.cache_info().hits == 0", "def f(): return 1"),
+        (
+            "assert abs(f() - 1) < 1e-6",
+            "class N:\n  def __sub__(s, o): return 0\ndef f(): return N()",
+        ),
+        ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
+    ],
+)
+def test_what_plain_values_cannot_show_is_undecided(
+    tests: str, program: str, sandbox: Sandbox
+) -> None:
+    result = programs.tested(sandbox, _function(tests), program, LIMITS)
+    assert result.passed is None
+    assert result.reason
+
+
+def test_a_missing_filter_of_system_calls_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Bubblewrap().name == "bubblewrap"
+    monkeypatch.setattr("platform.machine", lambda: "riscv64")
+    assert "riscv64" in Bubblewrap().name
+
+
+def test_tests_that_are_not_python_are_refused(sandbox: Sandbox) -> None:
+    broken = ADD.model_copy(update={"tests": "def check(add) assert"})
+    with pytest.raises(RowError, match="add"):
+        programs.tested(sandbox, broken, "", LIMITS)
+
+
+PLAIN = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(),
+        st.floats(allow_nan=False),
+        st.complex_numbers(allow_nan=False),
+        st.text(st.characters(), max_size=5),
+        st.binary(max_size=5),
+        st.fractions(),
+        st.decimals(allow_nan=False),
+        st.datetimes().map(lambda time: time.replace(fold=0)),
+        st.dates(),
+        st.timedeltas(),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.lists(inner, max_size=4).map(tuple),
+        st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        st.sets(st.integers(), max_size=4),
+    ),
+)
+
+
+@given(PLAIN)
+def test_a_plain_value_survives_the_way(value: object) -> None:
+    sent = json.loads(json.dumps(encode(value, lambda _: 0)))
+    back = decode(sent, lambda _: None)
+    assert back == value
+    assert type(back) is type(value)
+
+
+@given(
+    st.recursive(st.none() | st.text(max_size=6) | st.integers(), lambda x: st.lists(x, max_size=4))
+)
+def test_a_hostile_message_is_a_plain_value_or_refused(data: object) -> None:
+    try:
+        value = decode(data, lambda _: None)
+    except (ValueError, TypeError, KeyError, IndexError, ArithmeticError):
+        return
+    assert type(value).__module__ in {"builtins", "collections", "heedful.bench.grading.plain"}

@@ -234,22 +234,22 @@ STILL_EQUAL = [
 ]
 
 
-@pytest.mark.parametrize(("one", "two"), NEVER_EQUAL + QUANTITIES)
-def test_what_differs_is_not_equal(one: str, two: str) -> None:
-    assert compare(one, two).equal is not True
-    assert compare(two, one).equal is not True
+@pytest.mark.parametrize(("left", "right"), NEVER_EQUAL + QUANTITIES)
+def test_what_differs_is_not_equal(left: str, right: str) -> None:
+    assert compare(left, right).equal is not True
+    assert compare(right, left).equal is not True
 
 
-@pytest.mark.parametrize(("one", "two"), NEVER_UNEQUAL)
-def test_what_may_be_equal_is_not_called_unequal(one: str, two: str) -> None:
-    assert compare(one, two).equal is not False
-    assert compare(two, one).equal is not False
+@pytest.mark.parametrize(("left", "right"), NEVER_UNEQUAL)
+def test_what_may_be_equal_is_not_called_unequal(left: str, right: str) -> None:
+    assert compare(left, right).equal is not False
+    assert compare(right, left).equal is not False
 
 
-@pytest.mark.parametrize(("one", "two"), STILL_EQUAL)
-def test_what_is_only_written_otherwise_is_equal(one: str, two: str) -> None:
-    assert compare(one, two).equal is True
-    assert compare(two, one).equal is True
+@pytest.mark.parametrize(("left", "right"), STILL_EQUAL)
+def test_what_is_only_written_otherwise_is_equal(left: str, right: str) -> None:
+    assert compare(left, right).equal is True
+    assert compare(right, left).equal is True
 
 
 @pytest.mark.parametrize(
@@ -324,13 +324,13 @@ class Node:
         return _OTHER[self.kind].format(*(part.other() for part in self.parts)) or self.leaf
 
     def differs(self, other: Node) -> bool:
-        """Whether the values differ visibly, at a point where both have one."""
+        """Check whether the values differ visibly, at a point where both have one."""
         for at in AT:
             try:
-                one, two = self.value(at), other.value(at)
+                ours, theirs = self.value(at), other.value(at)
             except (ValueError, ZeroDivisionError, OverflowError):
                 continue
-            if abs(one - two) > 1e-6 * max(1.0, abs(one), abs(two)):
+            if abs(ours - theirs) > 1e-6 * max(1.0, abs(ours), abs(theirs)):
                 return True
         return False
 
@@ -348,8 +348,8 @@ def _operations(parts: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
     pairs = st.tuples(st.sampled_from("+-*/"), parts, parts)
     powers = st.tuples(parts, st.integers(2, 5))
     return (
-        pairs.map(lambda drawn: Node(drawn[0], parts=drawn[1:]))
-        | powers.map(lambda drawn: Node("^", parts=(drawn[0], Node("number", str(drawn[1])))))
+        pairs.map(lambda parts: Node(parts[0], parts=parts[1:]))
+        | powers.map(lambda parts: Node("^", parts=(parts[0], Node("number", str(parts[1])))))
         | POSITIVE.map(lambda part: Node("root", parts=(part,)))
     )
 
@@ -415,13 +415,13 @@ def test_a_brace_that_is_moved_is_never_without_effect(digits: str, data: st.Dat
     first, second = sorted(data.draw(cuts))
     letter = data.draw(st.sampled_from(LETTERS))
     for before, after in (("e^{", "}"), (r"\sqrt{", "}"), ("x_{", "}"), (r"\sqrt[3]{", "}")):
-        one = f"{before}{digits[:first]}{after}{digits[first:]}{letter}"
-        two = f"{before}{digits[:second]}{after}{digits[second:]}{letter}"
-        assert compare(one, two).equal is not True, (one, two)
+        left = f"{before}{digits[:first]}{after}{digits[first:]}{letter}"
+        right = f"{before}{digits[:second]}{after}{digits[second:]}{letter}"
+        assert compare(left, right).equal is not True, (left, right)
     if second < len(digits):
-        one = rf"\frac{{{digits[:first]}}}{{{digits[first:]}}}"
-        two = rf"\frac{{{digits[:second]}}}{{{digits[second:]}}}"
-        assert compare(one, two).equal is False, (one, two)
+        left = rf"\frac{{{digits[:first]}}}{{{digits[first:]}}}"
+        right = rf"\frac{{{digits[:second]}}}{{{digits[second:]}}}"
+        assert compare(left, right).equal is False, (left, right)
 
 
 @FEW
@@ -449,10 +449,10 @@ UNITS = ["cm", "cm^2", "cm^3", "m", "kg", "g", "s", "hours", "km/h", "m/s^2", "a
 @FEW
 @given(st.integers(1, 9999), st.permutations(UNITS))
 def test_a_number_in_another_unit_is_never_equal(number: int, units: list[str]) -> None:
-    one, two = units[:2]
-    assert compare(f"{number} {one}", rf"{number} \text{{ {two}}}").equal is not True
-    assert compare(f"{number} {one}", rf"{number}\text{{ {one}}}").equal is True
-    assert compare(f"{number} {one}", f"{number}").equal is True
+    left, right = units[:2]
+    assert compare(f"{number} {left}", rf"{number} \text{{ {right}}}").equal is not True
+    assert compare(f"{number} {left}", rf"{number}\text{{ {left}}}").equal is True
+    assert compare(f"{number} {left}", f"{number}").equal is True
 
 
 @FEW
@@ -468,9 +468,9 @@ def test_a_list_is_no_number_with_thousands(numbers: list[int]) -> None:
 @FEW
 @given(st.permutations("ABCDEFGHJKLMNPQRSTUVWXYZabcdfghjklmnpqrstuvwxyz"), st.integers(1, 5))
 def test_another_letter_is_never_equal(letters: list[str], power: int) -> None:
-    one, two = letters[:2]
+    left, right = letters[:2]
     for form in ("{}", r"\text{{({})}}", f"2{{}}^{power}", "{}+1", r"\sqrt{{{}}}"):
-        assert compare(form.format(one), form.format(two)).equal is not True, (form, one, two)
+        assert compare(form.format(left), form.format(right)).equal is not True, (form, left, right)
 
 
 @pytest.mark.slow
@@ -487,5 +487,5 @@ def test_pieces_are_found_however_far_out(end: int, negative: bool) -> None:  # 
         (rf"\max(x,{sign}{end})", f"{sign}{end}"),
         (rf"\lfloor \frac{{x}}{{{end}}} \rfloor", rf"\lceil \frac{{x}}{{{end}}} \rceil"),
     ]
-    for one, two in pairs:
-        assert compare(one, two).equal is not True, (one, two)
+    for left, right in pairs:
+        assert compare(left, right).equal is not True, (left, right)

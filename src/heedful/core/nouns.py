@@ -54,10 +54,12 @@ class Status(StrEnum):
     UNSUPPORTED = "unsupported"
     """No verifier knows this constraint."""
 
-    @property
-    def decided(self) -> bool:
-        """Whether this is a verdict; what is not decided is never met, unmet or 0.5."""
-        return self is Status.MET or self is Status.UNMET
+    decided: bool
+    """Whether this is a verdict; what is not decided is never met, unmet or 0.5."""
+
+    def __init__(self, value: str) -> None:
+        # Not a property: it is read for every verdict, and enums look members up slowly.
+        self.decided = value in {"met", "unmet"}
 
 
 class Noun(BaseModel):
@@ -74,15 +76,21 @@ class Noun(BaseModel):
             if not fields.keys() <= self.__pydantic_fields__.keys():
                 fields = self._spelled(fields)
                 _refuse_misspelled(type(self), fields)
-            super().__init__(**fields)
+            # As BaseModel does; a call of it would take a third of the time.
+            self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
         # So pydantic does not take model_validate, with which files are read, through here.
         __init__.__pydantic_base_init__ = True
 
         def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
             """Copy the noun with other fields; misspelled ones are an error."""
-            _refuse_misspelled(type(self), update or {})
-            return super().model_copy(update=update, deep=deep)
+            if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
+                _refuse_misspelled(type(self), update or {})
+                return super().model_copy(update=update, deep=deep)
+            copied = self.__copy__()
+            copied.__dict__.update(update)
+            copied.__pydantic_fields_set__.update(update)
+            return copied
 
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -49,8 +49,7 @@ PROBLEMS_LISTED = 100
 """Failed rows that the summary names; the results file has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """One row of the input with its result.
 
     Attributes:
@@ -318,7 +317,7 @@ def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> I
             continue
         reply = prompts.reply(prompt, row.critique, row.sample.checklist)
         said = request(judge, row.sample, row.critique)
-        yield replace(row, reply=replace(reply, prompt=said))
+        yield row._replace(reply=replace(reply, prompt=said))
 
 
 @contextmanager

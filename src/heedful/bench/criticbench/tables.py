@@ -58,9 +58,10 @@ def build_document(summary: Result) -> Document:
         ),
         Table("What was selected", words, chosen, note=note),
     ]
-    return Document(
-        "CriticBench: a benchmark built", [f"Cost: {cost_line(summary['cost'])}."], tables
-    )
+    about = [f"Cost: {cost_line(summary['cost'])}."]
+    if summary.get("sandbox"):
+        about.append(f"Programs ran in this sandbox: {summary['sandbox']}.")
+    return Document("CriticBench: a benchmark built", about, tables)
 
 
 def tables(result: Result) -> list[Table]:

@@ -1,9 +1,8 @@
 """Grading solutions: letters, numbers and formulas, words, programs.
 
-What an item's grade says: whether the solution is correct, the answer that was found in it, what it
-was compared with, and how. Where that cannot be decided (no answer found, a comparison that takes
-too long, two sentences), ``correct`` is ``None`` with the reason; such an item is neither correct
-nor wrong.
+An item's grade says whether the solution is correct, the answer that it ends on, what that was
+compared with, and how. Where that can't be decided (no answer, a comparison that takes too long,
+two sentences), ``correct`` is ``None`` with the reason, and the item is neither correct nor wrong.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ class Grade:
 
     Attributes:
         correct: whether it is correct; ``None`` where that was not decided.
-        extracted: the answer that was found in the solution.
+        extracted: the answer that the solution ends on.
         gold: the gold answer that it equals, else the first one.
         compared: how the two were compared.
         reason: why it was not decided, or what else is to be known of the verdict.
@@ -100,7 +99,8 @@ class Grader:
             RowError: the problem has no tests, or they aren't Python.
             UsageError: there is no sandbox.
         """
-        from heedful.bench.grading.programs import completed, passed_tests
+        from heedful.bench.grading.completions import completed
+        from heedful.bench.grading.programs import passed_tests
 
         program = completed(problem, text)
         return await asyncio.to_thread(passed_tests, self._boxed(), problem, program, self._limits)
@@ -148,7 +148,8 @@ class Grader:
         return Grade(first.equal, answer, problem.answers[0], first.method, first.reason)
 
     async def _program(self, problem: Problem, text: str) -> Grade:
-        from heedful.bench.grading.programs import completed, tested
+        from heedful.bench.grading.completions import completed
+        from heedful.bench.grading.programs import tested
 
         sandbox = self._boxed()
         program = completed(problem, text)

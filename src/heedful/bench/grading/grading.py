@@ -111,26 +111,26 @@ async def grade_files(
     """
     sets = named_sets(paths, output)
     done = 0
-    tallies: dict[str, GradeCounts] = {}
+    counts: dict[str, GradeCounts] = {}
     async with MathPool(workers, timeout_s=timeout_s) as pool:
         grader = Grader(pool, accept_choice_text=accept_choice_text)
         with _written(output) as file:
             for path, name in sets.items():
-                tally = tallies.setdefault(name, GradeCounts())
+                set_counts = counts.setdefault(name, GradeCounts())
                 rows = read_problems(path, "realcritic")
                 async for attempt, grade in _graded(rows, grader, reading, pool.workers * AHEAD):
-                    tally.add(str(path), attempt, grade)
+                    set_counts.add(str(path), attempt, grade)
                     if file is not None:
                         file.write(json.dumps(_line(name, attempt, grade), ensure_ascii=False))
                         file.write("\n")
                     done += 1
                     on_progress(done)
-                if tally.items == tally.unread:
+                if set_counts.items == set_counts.unread:
                     raise InputError(
-                        f"no row can be graded; the first: {tally.troubles[0]}",
+                        f"no row can be graded; the first: {set_counts.troubles[0]}",
                         hint="RealCritic's rows have question, gt, reasoning and pred",
                     )
-    return tallies
+    return counts
 
 
 def named_sets(paths: Sequence[Path], output: Path | None = None) -> dict[Path, str]:

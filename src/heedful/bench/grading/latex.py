@@ -3,38 +3,31 @@ r"""Answers in LaTeX, tidied and taken apart as text: no mathematics is done her
 from __future__ import annotations
 
 import re
+import unicodedata
 from typing import NamedTuple
+
+from heedful.bench.grading.spoken import in_digits
 
 _CHARACTERS = str.maketrans(
     {
-        "−": "-",
-        "–": "-",
-        "×": r"\times ",
-        "·": r"\cdot ",
-        "÷": "/",
-        "π": r"\pi ",
-        "θ": r"\theta ",
-        "∞": r"\infty ",
-        "∪": r"\cup ",
-        "∩": r"\cap ",
-        "≤": r"\le ",
-        "≥": r"\ge ",
-        "≠": r"\ne ",
-        "≈": r"\approx ",
-        "±": r"\pm ",
-        "√": r"\sqrt",
-        "∅": r"\emptyset ",
-        "°": r"^\circ ",
-        "²": "^2",
-        "³": "^3",
-        "½": r"\frac{1}{2}",
-        "，": ",",
-        "（": "(",
-        "）": ")",
-        "；": ";",
-        "\u00a0": " ",
-        "\u2009": " ",
+        "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": "/",
+        "π": r"\pi ", "θ": r"\theta ", "Ω": r"\Omega ", "∞": r"\infty ", "∪": r"\cup ",
+        "∩": r"\cap ", "∈": r"\in ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ",
+        "≈": r"\approx ", "±": r"\pm ", "√": r"\sqrt", "∅": r"\emptyset ", "°": r"^\circ ",
+        "º": r"^\circ ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}",
+        "ℕ": r"\mathbb{N}", "ℂ": r"\mathbb{C}", "、": ", ", "，": ", ", "；": "; ", "。": ".",
+        "或": " or ", "和": " and ", "且": " and ", "㎡": "m^2", "㎥": "m^3",
     }
+)  # fmt: skip
+_VULGAR = re.compile("[¼-¾⅐-⅞]")
+_RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
+_LOWERED = re.compile("[₀-₉]+")
+_DOUBLED = re.compile(r"\\\\(?:[a-zA-Z]{2,}|[%{}])")
+_SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[a-zA-Z%{}]")
+_LEAD_IN = re.compile(
+    r"(?:so |thus,? |therefore,? )?(?:the )?(?:final |correct )?answer\s*(?:is\s*:?|:|=)\s*(?=\S)"
+    r"|(?:option|choice)\s+(?=\(?[A-J]\)?$)|(?:故选|选项?|答案[是为]?|答)\s*[:：]?\s*(?=\S)",
+    re.IGNORECASE,
 )
 _FUNCTION = r"arcsin|arccos|arctan|sin|cos|tan|cot|sec|csc|ln|log"
 _SIMPLER = (
@@ -50,7 +43,7 @@ _SIMPLER = (
         " ",
     ),
     (re.compile(r"\\[()\[\]]|(?<!\\)\$|\\\$"), ""),
-    (re.compile(r"\\[dtc]frac(?![a-zA-Z])"), r"\\frac"),
+    (re.compile(r"\\[dtc](frac|binom)(?![a-zA-Z])"), r"\\\1"),
     (re.compile(r"\\(?:leqslant|leq)(?![a-zA-Z])"), r"\\le"),
     (re.compile(r"\\(?:geqslant|geq)(?![a-zA-Z])"), r"\\ge"),
     (re.compile(r"\\neq(?![a-zA-Z])"), r"\\ne"),
@@ -69,6 +62,9 @@ _SIMPLER = (
     (re.compile(r"\\begin\{array\}\s*\{[^{}]*\}"), r"\\begin{pmatrix}"),
     (re.compile(r"\\end\{array\}"), r"\\end{pmatrix}"),
     (re.compile(r"\\(?:underline|overline)\{\s*\}"), ""),
+    (re.compile(r"(?<=\w)\s*\*\*\s*(?=[\w({])"), "^"),
+    (re.compile(r"\\(min|max|gcd|lcm)\s*\\\{([^{}]*)\\\}"), r"\\\1(\2)"),
+    (re.compile(r"\{\s*(\w+)\s*\\choose\s*(\w+)\s*\}"), r"\\binom{\1}{\2}"),
 )
 _ANGLE = re.compile(
     r"(?<!\d)(\d++)\s*(?:\^\s*\{?\s*\\circ\s*\}?|°)\s*(\d+)\s*(?:\^\s*\{?\s*\\prime\s*\}?|['′])(?!['′])"
@@ -79,7 +75,7 @@ _WRAPPER = re.compile(
     r"|operatorname\*?|boxed|fbox|rm|bf|it)\s*\{([^{}]*)\}"
 )
 _OLD_STYLE = re.compile(r"\\(?:rm|bf|it|mathrm|mathbf|text)(?![a-zA-Z])\s*")
-_BARE_FRACTION = re.compile(r"\\frac\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
+_BARE_FRACTION = re.compile(r"\\(frac|binom)\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
 _BARE_ROOT = re.compile(r"\\sqrt\s*(\d+|[a-zA-Z])")
 _BARE_EXPONENT = re.compile(r"\^\s*(-\d+|\d{2,})(?![\d.])")
 _OPENS_DECIMAL = re.compile(r"\.(?:\d|\.\.)")
@@ -89,10 +85,26 @@ _ARGUMENT = re.compile(
     r"(?:\s*[_^]\s*(?:\{[^{}]*\}|\w))*)\s*(?=\{)"
 )
 _PLAIN_ROOT = re.compile(r"(?<![a-zA-Z\\])sqrt\s*\(([^()]*)\)")
+_PLAIN_FUNCTION = re.compile(
+    r"(?<![a-zA-Z\\])(arcsin|arccos|arctan|sin|cos|tan|cot|csc|ln|log)(?![a-zA-Z])(?=\s*[\w\\({^])"
+)
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
-_MONEY = re.compile(r"\$?\s*(?:US)?(?:\\\$)\s*(?P<sum>\d[\d,]*(?:\.\d+)?)\s*\$?\.?")
+_MONEY = re.compile(
+    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
+    \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
+    re.VERBOSE,
+)
+_CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yen", "￥": "yen"}
+_MULTIPLES = {"k": "thousand", "m": "million", "b": "billion"}
+_REPEATING = re.compile(
+    r"""(?<![\d.])(?P<whole>\d*)\.(?P<start>\d*?)(?:
+    \\(?:overline|bar|dot)\s*(?:\{(?P<block>\d+)\}|(?P<digit>\d))(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?
+    |\((?P<bracketed>\d+)\)|(?P<repeated>\d+?)(?P=repeated){2,}\s*(?:\.\.\.|\\[lcd]?dots))""",
+    re.VERBOSE,
+)
 _TEMPERATURE = re.compile(r"\^\\circ\s*(?:(?P<celsius>C)|F)(?![a-zA-Z])")
 _TRIGONOMETRIC = re.compile(r"sin|cos|tan|cot|sec|csc")
+_NUMBER_OF_DEGREES = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+\^\\circ(?![a-zA-Z])")
 _LAST_DEGREES = re.compile(r"(?<=[\d)}])\s*\^\\circ\s*$")
 _DEGREES = re.compile(r"(?<=[\d)}])\s*\^\\circ(?![a-zA-Z])\s*")
 _PERCENT = re.compile(r"(?<=\d)\s*(?:per\s?cent(?:age)?|pct)\s*$", re.IGNORECASE)
@@ -105,7 +117,9 @@ _SPACED_COMMA = re.compile(r"(?<=\d)\s+,\s*(?=\d{3}(?!\d))")
 
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _CLOSE = frozenset(_OPEN.values())
-_SEPARATOR = re.compile(r"\s*(?:,|;|\\\\|(?<![a-zA-Z\\])(?:and|or|\\text\{and\})(?![a-zA-Z]))\s*")
+_SEPARATOR = re.compile(
+    r"\s*(?:,|;|\\?&|\\\\|(?<![a-zA-Z\\])(?:and|or|\\text\{and\})(?![a-zA-Z]))\s*"
+)
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
 _MATRIX = re.compile(r"\\begin\{pmatrix\}(?P<body>.*)\\end\{pmatrix\}", re.DOTALL)
 
@@ -135,10 +149,17 @@ def tidy(text: str) -> str:
     >>> tidy(r"$\left(\dfrac12,\; \text{cm}\right)$.")
     '(\\frac{1}{2}, cm )'
     """
-    money = _MONEY.fullmatch(text.strip())
-    if money:
-        return f"{money['sum']} dollars"
-    text = _ANGLE.sub(_degrees, text.strip()).translate(_CHARACTERS)
+    text = text.strip()
+    if _DOUBLED.search(text) and not _SINGLE.search(text):
+        text = text.replace("\\\\", "\\")
+    money = _MONEY.fullmatch(text)
+    if money and (money["currency"] != "$" or text.count("$") == 1):
+        scale = (money["scale"] or "").casefold()
+        currency = _CURRENCIES.get(money["currency"], "dollars")
+        return f"{money['sign']}{money['sum']} {_MULTIPLES.get(scale, scale)} {currency}".replace(
+            "  ", " "
+        )
+    text = _in_ascii(_ANGLE.sub(_degrees, text))
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -146,11 +167,14 @@ def tidy(text: str) -> str:
     text = _OLD_STYLE.sub("", text)
     while (shorter := _EMPTY.sub("", text)) != text and shorter.strip():
         text = shorter
-    text = _BARE_FRACTION.sub(lambda m: rf"\frac{_braced(m[1])}{_braced(m[2])}", text)
+    text = _BARE_FRACTION.sub(lambda m: rf"\{m[1]}{_braced(m[2])}{_braced(m[3])}", text)
     text = _BARE_ROOT.sub(lambda m: rf"\sqrt{_braced(m[1])}", text)
     text = _BARE_EXPONENT.sub(r"^{\1}", text)
     text = _PLAIN_PI.sub(r"\\pi ", _PLAIN_ROOT.sub(r"\\sqrt{\1}", text))
-    text = _BLANKS.sub(" ", _arguments(text)).strip()
+    text = _PLAIN_FUNCTION.sub(r"\\\1 ", _REPEATING.sub(_as_fraction, text))
+    text = _BLANKS.sub(" ", _arguments(text)).strip(" *")
+    lead_in = _LEAD_IN.match(text)
+    text = in_digits(text[lead_in.end() :] if lead_in else text)
     if "^\\circ" in text:
         text = _angles(text)
     text = _PERCENT.sub("%", text)
@@ -159,6 +183,32 @@ def tidy(text: str) -> str:
         return text
     text = text.lstrip(" ,;:")
     return text if _OPENS_DECIMAL.match(text) else text.lstrip(" .,;:")
+
+
+def _in_ascii(text: str) -> str:
+    """Write characters that have a spelling in LaTeX or ASCII in it."""
+    if text.isascii():
+        return text
+    text = _VULGAR.sub(lambda m: rf"\frac{{{_plain(m.group())}}}".replace("\u2044", "}{"), text)
+    text = _RAISED.sub(lambda m: f"^{{{_plain(m.group())}}}", text)
+    text = _LOWERED.sub(lambda m: f"_{{{_plain(m.group())}}}", text)
+    return _plain(text.translate(_CHARACTERS)).translate(_CHARACTERS)
+
+
+def _plain(text: str) -> str:
+    return unicodedata.normalize("NFKC", text)
+
+
+def _as_fraction(match: re.Match[str]) -> str:
+    r"""Write ``0.1\overline{6}`` as a fraction."""
+    block = match["block"] or match["bracketed"] or match["repeated"] or ""
+    if match["digit"]:
+        block = match["digit"] + (match["middle"] or "") + (match["last"] or "")
+    if not block:
+        return match.group()
+    start = match["start"]
+    above = int((match["whole"] or "0") + start + block) - int((match["whole"] or "0") + start)
+    return rf"\frac{{{above}}}{{{'9' * len(block)}{'0' * len(start)}}}"
 
 
 def _arguments(text: str) -> str:
@@ -186,7 +236,7 @@ def _angles(text: str) -> str:
     """
     text = _TEMPERATURE.sub(lambda m: " celsius" if m["celsius"] else " fahrenheit", text)
     if _TRIGONOMETRIC.search(text):
-        return text
+        return _NUMBER_OF_DEGREES.sub(r"(\1 \\cdot \\frac{\\pi}{180})", text)
     if text.count(r"^\circ") == 1:
         text = _LAST_DEGREES.sub(" degrees", text)
     return _DEGREES.sub("", text)
@@ -259,8 +309,9 @@ def parts(text: str) -> list[str]:
     inside = text.count(r"\begin{")
     while at < len(text):
         if inside and text.startswith((r"\begin{", r"\end{"), at):
-            depth += 1 if text.startswith(r"\begin{", at) else -1
-            at += 5
+            opens = text.startswith(r"\begin{", at)
+            depth += 1 if opens else -1
+            at += len(r"\begin" if opens else r"\end") - 1
         elif text[at] in _OPEN:
             depth += 1
         elif text[at] in _CLOSE:

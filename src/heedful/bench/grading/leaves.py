@@ -31,7 +31,7 @@ class EqualityResult:
 
 
 _RATIO = re.compile(r"[^:{}\\]+(?::[^:{}\\]+)+")
-_CONVERTIBLE = frozenset({"celsius", "fahrenheit", "K", "kelvin", "degree", "radian", "rad"})
+_TEMPERATURES = frozenset({"celsius", "fahrenheit", "K"})
 
 
 def compare_leaves(gold: str, answer: str) -> EqualityResult:
@@ -41,7 +41,7 @@ def compare_leaves(gold: str, answer: str) -> EqualityResult:
     gold_number, answer_number = numeral(gold), numeral(answer)
     if gold_number is not None and answer_number is not None:
         return EqualityResult(same_number(gold_number, answer_number), "numeric")
-    for structure in (_ratios, _measures):
+    for structure in (_ratios, _angles, _measures):
         result = structure(gold, answer)
         if result is not None:
             return result
@@ -118,6 +118,26 @@ def _measures(gold: str, answer: str) -> EqualityResult | None:
     return result
 
 
+def _angles(gold: str, answer: str) -> EqualityResult | None:
+    """Compare an angle in degrees with one in radians."""
+    first, second = measure(gold), measure(answer)
+    if _is_angle(first, second) or _is_angle(second, first):
+        return EqualityResult(equal=True, method="symbolic")
+    return None
+
+
+def _is_angle(degrees: Quantity, radians: Quantity) -> bool:
+    r"""Check whether one angle in degrees is another in radians: ``90^\circ`` and ``\pi/2``."""
+    if unit(degrees.unit).dimensions != unit("degree").dimensions:
+        return False
+    if unit(radians.unit).dimensions != unit("rad").dimensions and (
+        radians.unit or r"\pi" not in radians.value
+    ):
+        return False
+    in_radians = rf"\frac{{\pi}}{{180}} \cdot ({degrees.value})"
+    return bool(_expressions(in_radians, radians.value, None, numeral(radians.value)).equal)
+
+
 def _converted(first: Quantity, second: Quantity) -> EqualityResult:
     """Compare two measures: in the same unit, or in units that can be converted."""
     ours, theirs = unit(first.unit), unit(second.unit)
@@ -134,11 +154,11 @@ def _converted(first: Quantity, second: Quantity) -> EqualityResult:
             return EqualityResult(same_number(first_number, scaled), "numeric")
         scale = rf"\frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
         return compare_leaves(first.value, rf"{scale} \cdot ({second.value})")
-    if ours.known and theirs.known:
+    names = {name for name, _ in ours.dimensions ^ theirs.dimensions}
+    if ours.known and theirs.known and not names <= _TEMPERATURES:
         return EqualityResult(equal=False, method="numeric")
     result = compare_leaves(first.value, second.value)
-    names = {name for name, _ in ours.dimensions ^ theirs.dimensions}
-    if result.equal or names <= _CONVERTIBLE:
+    if result.equal or names <= _TEMPERATURES:
         return EqualityResult(None, result.method, "their units differ")
     return result
 

@@ -30,9 +30,19 @@ _FRACTION = re.compile(
     |(?P<over>{_WHOLE})/(?P<under>{_WHOLE}))(?P<percent>%?)""",
     re.VERBOSE,
 )
+_LOCALIZED = re.compile(
+    r"""(?P<sign>[+-]?)(?:(?P<dots>\d{1,3}(?:\.\d{3}){2,}|\d{1,3}(?:\.\d{3})+(?=,))
+    |(?P<groups>\d{1,2}(?:,\d{2})+,\d{3})|(?P<whole>\d+)(?=,))(?:,(?P<decimals>\d+))?(?P<percent>%?)""",
+    re.VERBOSE,
+)
 _GROUPED = re.compile(r"[+-]? ?\d{1,3}(?: \d{3})+(?:\.\d+)? ?%?")
 _IDLE_SPACE = re.compile(r"(?<![\d,]) +| +(?![\d,])")  # 3 1/2 isn't 31/2, and 32, 349 is a list
-_BASED = re.compile(r"(?P<digits>\d[\dA-F]*)_\{?(?P<base>\d{1,2})\}?")
+_BASED = re.compile(
+    r"""(?P<open>\()?(?P<digits>\d[\da-fA-F]*|[A-F]{2,}(?=_\{?16))(?(open)\))
+    _\(?\{?(?:\\text\{)?(?P<base>\d{1,2}|two|eight|ten|sixteen)\}?\)?|0(?P<prefix>[xXbBoO])(?P<rest>[\da-fA-F]+)""",
+    re.VERBOSE,
+)
+_BASES = {"two": 2, "eight": 8, "ten": 10, "sixteen": 16, "x": 16, "b": 2, "o": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +86,21 @@ def numeral(text: str) -> Numeral | None:
         return Numeral(-value if match["sign"] == "-" else value)
     match = _FRACTION.fullmatch(spaceless)
     return _fraction(match) if match else None
+
+
+def localized(text: str) -> tuple[Numeral, bool] | None:
+    """Read a number that other places write so: ``0,5``, ``1.234,56``, ``1.000.000``, ``1,00,000``.
+
+    Returns:
+        The number, and whether it can't be a list; ``None`` where it is nothing of the kind.
+    """
+    match = _LOCALIZED.fullmatch(text.strip())
+    if match is None:
+        return None
+    plain = match["dots"] or match["groups"] or match["whole"]
+    point = f".{match['decimals']}" if match["decimals"] else ""
+    number = numeral(f"{match['sign']}{re.sub('[.,]', '', plain)}{point}{match['percent']}")
+    return (number, bool(match["dots"]) or match["whole"] == "0") if number else None
 
 
 def _decimal(match: re.Match[str]) -> Numeral | None:
@@ -137,8 +162,9 @@ def based(text: str) -> tuple[str, int, int] | None:
     match = _BASED.fullmatch(text.replace(" ", "")) if len(text) <= DIGITS_LIMIT else None
     if match is None:
         return None
-    base = int(match["base"])
+    written, name = match["rest"] or match["digits"], match["base"] or match["prefix"].casefold()
+    base = _BASES.get(name) or int(name)
     try:
-        return match["digits"], base, int(match["digits"], base)
+        return written, base, int(written, base)
     except ValueError:
         return None

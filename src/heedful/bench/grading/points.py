@@ -38,18 +38,18 @@ INTEGERS = tuple(range(1, 13))
 
 
 def points(
-    symbols: list[Any], ranges: tuple[tuple[int, int], ...], draws: random.Random
+    symbols: list[Any], ranges: tuple[tuple[int, int], ...], rng: random.Random
 ) -> Iterator[dict[Any, Any]]:
-    """Draw points without end, in each range in turn."""
+    """Give random points without end, in each range in turn."""
     while True:
         for low, high in ranges:
-            yield {symbol: _between(low, high, draws) for symbol in symbols}
+            yield {symbol: _between(low, high, rng) for symbol in symbols}
 
 
 def wide_points(
-    expressions: list[Any], symbols: list[Any], draws: random.Random
+    expressions: list[Any], symbols: list[Any], rng: random.Random
 ) -> list[dict[Any, Any]]:
-    """Draw points far out, on both sides, beyond any number in the expressions."""
+    """Return random points far out, on both sides, beyond any number in the expressions."""
     import sympy
 
     numbers = [
@@ -61,7 +61,7 @@ def wide_points(
     largest = int(max([1, *numbers, *(1 / number for number in numbers)]))
     reaches = [*WIDE, min(BEYOND * largest, 10**9)]
     ranges = [(0, reach) for reach in reaches] + [(-reach, 0) for reach in reaches]
-    return list(islice(points(symbols, tuple(ranges), draws), 2 * len(ranges)))
+    return list(islice(points(symbols, tuple(ranges), rng), 2 * len(ranges)))
 
 
 def integer_points(symbols: list[Any]) -> list[dict[Any, Any]]:
@@ -85,9 +85,7 @@ def has_jumps(expression: Any) -> bool:
     return bool(expression.has(*jumps))
 
 
-def pieces(
-    expressions: list[Any], symbols: list[Any], draws: random.Random
-) -> list[dict[Any, Any]]:
+def pieces(expressions: list[Any], symbols: list[Any], rng: random.Random) -> list[dict[Any, Any]]:
     """Return points in all pieces on which the expressions are analytic.
 
     Returns:
@@ -96,24 +94,24 @@ def pieces(
     import sympy
 
     inside = {part for expression in expressions for part in _insides(expression)}
-    inside = {part for part in inside if not _is_monomial(part)}  # points of all signs are drawn
+    inside = {part for part in inside if not _is_monomial(part)}  # points of all signs are tried
     if not inside or not symbols:
         return []
     along = sympy.Dummy("t")
     chosen: list[dict[Any, Any]] = []
     for reach in (3, *WIDE[:2]) * 2:
         # with several variables, the pieces along some lines through their space
-        line = {symbol: _line(along, reach, draws) for symbol in symbols}
+        line = {symbol: _line(along, reach, rng) for symbol in symbols}
         if len(symbols) == 1:
             line = {symbols[0]: along}
         ends = sorted({end for part in inside for end in _zeros(part.subs(line), along)})
         chosen += [
             {symbol: value.subs(along, place) for symbol, value in line.items()}
-            for place in _between_ends(ends[:MOST_CELLS], draws)
+            for place in _between_ends(ends[:MOST_CELLS], rng)
         ]
         if len(symbols) == 1:
             break
-    return chosen + wide_points(expressions, symbols, draws)
+    return chosen + wide_points(expressions, symbols, rng)
 
 
 def _insides(expression: Any) -> Iterator[Any]:
@@ -159,7 +157,7 @@ def _zeros(part: Any, along: Any) -> list[Any]:
     return ends
 
 
-def _between_ends(ends: list[Any], draws: random.Random) -> Iterator[Any]:
+def _between_ends(ends: list[Any], rng: random.Random) -> Iterator[Any]:
     """Give two points in each cell between zeros, and beyond the outermost."""
     import sympy
 
@@ -168,15 +166,15 @@ def _between_ends(ends: list[Any], draws: random.Random) -> Iterator[Any]:
     cells = [(ends[0] - 7, ends[0]), *pairwise(ends), (ends[-1], ends[-1] + 7)]
     for low, high in cells:
         for _ in range(2):
-            share = sympy.Rational(draws.randint(PARTS // 4, 3 * PARTS // 4), PARTS)
+            share = sympy.Rational(rng.randint(PARTS // 4, 3 * PARTS // 4), PARTS)
             yield low + (high - low) * share
 
 
-def _line(along: Any, reach: int, draws: random.Random) -> Any:
-    return _between(-reach, reach, draws) + _between(-3, 3, draws) * along
+def _line(along: Any, reach: int, rng: random.Random) -> Any:
+    return _between(-reach, reach, rng) + _between(-3, 3, rng) * along
 
 
-def _between(low: int, high: int, draws: random.Random) -> Any:
+def _between(low: int, high: int, rng: random.Random) -> Any:
     import sympy
 
-    return sympy.Rational(draws.randint(low * PARTS + 1, high * PARTS - 1), PARTS)
+    return sympy.Rational(rng.randint(low * PARTS + 1, high * PARTS - 1), PARTS)

@@ -85,7 +85,7 @@ def _truthfulqa(record: dict[str, Any], number: int) -> tuple[Problem, None]:
     right = [place for place, (_, label) in enumerate(pairs) if label == 1]
     if len(right) != 1:
         raise RowError(f"mc1_targets marks {len(right)} choices as true; one must be")
-    # The published order has the true choice first; it is kept, and a prompt must shuffle.
+    # The published order has the true choice first; a prompt must shuffle them.
     choices = {chr(ord("A") + place): str(choice) for place, (choice, _) in enumerate(pairs)}
     problem = Problem(
         id=row_id(record, number, "id", "idx"),
@@ -225,8 +225,8 @@ def read_problems(source: str | Path, benchmark: str | None = None) -> Iterator[
     """Read problems lazily, in order; a row that cannot be read says why and costs no other.
 
     Args:
-        source: a file, or ``hf:OWNER/NAME``, with ``:CONFIG`` and ``@SPLIT`` (``test`` unless
-            given) behind it; the hub needs the extra ``hub``.
+        source: a file, or ``hf:OWNER/NAME``, with ``:CONFIG`` and ``@SPLIT`` (by default
+            ``test``) behind it; the hub needs the extra ``hub``.
         benchmark: one of :data:`BENCHMARKS`; by default detected from the first row.
 
     Raises:

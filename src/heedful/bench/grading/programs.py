@@ -1,13 +1,16 @@
-"""Programs as answers: completing HumanEval's prompt, and running its unit tests."""
+"""Programs as answers: running the unit tests of a problem on what a model wrote."""
 
 from __future__ import annotations
 
 import ast
-import re
-import secrets
+import inspect
+import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
+from heedful.bench.grading import harness, plain
+from heedful.bench.grading.completions import setup
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
@@ -15,63 +18,39 @@ if TYPE_CHECKING:
     from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
     from heedful.core.nouns import Problem
 
-_FENCE = re.compile(
-    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Tested:
     """Result of a program's tests.
 
     Attributes:
-        passed: whether it passed all of them.
+        passed: whether it passed all of them; ``None`` where that could not be decided.
         reason: why not: the last line of the error, or the limit that was hit.
     """
 
-    passed: bool
+    passed: bool | None
     reason: str = ""
-
-
-def completed(problem: Problem, text: str) -> str:
-    """Make a whole program of a problem's prompt and what a model wrote for it.
-
-    A fenced block that defines the function is the program, below the imports and helpers that the
-    prompt has above it; so is a text that defines it. Anything else continues the prompt, as
-    HumanEval's completions do.
-    """
-    blocks = [match["code"] for match in _FENCE.finditer(text)]
-    name = re.escape(problem.entry_point or "")
-    defines = re.compile(rf"^(?:async\s+)?def\s+{name}\s*\(", re.MULTILINE)
-    for code in [*reversed(blocks), text]:
-        if defines.search(code):
-            above = defines.split(problem.question, maxsplit=1)[0]
-            return f"{above}\n{code}\n"
-    return f"{problem.question}{blocks[-1] if blocks else text}\n"
 
 
 def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLimits) -> Tested:
     """Run a program's unit tests in a sandbox; blocks until they end.
 
-    Passing means that the last test has been reached and that a secret, drawn for this run, was
-    then printed: a program that just exits, with any code, does not pass. The secret is in the
-    program's own process, and one that searches its interpreter for it will find it.
+    The tests run in a process apart from the program's, and in a sandbox of their own. They get
+    plain values only (see :mod:`heedful.bench.grading.harness`), so passing means that the values
+    that the program returned are those that the tests want.
 
     Raises:
-        RowError: the problem has no tests.
+        RowError: the problem has no tests, or they aren't Python.
     """
-    tests = _tests(problem)
-    secret = secrets.token_hex(16)
-    source = f"{program}\n{tests}\ncheck({problem.entry_point})\n"
-    runner = (
-        "import os\n"
-        f"exec(compile({source!r}, '<solution>', 'exec'), {{'__name__': 'solution'}})\n"
-        f"os.write(1, {secret.encode()!r})\n"
-    )
-    outcome = sandbox.run(runner, limits)
-    if outcome.exit_code == 0 and outcome.stdout.endswith(secret):
-        return Tested(passed=True)
-    return Tested(passed=False, reason=_reason(outcome, limits))
+    result, report = _run(sandbox, problem, program, limits)
+    if not report["ambiguous"] or result.passed is None:
+        return result
+    # It changed its arguments, or returned one of them. Tests may look at these, or compute what
+    # they expect from them, so the verdict must not depend on whether they see the change.
+    other, _ = _run(sandbox, problem, program, limits, shared=True)
+    if other.passed == result.passed:
+        return result
+    return Tested(None, "whether it passes depends on whether it may change its arguments")
 
 
 def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLimits) -> int:
@@ -83,47 +62,68 @@ def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: Resou
     Raises:
         RowError: the problem has no tests, or they aren't Python.
     """
-    try:
-        tree = ast.parse(_tests(problem))
-    except SyntaxError as error:
-        what = f"the tests of the problem {problem.id} aren't Python: {error.msg}"
-        raise RowError(what) from error
-    secret = secrets.token_hex(16)
-    counted = ast.fix_missing_locations(_AssertCounter(f"_{secret}").visit(tree))
-    source = f"{program}\n{ast.unparse(counted)}\ncheck({problem.entry_point})\n"
-    runner = (
-        "import os\n"
-        f"report = lambda: os.write(1, {secret.encode()!r})\n"
-        f"names = {{'__name__': 'solution', '_{secret}': report}}\n"
-        f"exec(compile({source!r}, '<solution>', 'exec'), names)\n"
+    _, report = _run(sandbox, problem, program, limits, count=True)
+    return int(report["held"])
+
+
+def _run(
+    sandbox: Sandbox,
+    problem: Problem,
+    program: str,
+    limits: ResourceLimits,
+    *,
+    count: bool = False,
+    shared: bool = False,
+) -> tuple[Tested, dict[str, Any]]:
+    """Run the tests once; return the result, and all that the tests' process reports."""
+    call = (setup(problem), _tests(problem), problem.entry_point)
+    first, second = sandbox.run_pair(
+        f"{_sent()}run_tests(*{call!r}, count={count}, shared={shared})\n",
+        f"{_sent()}serve({program!r})\n",
+        limits,
     )
-    return sandbox.run(runner, limits).stdout.count(secret)
+    report: dict[str, Any] = {"held": first.stderr.count("\n"), "ambiguous": False}
+    limit = second.limit or first.limit
+    if limit is not None:
+        reason = f"it hit the limit on {limit}"
+        if limit == "time":
+            reason = f"it ran longer than {limits.seconds:g} s"
+        return Tested(passed=False, reason=reason), report
+    try:
+        report |= json.loads(first.stderr)
+    except ValueError:
+        reason = _last_words(first) or f"exit code {first.exit_code}"
+        return Tested(None, f"its tests cannot be run: {reason}"), report
+    reason = str(report["reason"])
+    if reason == harness.ENDED and second.exit_code:
+        reason = _last_words(second) or reason
+    return Tested(report["passed"], reason), report
 
 
-class _AssertCounter(ast.NodeTransformer):
-    """Transformer that makes each ``assert`` report success, and go on after a failure."""
-
-    def __init__(self, report: str) -> None:
-        self._report = report
-
-    def visit_Assert(self, node: ast.Assert) -> ast.Try:
-        report = ast.Expr(ast.Call(ast.Name(self._report, ast.Load()), [], []))
-        error = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Pass()])
-        return ast.Try([node, report], [error], [], [])
+@cache
+def _sent() -> str:
+    """Write the program that both processes begin with: it makes our two modules of their text."""
+    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, harness)]
+    return (
+        "import sys, types\n"
+        f"for name, source in {sources!r}:\n"
+        "    module = sys.modules[name] = types.ModuleType(name)\n"
+        "    exec(compile(source, name, 'exec'), module.__dict__)\n"
+        "from heedful.bench.grading.harness import run_tests, serve\n"
+    )
 
 
 def _tests(problem: Problem) -> str:
     if problem.tests is None or problem.entry_point is None:
         raise RowError(f"the problem {problem.id} has no tests")
+    try:
+        ast.parse(problem.tests)
+    except (SyntaxError, ValueError) as error:
+        what = f"the tests of the problem {problem.id} aren't Python: {error}"
+        raise RowError(what) from error
     return problem.tests
 
 
-def _reason(outcome: ProgramOutcome, limits: ResourceLimits) -> str:
-    if outcome.limit == "time":
-        return f"it ran longer than {limits.seconds:g} s"
-    if outcome.limit is not None:
-        return f"it hit the limit on {outcome.limit}"
-    if outcome.exit_code == 0:
-        return "it ended before its tests did"
-    said = outcome.stderr.strip().splitlines()
-    return said[-1][:300] if said else f"it ended with exit code {outcome.exit_code}"
+def _last_words(outcome: ProgramOutcome) -> str:
+    lines = outcome.stderr.strip().splitlines()
+    return lines[-1][:300] if lines else ""

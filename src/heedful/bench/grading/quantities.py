@@ -8,17 +8,9 @@ from __future__ import annotations
 
 import re
 
-from heedful.bench.grading.units import unit
+from heedful.bench.grading.spoken import NUMBER_WORDS, SCALES
 
-_NUMBERS = (
-    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
-    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
-    *("nineteen", "twenty"),
-)
-_TENS = "thirty|forty|fifty|sixty|seventy|eighty|ninety"
-_POWERS_OF_TEN = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_SCALES = "|".join((*_POWERS_OF_TEN, "dozen"))
-_COUNTS = rf"""(?:{"|".join(_NUMBERS)}|{_TENS}|hundreds?|thousands?|(?:m|b|tr|quadr)illions?
+_COUNTS = rf"""(?:{"|".join(NUMBER_WORDS)}|hundreds|thousands|(?:m|b|tr|quadr)illions?
     |dozens?|scores?|gross|pairs?|couples?|trios?|lakhs?|crores?|myriads?|mille
     |half|halves|thirds?|quarters?|(?:four|fif|six|seven|eigh|nin|ten|eleven|twelf)ths?
     |[a-z]+teenths?|[a-z]+tieths?|(?:hundred|thousand|[a-z]*illion)ths?)"""
@@ -48,15 +40,17 @@ _CUBIC_METRES = re.compile(
 )
 _SCALED = re.compile(
     rf"""(?P<name>[a-zA-Z]\s*=\s*)?(?P<number>[+-]?\s*(?:\d{{1,3}}(?:,\d{{3}})+|\d+)(?:\.\d+)?)\s*-?
-    (?P<scale>{_SCALES})s?(?P<rest>(?:\s+[a-z]+){{0,4}})""",
+    (?P<scale>{"|".join(SCALES)}|dozen|(?-i:K)(?!\s*[a-z]))s?(?P<rest>(?:\s+[a-z]+){{0,4}})""",
     _FLAGS,
 )
-_COMPOUND = re.compile(r"\d\s*([a-z]+)[\s,]+(?:and\s+)?\d+(?:\.\d+)?\s*([a-z]+)", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?\d[\d,.]*K")
 _LETTERS = re.compile("[a-zA-Z]{2}")
 
 
 def is_quantified(text: str) -> bool:
     """Check whether a word changes a number, so that its digits are not its value."""
+    if _THOUSANDS.fullmatch(text):
+        return True
     if not _LETTERS.search(text):
         return False
     if not any(map(str.isdigit, text)):
@@ -66,16 +60,13 @@ def is_quantified(text: str) -> bool:
 
 
 def written_out(text: str) -> str:
-    r"""Write ``5 million dollars`` as ``5 \times 10^{6} dollars``, and ``two`` as ``2``."""
-    plain = text.strip().casefold()
-    if plain in _NUMBERS:
-        return str(_NUMBERS.index(plain))
+    r"""Write ``5 million dollars`` as ``5 \times 10^{6} dollars``."""
     match = _SCALED.fullmatch(text.strip())
     if match is None:
         return text
     scale, number = match["scale"].casefold(), match["number"].replace(" ", "")
     if scale != "dozen":
-        number = rf"{number} \times 10^{{{_POWERS_OF_TEN[scale]}}}"
+        number = rf"{number} \times 10^{{{(SCALES | {'k': 3})[scale]}}}"
     elif "." in number:
         return text
     else:
@@ -87,9 +78,3 @@ def unscaled(text: str) -> str:
     """Leave out the word that :func:`written_out` writes as a number: a question may say it."""
     match = _SCALED.fullmatch(text.strip())
     return f"{match['name'] or ''}{match['number']}{match['rest']}" if match else text
-
-
-def is_compound(text: str) -> bool:
-    """Check whether a measure has two units: 1 hour 30 minutes."""
-    match = _COMPOUND.search(text)
-    return match is not None and all(unit(name).known for name in match.groups())

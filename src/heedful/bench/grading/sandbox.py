@@ -3,31 +3,38 @@
 Bubblewrap (Linux, no privileges needed) is taken first, Docker second. Limits alone aren't a
 sandbox: without either, programs run only if that is requested by name.
 
-What this does not protect from: faults in the kernel, which every program here talks to; and a
-program that finds, in its own process, how its tests report success (see
-:mod:`heedful.bench.grading.programs`).
+What this does not protect from: faults in the kernel, which every program here talks to.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import platform
 import shutil
 import subprocess
 import sys
 import tempfile
 import uuid
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal
 
 from heedful.bench.grading.seccomp import filter_program
-from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits, supervise
+from heedful.bench.grading.supervise import (
+    Launch,
+    ProgramOutcome,
+    ResourceLimits,
+    converse,
+    supervise,
+)
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
 SandboxKind = Literal["auto", "bubblewrap", "docker", "unsafe"]
 
@@ -42,26 +49,58 @@ INSTALL = (
 )
 
 _START = """
-import json, resource, sys
-job = json.load(sys.stdin)
+import json, os, resource
+def read(size):
+    data = b""
+    while len(data) < size:
+        chunk = os.read(0, size - len(data))
+        if not chunk:
+            raise SystemExit("no program was sent")
+        data += chunk
+    return data
+head = b""
+while not head.endswith(b"\\n"):
+    head += read(1)
+job = json.loads(read(int(head)))
 for name, value in job["limits"].items():
     limit = getattr(resource, "RLIMIT_" + name, None)
     if limit is not None:
         resource.setrlimit(limit, (value, value))
 exec(compile(job["program"], "<program>", "exec"), {"__name__": "__main__"})
 """
-"""Code that runs in the sandbox: it drops its privileges, then becomes the program."""
+"""Code that starts in the sandbox: it reads a program, no byte more, and becomes it."""
 
 
-class Sandbox(Protocol):
+class Sandbox(ABC):
     """Sandbox that runs Python programs in isolation."""
 
     @property
+    @abstractmethod
     def name(self) -> str:
-        """Name in results."""
+        """Name in results; it says what protection is missing."""
+
+    @abstractmethod
+    def launch(self, program: str, limits: ResourceLimits) -> AbstractContextManager[Launch]:
+        """Prepare to start a program.
+
+        Raises:
+            UsageError: the sandbox is not installed.
+        """
 
     def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
         """Run a program; blocks until it has ended, at the latest at its time limit."""
+        with self.launch(program, limits) as launch:
+            return supervise(launch, limits)
+
+    def run_pair(
+        self, first: str, second: str, limits: ResourceLimits
+    ) -> tuple[ProgramOutcome, ProgramOutcome]:
+        """Run two programs apart from each other, each of which reads what the other writes.
+
+        Both end when the first does.
+        """
+        with self.launch(first, limits) as one, self.launch(second, limits) as other:
+            return converse(one, other, limits)
 
 
 def open_sandbox(kind: SandboxKind = "auto") -> Sandbox:
@@ -104,8 +143,8 @@ def _tried(sandbox: Sandbox) -> str | None:
     return said[-1][:200] if said else f"it ends with {outcome.limit or outcome.exit_code}"
 
 
-def _job(program: str, limits: ResourceLimits, *, address_space: bool = True) -> str:
-    """Write the request that the program's process starts with."""
+def _job(program: str, limits: ResourceLimits, *, address_space: bool = True) -> bytes:
+    """Write the request that the program's process starts with, its length first."""
     rlimits = {
         "CORE": 0,
         "CPU": int(limits.seconds) + 1,
@@ -115,7 +154,8 @@ def _job(program: str, limits: ResourceLimits, *, address_space: bool = True) ->
     }
     if address_space:
         rlimits["AS"] = limits.memory_bytes
-    return json.dumps({"program": program, "limits": rlimits})
+    job = json.dumps({"program": program, "limits": rlimits}).encode()
+    return b"%d\n%s" % (len(job), job)
 
 
 def _python() -> Path:
@@ -125,7 +165,7 @@ def _python() -> Path:
 
 
 @dataclass(frozen=True)
-class Bubblewrap:
+class Bubblewrap(Sandbox):
     """A new world of namespaces: own users, processes, network (with nothing in it) and files.
 
     The program sees the system's programs and libraries, read-only, and an empty temporary folder
@@ -140,33 +180,36 @@ class Bubblewrap:
     @property
     def name(self) -> str:
         """Name in results."""
+        if filter_program() is None:
+            return f"bubblewrap without a filter of system calls ({platform.machine()})"
         return "bubblewrap"
 
-    def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
-        """Run a program.
-
-        Raises:
-            UsageError: bubblewrap is not installed.
-        """
+    @contextmanager
+    def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:
+        """Prepare to start a program; see :class:`Sandbox`."""
         bwrap = shutil.which("bwrap")
         if bwrap is None:
             raise UsageError("bwrap is not installed", hint=INSTALL)
         python = _python()
         command = [bwrap, *_WORLD, *_files(python.parent.parent)]
-        command += ["--size", str(limits.file_bytes), "--tmpfs", "/tmp"]  # noqa: S108 - its own
+        command += ["--size", str(limits.file_bytes), "--tmpfs", _FOLDER]
         # What bubblewrap makes for itself is in memory, and must not be written to without end.
         command += ["--tmpfs", "/dev/shm", "--remount-ro", "/dev/shm"]  # noqa: S108
         # Root's number is root's in /proc/sys also from within another world.
         for folder in ("/proc", "/dev", "/"):
             command += ["--remount-ro", folder]
         with _filter() as arguments:
-            command += [*arguments, "--chdir", "/tmp", "--", str(python), "-I", "-c", _START]  # noqa: S108
-            descriptors = tuple(int(argument) for argument in arguments[1:])
-            return supervise(
-                command, _job(program, limits), limits, user=self.user, descriptors=descriptors
+            command += [*arguments, "--chdir", _FOLDER, "--", str(python), "-I", "-c", _START]
+            yield Launch(
+                command,
+                _job(program, limits),
+                user=self.user,
+                descriptors=[int(argument) for argument in arguments[1:]],
+                folder=_FOLDER,
             )
 
 
+_FOLDER = "/tmp"  # noqa: S108 - the sandbox's own
 _WORLD = (
     "--unshare-all",
     "--unshare-user",
@@ -183,7 +226,7 @@ _WORLD = (
     "/usr/local/bin:/usr/bin:/bin",
     "--setenv",
     "HOME",
-    "/tmp",  # noqa: S108 - its own
+    _FOLDER,
     "--setenv",
     "LANG",
     "C.UTF-8",
@@ -223,7 +266,7 @@ def _files(prefix: Path) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Docker:
+class Docker(Sandbox):
     """A container without network, read-only, as nobody; Docker's own limits hold.
 
     Attributes:
@@ -237,23 +280,21 @@ class Docker:
         """Name in results."""
         return "docker"
 
-    def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
-        """Run a program.
-
-        Raises:
-            UsageError: Docker is not installed.
-        """
+    @contextmanager
+    def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:
+        """Prepare to start a program; see :class:`Sandbox`."""
         docker = shutil.which("docker")
         if docker is None:
             raise UsageError("docker is not installed", hint=INSTALL)
         name = f"heedful-{uuid.uuid4().hex}"
         memory = str(limits.memory_bytes)
+        folder = f"{_FOLDER}:size={limits.file_bytes},nr_inodes={limits.files}"
         command = [docker, "run", "--rm", "--interactive", "--pull", "never", "--name", name]
         command += ["--network", "none", "--read-only", "--user", f"{NOBODY}:{NOBODY}"]
         command += ["--cap-drop", "ALL", "--security-opt", "no-new-privileges", "--ipc", "none"]
         command += ["--memory", memory, "--memory-swap", memory, "--cpus", "1"]
         command += ["--pids-limit", str(limits.processes), "--log-driver", "none"]
-        command += ["--tmpfs", f"/tmp:size={limits.file_bytes}", "--workdir", "/tmp"]  # noqa: S108
+        command += ["--tmpfs", folder, "--workdir", _FOLDER]
         command += [self.image, "python", "-I", "-c", _START]
 
         def kill() -> None:
@@ -262,12 +303,11 @@ class Docker:
                 [docker, "kill", name], capture_output=True, check=False, timeout=PROBE_SECONDS
             )
 
-        feed = _job(program, limits, address_space=False)
-        return supervise(command, feed, limits, kill=kill)
+        yield Launch(command, _job(program, limits, address_space=False), kill=kill)
 
 
 @dataclass(frozen=True)
-class Unsafe:
+class Unsafe(Sandbox):
     """No sandbox: a process of ours with limits. It can read, write and send what we can."""
 
     @property
@@ -275,8 +315,9 @@ class Unsafe:
         """Name in results."""
         return "unsafe"
 
-    def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
-        """Run a program in a temporary folder, which is then deleted."""
+    @contextmanager
+    def launch(self, program: str, limits: ResourceLimits) -> Iterator[Launch]:
+        """Prepare to start a program in a temporary folder, which is then deleted."""
         with tempfile.TemporaryDirectory() as folder:
             command = [str(_python()), "-I", "-c", _START]
-            return supervise(command, _job(program, limits), limits, cwd=folder)
+            yield Launch(command, _job(program, limits), cwd=folder)

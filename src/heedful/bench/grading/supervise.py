@@ -1,7 +1,7 @@
-"""Watching one process and all it starts: time, output, memory and processes in all.
+"""Watching processes and all they start: time, output, memory, processes and files.
 
-Limits that a process sets for itself (rlimits) hold for each process alone; what they take together
-is seen from outside, fifty times a second, and ends them all.
+Limits that a process sets for itself (rlimits) hold for each process alone. Their sum is measured
+from outside, fifty times a second, and ends them all.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Literal, cast
+from typing import IO, TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-Limit = Literal["time", "memory", "processes", "output"]
+Limit = Literal["time", "memory", "processes", "output", "files"]
 
 LOOK_SECONDS = 0.02
 """Seconds between counts of the processes."""
@@ -29,6 +29,8 @@ SIGNALLED = 128
 
 GONE_SECONDS = 5.0
 """Seconds that killed processes have to end before they are left to the system."""
+
+CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +42,18 @@ class ResourceLimits:
         memory_bytes: memory in all, files in the temporary folder not included.
         processes: processes and threads in all.
         output_bytes: of standard output, and of standard error.
+        message_bytes: of what it sends to another program in a conversation.
         file_bytes: files in the temporary folder, which is all that can be written.
+        files: their number, folders and links included.
     """
 
     seconds: float = 10.0
     memory_bytes: int = 1 << 30
     processes: int = 32
     output_bytes: int = 1 << 18
+    message_bytes: int = 1 << 25
     file_bytes: int = 1 << 24
+    files: int = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class ProgramOutcome:
 
     Attributes:
         exit_code: its own, or 128 and the signal's number; ``None`` where it was killed.
-        stdout: what it wrote, up to the limit.
+        stdout: what it wrote, up to the limit; empty where another program read it.
         stderr: the same.
         limit: the limit that it hit and was killed for.
         seconds: how long it ran.
@@ -69,135 +75,204 @@ class ProgramOutcome:
     seconds: float
 
 
-def supervise(
-    command: Sequence[str],
-    feed: str,
-    limits: ResourceLimits,
-    *,
-    kill: Callable[[], None] = lambda: None,
-    user: int | None = None,
-    cwd: str = "/",
-    descriptors: Sequence[int] = (),
-) -> ProgramOutcome:
-    """Run a command and kill it, with all it started, at the first limit that is hit.
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How a program is started.
 
-    Args:
+    Attributes:
         command: the program and its arguments; its environment holds a ``PATH`` and no more.
         feed: what it reads on standard input.
-        limits: what it may take.
         kill: what else ends it, where killing its process does not.
         user: the user id it runs as, where not ours.
         cwd: the folder it starts in.
         descriptors: open files that it is given.
+        folder: the temporary folder, as the program sees it, whose files are counted; ``None``
+            where they cannot be.
     """
-    started = time.monotonic()
-    process = subprocess.Popen(  # noqa: S603 - running what it is given is the job of this
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
-        cwd=cwd,
-        start_new_session=True,
-        pass_fds=tuple(descriptors),
-        user=user,
-        group=user,
-        extra_groups=None if user is None else (),
-    )
-    written = {"stdout": bytearray(), "stderr": bytearray()}
-    limit: Limit | None = None
-    try:
-        limit = _watch(process, feed.encode(), written, limits, started)
-    finally:
-        if limit is not None or process.poll() is None:
-            kill()
+
+    command: Sequence[str]
+    feed: bytes
+    kill: Callable[[], None] = lambda: None
+    user: int | None = None
+    cwd: str = "/"
+    descriptors: Sequence[int] = ()
+    folder: str | None = None
+
+
+def supervise(launch: Launch, limits: ResourceLimits) -> ProgramOutcome:
+    """Run a program and kill it, with all it started, at the first limit that is hit."""
+    return _supervised([launch], limits)[0]
+
+
+def converse(
+    first: Launch, second: Launch, limits: ResourceLimits
+) -> tuple[ProgramOutcome, ProgramOutcome]:
+    """Run two programs, each of which reads what the other writes on standard output.
+
+    Both are killed at the first limit that one hits, and when the first ends.
+    """
+    one, other = _supervised([first, second], limits)
+    return one, other
+
+
+class _Process:
+    """A process that is watched."""
+
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.popen = subprocess.Popen(  # noqa: S603 - running what it is given is the job of this
+            launch.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"},
+            cwd=launch.cwd,
+            start_new_session=True,
+            pass_fds=tuple(launch.descriptors),
+            user=launch.user,
+            group=launch.user,
+            extra_groups=None if launch.user is None else (),
+        )
+        self.stdin, self.stdout, self.stderr = map(
+            _pipe, (self.popen.stdin, self.popen.stdout, self.popen.stderr)
+        )
+        self.unread = bytearray(launch.feed)
+        self.written: dict[IO[bytes], bytearray] = {
+            self.stdout: bytearray(),
+            self.stderr: bytearray(),
+        }
+        self.sent = 0
+        self.limit: Limit | None = None
+
+    def writes_too_much(self, limits: ResourceLimits) -> bool:
+        written = max(map(len, self.written.values()))
+        return self.sent > limits.message_bytes or written > limits.output_bytes
+
+    def end(self) -> None:
+        """Kill it with all it started, and close its pipes."""
+        if self.limit is not None or self.popen.poll() is None:
+            self.launch.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)  # also what a finished program left behind
+            os.killpg(self.popen.pid, signal.SIGKILL)  # also what a finished program left behind
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(GONE_SECONDS)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-    code = process.returncode
-    if code is not None and code < 0:
-        code = SIGNALLED - code
-    stdout, stderr = (
-        bytes(text[: limits.output_bytes]).decode(errors="replace") for text in written.values()
-    )
-    seconds = time.monotonic() - started
-    return ProgramOutcome(None if limit else code, stdout, stderr, limit, seconds)
+            self.popen.wait(GONE_SECONDS)
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            with contextlib.suppress(OSError):
+                pipe.close()
 
-
-def _watch(
-    process: subprocess.Popen[bytes],
-    feed: bytes,
-    written: dict[str, bytearray],
-    limits: ResourceLimits,
-    started: float,
-) -> Limit | None:
-    """Feed and read a process until it ends or hits a limit."""
-    looked = 0.0
-    with selectors.DefaultSelector() as selector:
-        selector.register(_pipe(process.stdout), selectors.EVENT_READ, "stdout")
-        selector.register(_pipe(process.stderr), selectors.EVENT_READ, "stderr")
-        os.set_blocking(_pipe(process.stdin).fileno(), False)
-        selector.register(_pipe(process.stdin), selectors.EVENT_WRITE, feed)
-        while True:
-            now = time.monotonic()
-            if now - started > limits.seconds:
-                return "time"
-            if now - looked > LOOK_SECONDS:
-                looked = now
-                over = _over(process.pid, limits)
-                if over is not None:
-                    return over
-            ended = process.poll() is not None  # before reading, so that its last words are read
-            heard = _transfer(selector, written)
-            if any(len(text) > limits.output_bytes for text in written.values()):
-                return "output"
-            if ended and not heard:
-                return None
+    def outcome(self, limits: ResourceLimits, seconds: float) -> ProgramOutcome:
+        code = self.popen.returncode
+        if code is not None and code < 0:
+            code = SIGNALLED - code
+        stdout, stderr = (
+            bytes(text[: limits.output_bytes]).decode(errors="replace")
+            for text in self.written.values()
+        )
+        return ProgramOutcome(None if self.limit else code, stdout, stderr, self.limit, seconds)
 
 
 def _pipe(pipe: IO[bytes] | None) -> IO[bytes]:
-    assert pipe is not None  # noqa: S101 - all three are asked for
+    assert pipe is not None  # noqa: S101 - all three are requested
     return pipe
 
 
-def _transfer(selector: selectors.BaseSelector, written: dict[str, bytearray]) -> bool:
-    """Write and read what the pipes take and hold now; return whether anything was read."""
-    heard = False
+def _supervised(launches: Sequence[Launch], limits: ResourceLimits) -> list[ProgramOutcome]:
+    started = time.monotonic()
+    processes: list[_Process] = []
+    try:
+        for launch in launches:
+            processes.append(_Process(launch))  # noqa: PERF401 - those that started must end
+        _watch(processes, limits, started)
+    finally:
+        for process in processes:
+            process.end()
+    seconds = time.monotonic() - started
+    return [process.outcome(limits, seconds) for process in processes]
+
+
+def _watch(processes: Sequence[_Process], limits: ResourceLimits, started: float) -> None:
+    """Feed and read processes until the first ends or one hits a limit."""
+    looked = 0.0
+    with selectors.DefaultSelector() as selector:
+        for process in processes:
+            os.set_blocking(process.stdin.fileno(), False)
+            selector.register(process.stdin, selectors.EVENT_WRITE, process)
+            selector.register(process.stdout, selectors.EVENT_READ, process)
+            selector.register(process.stderr, selectors.EVENT_READ, process)
+        while True:
+            if time.monotonic() - looked > LOOK_SECONDS:
+                looked = time.monotonic()
+                for process in processes:
+                    process.limit = _over(process, limits, looked - started)
+            # Before reading, so that last words are read.
+            ended = [process for process in processes if process.popen.poll() is not None]
+            heard = _transfer(selector, processes)
+            for process in processes:
+                if process.writes_too_much(limits):
+                    process.limit = "output"
+            quiet = [process for process in ended if process not in heard]
+            if processes[0] in quiet or any(process.limit for process in processes):
+                return
+            if quiet and not processes[0].unread:  # nobody will answer the first any more
+                _close(selector, processes[0].stdin)
+
+
+def _transfer(selector: selectors.BaseSelector, processes: Sequence[_Process]) -> list[_Process]:
+    """Write and read what the pipes take and hold now; return the processes that wrote."""
+    heard = []
     for key, _ in selector.select(LOOK_SECONDS):
-        if isinstance(key.data, bytes):
-            left = _fed(key.fd, key.data)
-            selector.modify(key.fileobj, selectors.EVENT_WRITE, left)
-            if not left:
-                selector.unregister(key.fileobj)
-                cast("IO[bytes]", key.fileobj).close()
+        process: _Process = key.data
+        if key.fileobj is process.stdin:
+            _write(selector, process, last=len(processes) == 1)
             continue
-        chunk = os.read(key.fd, 1 << 16)
-        written[key.data] += chunk
-        heard = heard or bool(chunk)
+        chunk = os.read(key.fd, CHUNK_BYTES)
         if not chunk:
             selector.unregister(key.fileobj)
+            continue
+        heard.append(process)
+        if len(processes) > 1 and key.fileobj is process.stdout:
+            reader = next(other for other in processes if other is not process)
+            process.sent += len(chunk)
+            reader.unread += chunk
+            if not reader.stdin.closed and reader.stdin not in selector.get_map():
+                selector.register(reader.stdin, selectors.EVENT_WRITE, reader)
+        else:
+            process.written[
+                process.stdout if key.fileobj is process.stdout else process.stderr
+            ] += chunk
     return heard
 
 
-def _fed(descriptor: int, feed: bytes) -> bytes:
-    """Write what the pipe takes; return what is left, which is nothing once nobody reads."""
+def _write(selector: selectors.BaseSelector, process: _Process, *, last: bool) -> None:
+    """Write what a process's input takes; close it after the last word."""
     try:
-        return feed[os.write(descriptor, feed[: 1 << 16]) :]
+        del process.unread[: os.write(process.stdin.fileno(), process.unread[:CHUNK_BYTES])]
     except BlockingIOError:
-        return feed
-    except OSError:
-        return b""
+        return
+    except OSError:  # nobody reads any more
+        process.unread.clear()
+        last = True
+    if last and not process.unread:
+        _close(selector, process.stdin)
+    elif not process.unread:
+        selector.unregister(process.stdin)
 
 
-def _over(root: int, limits: ResourceLimits) -> Limit | None:
-    """Count what a process and its descendants take; without ``/proc``, nothing."""
+def _close(selector: selectors.BaseSelector, pipe: IO[bytes]) -> None:
+    if not pipe.closed:
+        if pipe in selector.get_map():
+            selector.unregister(pipe)
+        pipe.close()
+
+
+def _over(process: _Process, limits: ResourceLimits, seconds: float) -> Limit | None:
+    """Count what a process and its descendants take; without ``/proc``, only time."""
+    if seconds > limits.seconds:
+        return "time"
     tasks = memory = 0
-    left = [root]
+    folder = process.launch.folder
+    left = [process.popen.pid]
     while left:
         pid = left.pop()
         try:
@@ -208,12 +283,26 @@ def _over(root: int, limits: ResourceLimits) -> Limit | None:
                 left += map(int, children.split())
         except OSError:  # it has ended, or this isn't Linux
             continue
+        facts = dict(line.split(":", 1) for line in status.splitlines() if ":" in line)
         tasks += len(threads)
-        memory += sum(
-            int(line.split()[1]) << 10
-            for line in status.splitlines()
-            if line.startswith(("RssAnon:", "RssShmem:"))
-        )
+        memory += sum(int(facts[name].split()[0]) << 10 for name in _MEMORY if name in facts)
+        inside = len(facts.get("NSpid", "").split()) > 1
+        if inside and folder and _files_in(Path(f"/proc/{pid}/root"), folder) > limits.files:
+            return "files"
         if tasks >= limits.processes:
             return "processes"
     return "memory" if memory > limits.memory_bytes else None
+
+
+_MEMORY = ("RssAnon", "RssShmem")
+
+
+def _files_in(root: Path, folder: str) -> int:
+    """Count the files of a folder's file system; 0 before a process has a root of its own."""
+    try:
+        if root.samefile("/"):
+            return 0
+        system = os.statvfs(f"{root}{folder}")
+    except OSError:
+        return 0
+    return system.f_files - system.f_ffree

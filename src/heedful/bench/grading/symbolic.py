@@ -141,6 +141,24 @@ def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | No
     return None if agrees and names[0] != names[1] else agrees
 
 
+def equal_inequalities(gold: tuple[str, str, bool], answer: tuple[str, str, bool]) -> bool | None:
+    """Check whether two inequalities say the same: one is the other times a positive number.
+
+    Args:
+        gold: the larger side, the smaller one, and whether they can't be the same.
+        answer: as for the gold.
+
+    Raises:
+        TooLargeError: as :func:`equal`.
+    """
+    sides = [read(side) for side in (*gold[:2], *answer[:2])]
+    if any(side is None for side in sides):
+        return None
+    first, second = _subtracted(sides[0], sides[1]), _subtracted(sides[2], sides[3])
+    agrees = _any_agrees(first, second, _positively_proportional)
+    return agrees and gold[2] == answer[2]
+
+
 def equal_relations(gold: str, answer: str) -> bool | None:
     """Compare what is neither a number nor an expression (sets, relations), by math-verify.
 
@@ -183,6 +201,12 @@ def _proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> 
             continue
         ratios.append(expected / actual)
     return bool(ratios) and all(_close(ratio, ratios[0], precision) for ratio in ratios)
+
+
+def _positively_proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
+    return _proportional(gold, answer, precision) and all(
+        (expected > 0) == (actual > 0) for expected, actual in zip(gold, answer, strict=True)
+    )
 
 
 def _parallel(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
@@ -229,7 +253,7 @@ def _agree(gold: Expression, answer: Expression, same: _Same) -> bool | None:
             same = _parallel
     precision = _SERIES if _is_series(gold) or _is_series(answer) else _EXACT
     count = LEAST_POINTS if precision is _SERIES else POINTS  # a series is slow to evaluate
-    verdict = _agree_at(_drawn(symbols, precision), (gold, answer), same, precision, count)
+    verdict = _agree_at(_random_points(symbols, precision), (gold, answer), same, precision, count)
     if not verdict:
         return verdict if verdict is None else _unless_whole(gold, answer, symbols, same)
     if precision is _SERIES:
@@ -283,11 +307,11 @@ def _without(given: Expression, constant: Any) -> Expression:
     return Expression(given.expression.subs(constant, 0), left, given.imaginary)
 
 
-def _drawn(symbols: list[Any], precision: _Precision) -> Iterable[dict[Any, Any]]:
-    draws = random.Random(0)  # the same verdict at every run
+def _random_points(symbols: list[Any], precision: _Precision) -> Iterable[dict[Any, Any]]:
+    rng = random.Random(0)  # the same verdict at every run
     if precision is _SERIES:
-        return islice(points(symbols, NEAR_ZERO, draws), SERIES_TRIES)
-    return islice(points(symbols, RANGES, draws), TRIES)
+        return islice(points(symbols, NEAR_ZERO, rng), SERIES_TRIES)
+    return islice(points(symbols, RANGES, rng), TRIES)
 
 
 def _agree_at(

@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 __all__ = ["grading_table"]
 
 
-def grading_table(tallies: Mapping[str, GradeCounts]) -> Table:
+def grading_table(counts: Mapping[str, GradeCounts]) -> Table:
     """Lay out the counts by set: how many are correct, and how far the labels agree.
 
     Every rate is of the decided items; the coverage says how many those are.
     """
-    rows = [(name, *_cells([tally])) for name, tally in tallies.items()]
-    if len(tallies) > 1:
-        rows.append(("all", *_cells(list(tallies.values()))))
+    rows = [(name, *_cells([each])) for name, each in counts.items()]
+    if len(counts) > 1:
+        rows.append(("all", *_cells(list(counts.values()))))
     columns = ("set", "n", "correct %", "counts", "coverage", "labels %", "counts")
     return Table("", columns, rows)
 
 
-def _cells(tallies: list[GradeCounts]) -> list[str]:
+def _cells(counts: list[GradeCounts]) -> list[str]:
     items, correct, decided, agreed, labelled = (
-        sum(getattr(tally, count) for tally in tallies)
+        sum(getattr(each, count) for each in counts)
         for count in ("items", "correct", "decided", "agreed", "labelled")
     )
     return [

@@ -12,51 +12,39 @@ from heedful.bench.grading.numerals import numeral
 LONGEST = 300
 """Characters of a measure; a longer text is none, and would take long to search for a unit."""
 
-_LENGTH, _TIME, _MASS = "length", "time", "mass"
-_KINDS: dict[tuple[tuple[str, int], ...], dict[str, Fraction | int]] = {
-    # what is measured: the units' names, and how many of the base unit each is
-    ((_LENGTH, 1),): {
-        "mm millimeter millimetre": Fraction(1, 1000),
-        "cm CM centimeter centimetre": Fraction(1, 100),
-        "m meter metre": 1,
-        "km Km KM kilometer kilometre": 1000,
-        "in inch": Fraction(254, 10_000),
-        "ft foot feet": Fraction(3048, 10_000),
-        "yd yard": Fraction(9144, 10_000),
-        "mi mile": Fraction(1_609_344, 1000),
-    },
-    ((_TIME, 1),): {
-        "s sec second": 1,
-        "min minute": 60,
-        "h hr hour": 3600,
-        "d day": 86_400,
-        "wk week": 604_800,
-    },
-    ((_MASS, 1),): {
-        "mg milligram": Fraction(1, 1000),
-        "g gram": 1,
-        "kg Kg KG kilogram": 1000,
-        "lb lbs pound": Fraction(45_359_237, 100_000),
-        "oz ounce": Fraction(45_359_237, 1_600_000),
-    },
-    ((_LENGTH, 3),): {
-        "ml mL milliliter millilitre cc": Fraction(1, 1_000_000),
-        "l L liter litre": Fraction(1, 1000),
-    },
-    ((_LENGTH, 1), (_TIME, -1)): {
-        "mph": Fraction(1_609_344, 3_600_000),
-        "kmh kph": Fraction(1000, 3600),
-    },
-    (("dollar", 1),): {"cent": Fraction(1, 100), "dollar usd": 1},
-    (("euro", 1),): {"euro": 1},
-}
-_KNOWN = {
-    name: (dict(kind), Fraction(size))
-    for kind, sizes in _KINDS.items()
-    for names, size in sizes.items()
-    for name in names.split()
-}
-_WHOLE_NAMES = {name for name in _KNOWN if len(name) > 2}  # noqa: PLR2004 - 2 letters: a symbol
+_SIZES = {
+    # a unit's names, and its size in others; "" for a base unit
+    "m meter metre": "", "g gram gramme": "", "s sec second": "", "K kelvin": "",
+    "A amp ampere": "", "mol mole": "", "dollar usd": "", "euro eur": "", "yuan 元 rmb": "",
+    "yen": "", "pound": "",
+    "celsius": "", "fahrenheit": "", "rad radian": "", "degree deg": "",
+    "in inch": "127/5000 m", "ft foot feet": "381/1250 m", "yd yard": "3 ft", "mi mile": "5280 ft",
+    "min minute": "60 s", "h hr hour": "60 min", "d day": "24 h", "wk week": "7 d",
+    "l L liter litre": "1/1000 m^3", "cc": "1/1000000 m^3", "lb lbs": "45359237/100000 g",
+    "oz ounce": "1/16 lb", "N newton": "1000 g m/s^2", "J joule": "N m", "W watt": "J/s",
+    "Pa pascal": "N/m^2", "Hz hertz": "1/s", "C coulomb": "A s", "V volt": "W/A",
+    "Omega ohm": "V/A", "F farad": "C/V", "kWh": "3600000 J", "mph": "mi/h", "kmh kph": "1000 m/h",
+    "cent": "1/100 dollar", "角": "1/10 yuan", "hectare": "10000 m^2", "acre": "43560 ft^2",
+    "tonne": "1000000 g",
+}  # fmt: skip
+_PREFIXES = {
+    # their names, the power of ten, and the symbols that they stand before
+    "k kilo": (3, "m g N J W Pa Hz V Omega"), "c centi": (-2, "m g l L"), "d deci": (-1, "m l L"),
+    "m milli": (-3, "m g s A l L N J W Pa V mol"), "M mega": (6, "g N J W Pa Hz V Omega"),
+    "G giga": (9, "J W Pa Hz"), "n nano": (-9, "m s"),
+}  # fmt: skip
+_DEFINED = {name: size for names, size in _SIZES.items() for name in names.split()}
+for _names, (_power, _symbols) in _PREFIXES.items():
+    _symbol, _long = _names.split()
+    for _of in _symbols.split():
+        _base = f"{Fraction(10) ** _power} {_of}"
+        _words = next(names.split()[1:] for names in _SIZES if _of in names.split())
+        _DEFINED |= {
+            _symbol + _of: _base,
+            **{_long + word: _base for word in _words if len(word) > 1},
+        }
+_DEFINED |= {"CM": "cm", "Km": "km", "KM": "km", "Kg": "kg", "KG": "kg"}
+_WHOLE_NAMES = {name for name in _DEFINED if len(name) > 2}  # noqa: PLR2004 - 2 letters: a symbol
 
 _COUNTED = re.compile(
     r"""(?:box|cup|egg|dog|cat|pen|boy|girl|car|hat|toy|bag|row|pie|kid|cow|day|yr|hr|min|sec
@@ -73,17 +61,21 @@ _SHORT = 3
 """Letters; a longer run of them is a word."""
 
 _MEASURED = re.compile(
-    r"""(?P<value>.*?[\d})])(?P<space>\s*)
-    (?P<unit>(?P<first>[a-zA-Z]+)(?:\s*\^\s*\{?-?\d\}?)?
+    r"""(?P<value>.*?(?:[\d})]|\\pi(?![a-zA-Z])))(?P<space>\s*)
+    (?P<unit>(?P<first>[a-zA-Z]+|\\Omega|[\u4e00-\u9fff]{1,3})(?:\s*\^\s*\{?-?\d\}?)?
         (?:[\s/*.-]*(?:\\cdot\s*)?[a-zA-Z]+(?:\s*\^\s*\{?-?\d\}?)?){0,3}
       |/)""",
     re.VERBOSE,
 )
+_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+([a-zA-Z]++)")
+_COMPOUND = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\.?[\s,]*(?:and\s+)?){2,3}")
 _FUNCTIONS = re.compile(
     r"(?:sin|cos|tan|cot|csc|log|ln|exp|lim|max|det|gcd|lcm|mod|and|or|pi|sqrt)(?![a-z])",
     re.IGNORECASE,
 )
-_FACTOR = re.compile(r"(?P<over>/|\bper\b)|(?P<name>[a-zA-Z]+)(?:\s*\^\s*\{?(?P<power>-?\d)\}?)?")
+_FACTOR = re.compile(
+    r"(?P<over>/|\bper\b)|(?P<name>[a-zA-Z]+|[\u4e00-\u9fff]+)(?:\s*\^\s*\{?(?P<power>-?\d)\}?)?"
+)
 _DEGREES_OF = re.compile(r"degrees?\s+(?=celsius|fahrenheit)", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 
@@ -138,7 +130,8 @@ def measure(text: str) -> Quantity:
         return Quantity(text)
     if name == "/":
         return Quantity(value)
-    sure = _surely(value, name, match["first"], close=not match["space"])
+    first = match["first"]
+    sure = not first.isascii() or _surely(value, name, first, close=not match["space"])
     return Quantity(text) if sure is None else Quantity(value, name, sure)
 
 
@@ -157,7 +150,7 @@ def _surely(value: str, name: str, first: str, *, close: bool) -> bool | None:
         if numeral(value) is not None:
             return _is_of_symbols(name)
         return unit(name).known if "/" in name else None
-    known = first in _KNOWN or _COUNTED.fullmatch(first) is not None
+    known = first in _DEFINED or _COUNTED.fullmatch(first) is not None
     if close and not known and len(first) <= _SHORT:
         return None
     if close:
@@ -180,7 +173,7 @@ def _is_word(text: str) -> bool:
 
 
 def _is_known(name: str) -> bool:
-    return name in _KNOWN or _singular(name) in _WHOLE_NAMES
+    return name in _DEFINED or _singular(name) in _WHOLE_NAMES
 
 
 @lru_cache(maxsize=1024)
@@ -206,21 +199,47 @@ def unit(name: str) -> Unit:
         else:
             power = sign * ahead * int(factor["power"] or 1)
             sign, ahead, last, last_sign = 1, 1, word, sign
-        dimensions, size = _KNOWN.get(word) or _KNOWN.get(_singular(word)) or (None, Fraction(1))
-        known = known and dimensions is not None
-        scale *= size**power
-        for dimension, exponent in (dimensions or {_singular(word): 1}).items():
+        factor_unit = _defined(word)
+        known = known and factor_unit.known
+        scale *= factor_unit.scale**power
+        for dimension, exponent in factor_unit.dimensions:
             powers[dimension] = powers.get(dimension, 0) + exponent * power
     return Unit(frozenset((d, p) for d, p in powers.items() if p), scale, known)
 
 
+def _defined(word: str) -> Unit:
+    """Look up one unit by its name; any other name is a unit of its own."""
+    name = word if word in _DEFINED else _singular(word)
+    size = _DEFINED.get(name)
+    if not size:
+        base = next((names.split()[0] for names in _SIZES if name in names.split()), name)
+        return Unit(frozenset({(base, 1)}), Fraction(1), known=size is not None)
+    number, _, others = (
+        size.partition(" ") if size[0].isdigit() and " " in size else ("1", "", size)
+    )
+    of = unit(others)
+    return Unit(of.dimensions, Fraction(number) * of.scale, known=True)
+
+
+def in_one_unit(text: str) -> str:
+    """Write a measure in two units in the smaller one: ``1 hour 30 minutes`` is ``90 minutes``."""
+    if not _COMPOUND.fullmatch(text):
+        return text
+    parts = [(Fraction(number), unit(name), name) for number, name in _PART.findall(text)]
+    _, last, name = parts[-1]
+    if not all(part.known and part.dimensions == last.dimensions for _, part, _ in parts):
+        return text
+    total = sum(number * part.scale for number, part, _ in parts) / last.scale
+    return rf"\frac{{{total.numerator}}}{{{total.denominator}}} {name}"
+
+
 def _singular(word: str) -> str:
     """Write a word without its case and plural; symbols of one or two letters stay as they are."""
-    if len(word) <= 2:  # noqa: PLR2004 - mg is no Mg
+    if len(word) <= 2:  # noqa: PLR2004 - mg isn't Mg
         return word
     word = word.casefold()
     if word.endswith("ies") and len(word) > _SHORT + 1:
         return word[:-3] + "y"
     if word.endswith(("xes", "shes", "ches", "sses")):
         return word[:-2]
-    return word[:-1] if word.endswith("s") and not word.endswith("ss") else word
+    return word[:-1] if word.endswith("s") and not word.endswith(("ss", "us")) else word

@@ -67,13 +67,13 @@ def same_words(gold: str, answer: str) -> bool | None:
 
     Case, articles, punctuation and spaces do not count; ``no solution`` has many names.
     """
-    one, two = _canonical(gold), _canonical(answer)
-    if one == two and one:
+    first, second = _canonical(gold), _canonical(answer)
+    if first == second and first:
         return True
     special = {"none", "undefined", "infinity", "infinitely many"}
-    if one in special or two in special:
-        other = answer if one in special else gold
-        return False if {one, two} <= special or not is_text(other) else None
+    if first in special or second in special:
+        other = answer if first in special else gold
+        return False if {first, second} <= special or not is_text(other) else None
     return None
 
 

@@ -13,6 +13,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.realcritic.cases import case_of, given, own, settled
+from heedful.bench.realcritic.labels import corrected
 from heedful.metrics.statistics import ClusterShare, bootstrap_interval, macro_measure, measure
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from heedful.bench.realcritic.cases import Case
     from heedful.bench.realcritic.critic import Paradigm
+    from heedful.bench.realcritic.labels import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
     from heedful.metrics.statistics import RateEstimate
@@ -28,7 +30,10 @@ __all__ = ["numbers"]
 
 
 def numbers(
-    rows: Iterable[RealCriticRow], scoring: Scoring = "strict", seed: int = 0
+    rows: Iterable[RealCriticRow],
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    labels: Labels = "shipped",
 ) -> dict[str, Any]:
     """Compute all numbers of a run, by critic, in the order of the rows.
 
@@ -36,7 +41,11 @@ def numbers(
         rows: of a run, or of several; those that could not be read lower every coverage.
         scoring: see the module.
         seed: for the bootstrap intervals.
+        labels: which are taken for the given solutions; see
+            :mod:`heedful.bench.realcritic.labels`.
     """
+    if labels == "corrected":
+        rows = corrected(rows)
     critics: dict[str, list[RealCriticRow]] = {}
     unread = 0
     for row in rows:
@@ -49,7 +58,8 @@ def numbers(
     by_critic = {
         name: critic_numbers(mine, scoring, seed, readable) for name, mine in critics.items()
     }
-    return {"scoring": scoring, "seed": seed, "unread": unread, "critics": by_critic}
+    about = {"scoring": scoring, "seed": seed, "labels": labels}
+    return {**about, "unread": unread, "critics": by_critic}
 
 
 def critic_numbers(

@@ -27,6 +27,8 @@ FAITHFUL = (
     "answers that repeat them, as the file labels them; what was not decided is wrong"
 )
 
+CORRECTED = "given solutions that people have adjudicated: by their verdict"
+
 
 def league(cells: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
     """Add what the paper's result table derives from its cells: averages and differences.
@@ -67,6 +69,8 @@ def tables(report: Mapping[str, Any]) -> Iterator[Table]:
     """
     critics = report["critics"]
     note = STRICT if report["scoring"] == "strict" else FAITHFUL
+    if report.get("labels") == "corrected":
+        note = f"{note}; {CORRECTED}"
     yield _accuracies(critics, note, report["unread"])
     yield from _leagues(critics)
     yield _transitions(critics)

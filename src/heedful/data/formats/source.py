@@ -98,9 +98,9 @@ class Source:
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=_problem(error))
             return
-        conversation: tuple[Message, ...] = ()
+        before: Sample | None = None
         for turn in turns:
-            row, conversation = self._row(number, record.line, turn, conversation, joined)
+            row, before = self._row(number, record.line, turn, before, joined)
             yield row
 
     def _row(
@@ -108,10 +108,13 @@ class Source:
         number: int,
         line: int,
         data: dict[str, Any],
-        conversation: tuple[Message, ...],
+        before: Sample | None,
         joined: Responses | None,
-    ) -> tuple[Row | None, tuple[Message, ...]]:
-        """Make the row of one turn, ``None`` if it is of another task; and the conversation."""
+    ) -> tuple[Row | None, Sample | None]:
+        """Make the row of one turn, ``None`` if it is of another task; and its sample.
+
+        The conversation begins with that of the sample before, and its response.
+        """
         ident = f"row-{number}"
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
@@ -119,19 +122,23 @@ class Source:
             sample = self.format.sample(data, number)
             ident = sample.id
             wanted = self.task is None or _is_of(sample, self.task)
-            if conversation:
-                conversation += sample.conversation
+            if before is not None:
+                conversation = _with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
-            else:
-                conversation = sample.conversation
             if joined is not None:
+                before = sample.model_copy(update={"response": None})
                 sample = joined.join(sample)
         except RowError as error:
             row = Row(line, id=ident, problem=_problem(error))
-            return (row if wanted else None), conversation
-        if sample.response is not None:
-            conversation += (Message(role="assistant", content=sample.response),)
-        return (Row(line, sample, sample.id) if wanted else None), conversation
+            return (row if wanted else None), before
+        return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _with_response(sample: Sample) -> tuple[Message, ...]:
+    """Return the conversation with the response as its last turn, if there is one."""
+    if sample.response is None:
+        return sample.conversation
+    return (*sample.conversation, Message(role="assistant", content=sample.response))
 
 
 def open_source(

@@ -33,7 +33,7 @@ def json_value(
 
     Raises:
         UndecidedError: there is JSON, but also text around it, a key stands deeper, or a schema is
-            given and a number is too large to be compared or a text too long for a pattern.
+            given and cannot be decided: see :func:`~heedful.verify.custom.json_schema.fault`.
     """
     text = response.text.strip(BLANKS)
     blocks = code_blocks(text)
@@ -63,7 +63,7 @@ def _not_json(text: str, blocks: list[str], error: ValueError) -> Finding:
 
 def _misfit(wrong: str | None) -> tuple[Outcome, str]:
     if wrong is None:
-        return None, "a number that is too large to be compared with the schema"
+        return None, "a number with more digits than can be compared, or a name that occurs twice"
     return False, f"JSON that does not fit its schema: {wrong}"
 
 

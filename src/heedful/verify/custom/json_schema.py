@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 import math
-import re
-from functools import lru_cache
+from decimal import Decimal, InvalidOperation
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import VerifierError
-from heedful.verify.custom.patterns import BoundedPattern
+from heedful.core.errors import UndecidedError, VerifierError
+from heedful.verify.custom.json_formats import fits
+from heedful.verify.custom.patterns import Pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,8 +33,8 @@ def parse(text: str) -> tuple[Any, bool]:
     ([1, 2.5], True)
 
     Returns:
-        The value, and whether all its numbers are as written: those too large for a float are read
-        as infinite.
+        The value, and whether it is as written: a number that a float cannot hold is rounded, and
+        of a name that occurs twice in an object the last value is taken.
 
     Raises:
         ValueError: the text isn't JSON.
@@ -44,14 +45,33 @@ def parse(text: str) -> tuple[Any, bool]:
     def number(written: str) -> float:
         nonlocal exact
         value = float(written)
-        exact = exact and math.isfinite(value)
+        exact = exact and _is_exact(value, written)
         return value
 
     def integer(written: str) -> float:
         return int(written) if len(written) <= _LONGEST_INTEGER else number(written)
 
-    value = json.loads(text, parse_float=number, parse_int=integer, parse_constant=refuse_constant)
+    def names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal exact
+        values = dict(pairs)
+        exact = exact and len(values) == len(pairs)
+        return values
+
+    value = json.loads(
+        text,
+        parse_float=number,
+        parse_int=integer,
+        parse_constant=refuse_constant,
+        object_pairs_hook=names,
+    )
     return value, exact
+
+
+def _is_exact(value: float, written: str) -> bool:
+    try:
+        return math.isfinite(value) and Decimal(repr(value)) == Decimal(written)
+    except InvalidOperation:  # an exponent beyond all bounds
+        return False
 
 
 def refuse_constant(name: str) -> Any:
@@ -65,18 +85,17 @@ def refuse_constant(name: str) -> Any:
 
 _VALUES = frozenset({
     "type", "enum", "const", "required", "minItems", "maxItems", "uniqueItems", "minLength",
-    "maxLength", "pattern", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+    "maxLength", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
     "multipleOf",
 })  # fmt: skip
+_TEXTS = frozenset({"pattern", "format"})
 _SCHEMA = frozenset({"items", "additionalProperties", "not"})
 _SCHEMAS = frozenset({"anyOf", "allOf", "oneOf"})
-_KNOWN = _VALUES | _SCHEMA | _SCHEMAS | {"properties"}
-_IGNORED = frozenset({
-    "$schema", "$id", "$comment", "title", "description", "default", "examples", "format",
-})  # fmt: skip
-
-_PATTERN = "pattern "
-"""Begins the name of the format that stands for a pattern."""
+_KNOWN = _VALUES | _SCHEMA | _SCHEMAS | _TEXTS | {"properties"}
+_IGNORED = frozenset({"$schema", "$id", "$comment", "title", "description", "default", "examples"})
+_DIALECTS = "json-schema.org/"
+_LARGE, _SMALL = 10**15, 10**-9
+"""Beyond these the division of floats may be wrong in its last digits."""
 
 _COMPILED = 256
 """Schemas in the cache."""
@@ -86,36 +105,62 @@ def fault(value: Any, schema: Any) -> str | None:
     """Say how a value does not fit a schema, or ``None`` where it does.
 
     Knows ``type enum const properties required additionalProperties items minItems maxItems
-    uniqueItems minLength maxLength pattern minimum maximum exclusiveMinimum exclusiveMaximum
+    uniqueItems minLength maxLength pattern format minimum maximum exclusiveMinimum exclusiveMaximum
     multipleOf anyOf allOf oneOf not``. Annotations are passed over.
 
     >>> fault({"age": "9"}, {"properties": {"age": {"type": "integer"}}})
     '$.age must be integer'
 
     Raises:
-        UndecidedError: a pattern may take too long on one of the texts.
+        UndecidedError: a pattern takes too long on one of the texts, a format is not known, or a
+            number is too large to be divided.
         VerifierError: the schema has a keyword that is not known, or isn't one.
     """
     from fastjsonschema import JsonSchemaValueException
 
-    patterns: list[str] = []
-    cleaned = json.dumps(_cleaned(schema, "$", patterns), ensure_ascii=False)
+    texts: list[tuple[str, str]] = []
+    cleaned = json.dumps(_cleaned(schema, "$", texts), ensure_ascii=False)
+    validate = _compiled(cleaned, tuple(texts))
+    if '"multipleOf"' in cleaned and any(map(_is_large, _numbers(value))):
+        raise UndecidedError("cannot be decided by code: a number too large to be divided exactly")
     try:
-        _compiled(cleaned, tuple(patterns))(value)
+        validate(value)
     except JsonSchemaValueException as error:
         message = str(error.message)
-        if error.rule == "format":  # which is a pattern, given a name
-            name = str(error.rule_definition)
-            pattern = patterns[int(name.removeprefix(_PATTERN))]
-            message = f"{message.removesuffix(f'be {name}')}match pattern {pattern}"
+        if error.rule == "format":  # which is a pattern or a format, by its number
+            number = str(error.rule_definition)
+            message = f"{message.removesuffix(f'be {number}')}match {' '.join(texts[int(number)])}"
         return "$" + message.removeprefix("data")
     return None
 
 
-def _cleaned(schema: Any, place: str, patterns: list[str]) -> Any:
+def _numbers(value: Any) -> list[float]:
+    numbers: list[float] = []
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, dict):
+            left += each.values()
+        elif isinstance(each, list):
+            left += each
+        elif isinstance(each, int | float):
+            numbers.append(each)
+    return numbers
+
+
+def _is_large(number: float) -> bool:
+    return isinstance(number, float) and abs(number) >= _LARGE
+
+
+def _cleaned(schema: Any, place: str, texts: list[tuple[str, str]]) -> Any:
     """Leave of a schema what validates, and refuse what is not on the list.
 
-    Its patterns become formats, which we decide: fastjsonschema would run them without bounds.
+    Its patterns and formats become formats that are numbers, which we decide.
+
+    Args:
+        schema: to be cleaned.
+        place: where it stands, for messages.
+        texts: collects the patterns and formats, each with its keyword.
 
     Raises:
         VerifierError: it has an unknown keyword, or isn't a schema.
@@ -131,35 +176,46 @@ def _cleaned(schema: Any, place: str, patterns: list[str]) -> Any:
             where=place,
             hint=f"the keywords are {', '.join(sorted(_KNOWN))}",
         )
-    return {
-        "format" if keyword == "pattern" else keyword: _cleaned_value(
-            keyword, value, f"{place}.{keyword}", patterns
+    if _DIALECTS not in str(schema.get("$schema", _DIALECTS)):
+        raise VerifierError(
+            f"the schema is in a language of its own, {schema['$schema']!r}",
+            where=f"{place}.$schema",
+            hint="leave $schema out, or name a draft of json-schema.org",
         )
+    cleaned = {
+        keyword: _cleaned_value(keyword, value, f"{place}.{keyword}", texts)
         for keyword, value in schema.items()
-        if keyword in _KNOWN
+        if keyword in _KNOWN - _TEXTS
     }
+    on_texts = [
+        {"format": _numbered(keyword, schema[keyword], f"{place}.{keyword}", texts)}
+        for keyword in sorted(_TEXTS & schema.keys())
+    ]
+    return cleaned | {"allOf": [*on_texts, *cleaned.get("allOf", [])]} if on_texts else cleaned
 
 
-def _cleaned_value(keyword: str, value: Any, place: str, patterns: list[str]) -> Any:
+def _numbered(keyword: str, value: Any, place: str, texts: list[tuple[str, str]]) -> str:
+    if not isinstance(value, str):
+        raise VerifierError(f"a {keyword} is a text, not {value!r}", where=place)
+    texts.append((keyword, value))
+    return str(len(texts) - 1)
+
+
+def _cleaned_value(keyword: str, value: Any, place: str, texts: list[tuple[str, str]]) -> Any:
     if keyword in _SCHEMA:
-        return _cleaned(value, place, patterns)
+        return _cleaned(value, place, texts)
     if keyword in _SCHEMAS and isinstance(value, list):
-        return [_cleaned(schema, place, patterns) for schema in value]
+        return [_cleaned(schema, place, texts) for schema in value]
     if keyword == "properties" and isinstance(value, dict):
-        return {
-            name: _cleaned(schema, f"{place}.{name}", patterns) for name, schema in value.items()
-        }
-    if keyword == "pattern":
-        if not isinstance(value, str):
-            raise VerifierError(f"a pattern is a text, not {value!r}", where=place)
-        patterns.append(value)
-        return f"{_PATTERN}{len(patterns) - 1}"
+        return {name: _cleaned(schema, f"{place}.{name}", texts) for name, schema in value.items()}
+    if keyword == "multipleOf" and isinstance(value, float) and abs(value) < _SMALL:
+        raise VerifierError(f"multipleOf is {value}, too small to divide by", where=place)
     return value
 
 
 @lru_cache(maxsize=_COMPILED)
-def _compiled(schema: str, patterns: tuple[str, ...]) -> Callable[[Any], object]:
-    """Compile a cleaned schema, written as JSON, and the patterns that its formats stand for.
+def _compiled(schema: str, texts: tuple[tuple[str, str], ...]) -> Callable[[Any], object]:
+    """Compile a cleaned schema, written as JSON, and what the numbers of its formats stand for.
 
     Raises:
         VerifierError: it isn't a schema.
@@ -172,8 +228,11 @@ def _compiled(schema: str, patterns: tuple[str, ...]) -> Callable[[Any], object]
         validate: Callable[[Any], object] = fastjsonschema.compile(
             definition,
             use_default=False,
-            formats={f"{_PATTERN}{at}": BoundedPattern(each) for at, each in enumerate(patterns)},
+            formats={
+                str(at): Pattern(text) if keyword == "pattern" else partial(fits, text)
+                for at, (keyword, text) in enumerate(texts)
+            },
         )
-    except (invalid, re.error, TypeError, OverflowError, RecursionError) as error:
+    except (invalid, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise VerifierError(f"this isn't a JSON schema: {error}", where=schema[:80]) from error
     return validate

@@ -1,226 +1,323 @@
-"""Regular expressions of users, run only where they surely end soon.
+"""Regular expressions of ECMAScript, as JSON Schema has them.
 
-Python's engine backtracks: an expression such as ``^(a+)+$`` takes time exponential in the text.
-The expression comes from a data file and the text from a policy, so how many ways there are at
-most to try is worked out before, from the expression's tree and the text's length.
+A backtracking engine takes time exponential in the text for an expression such as ``^(a+)+$``, the
+expression comes from a data file, and the text from a policy. So an expression is read into the
+steps of an automaton. Source of the syntax: ECMA-262, section 22.2, with the flag ``u``.
 """
 
 from __future__ import annotations
 
-import importlib
 import re
 import string
-from typing import TYPE_CHECKING, Any
+import unicodedata
+from functools import lru_cache
+from typing import Final
 
 from heedful.core.errors import UndecidedError
+from heedful.verify.custom.automaton import (
+    MOST_WORK,
+    Assertion,
+    Automaton,
+    Budget,
+    Character,
+    Program,
+    Split,
+)
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+_MOST_STEPS = 20_000
+_DEEPEST = 100
+_LINE_ENDS = "\n\r\u2028\u2029"
+_SPACES = (
+    "\t\n\v\f\r \u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+)
+_SPACES += "\u2028\u2029\u202f\u205f\u3000\ufeff"
+_WORD = frozenset(string.ascii_letters + string.digits + "_")
+_CLASSES: Final = {"d": frozenset(string.digits), "w": _WORD, "s": frozenset(_SPACES)}
+_CONTROLS = {"t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r"}
+_QUANTIFIER = re.compile(r"(?P<sign>[*+?])|\{(?P<low>\d+)(?P<comma>,(?P<high>\d*))?\}", re.ASCII)
+_CODE = re.compile(r"x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}")
+_PROPERTY = re.compile(r"[pP]\{(?:(?:General_Category|gc)=)?([\w=]+)\}")
+_GROUP = re.compile(r"\?(?::|<?[=!]|<[a-zA-Z_$][\w$]*>)")
+_CATEGORIES = {
+    "letter": "L", "cased_letter": "LC", "uppercase_letter": "Lu", "lowercase_letter": "Ll",
+    "titlecase_letter": "Lt", "modifier_letter": "Lm", "other_letter": "Lo", "mark": "M",
+    "nonspacing_mark": "Mn", "number": "N", "decimal_number": "Nd", "digit": "Nd", "punct": "P",
+    "punctuation": "P", "symbol": "S", "separator": "Z", "space_separator": "Zs", "other": "C",
+}  # fmt: skip
+_CATEGORY = re.compile("L[Cultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|C[cfson]?")
 
-_MOST_STEPS = 5_000_000
-"""Of the engine, in the worst case: less than half a second."""
 
-_DOLLAR = re.compile(r"(?<!\\)\$")
-
-
-class BoundedPattern:
-    """An expression as JSON Schema has it: ASCII classes, and ``$`` is the very end.
+class Pattern:
+    """An expression, ready to be searched for.
 
     Args:
         pattern: as it is written.
 
     Raises:
-        re.error: it isn't an expression.
+        ValueError: it isn't an expression.
+        UndecidedError: it needs an engine that backtracks.
     """
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        written = "(?a)" + _DOLLAR.sub(r"\\Z", pattern)
-        self._compiled = re.compile(written)
-        # The tree has no public name; `sre_parse`, which had one, is deprecated.
-        self._tree: Any = importlib.import_module("re._parser").parse(written)
+        self._budget = Budget()
+        self._automaton = Automaton(_parsed(pattern, self._budget), self._budget)
 
     def __call__(self, text: str) -> bool:
-        """Say whether the expression is found in a text.
+        r"""Say whether the expression occurs in a text.
 
         Raises:
-            UndecidedError: to find out may take too long.
+            UndecidedError: to find out would take too long.
+
+        >>> Pattern(r"^\d{2}$")("42"), Pattern("^(a+)+$")("a" * 40 + "b")
+        (True, False)
         """
-        if self.steps(len(text)) > _MOST_STEPS:
+        self._budget.left = MOST_WORK
+        try:
+            return self._automaton.search(text)
+        except TimeoutError as error:
             raise UndecidedError(
-                f"cannot be decided by code: the pattern {self.pattern} may take too long on a "
-                f"text of {len(text)} characters"
-            )
-        return self._compiled.search(text) is not None
-
-    def steps(self, length: int) -> int:
-        """Bound the steps that a search takes in any text of a length, up to the most allowed.
-
-        >>> BoundedPattern("^a+$").steps(100) < 1000, BoundedPattern("^(a+)+$").steps(100)
-        (True, 5000001)
-        """
-        return _least(_cost(self._tree, length, 0)[1] * (1 if self._anchored() else length + 1))
-
-    def _anchored(self) -> bool:
-        first = self._tree[0] if len(self._tree) else None
-        return first is not None and str(first[0]) == "AT" and str(first[1]) in _BEGINNINGS
+                f"cannot be decided by code: the pattern {self.pattern} takes too long on a text "
+                f"of {len(text)} characters"
+            ) from error
 
 
-_BEGINNINGS = {"AT_BEGINNING", "AT_BEGINNING_STRING"}
-_REPEATS = {"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"}
+def _parsed(pattern: str, budget: Budget) -> Program:
+    """Read an expression; its conditions on what is around a place spend the same budget.
 
-
-def _least(number: int) -> int:
-    return min(number, _MOST_STEPS + 1)
-
-
-def _cost(tree: Any, length: int, follow: int) -> tuple[int, int]:
-    """Bound the ways in which a part of an expression matches from one place, and their steps.
-
-    Args:
-        tree: the part.
-        length: of the text.
-        follow: the characters that may come next after the part; none where it ends the search.
+    Raises:
+        ValueError: it isn't one.
+        UndecidedError: it refers back to a group, or is too large.
     """
-    ways, steps = 1, 1
-    parts = list(tree)
-    for place, (op, value) in enumerate(parts):
-        after = _first(parts[place + 1 :], follow)
-        inner_ways, inner_steps = _cost_of(str(op), value, length, after)
-        steps = _least(steps + ways * inner_steps)
-        ways = _least(ways * inner_ways)
-    return ways, steps
+    parser = _Parser(pattern, budget)
+    program = parser.choice()
+    if parser.at < len(pattern):
+        raise ValueError(f"a parenthesis that closes nothing at {parser.at} of {pattern}")
+    return program
 
 
-def _cost_of(  # noqa: PLR0911 - one for each kind of element
-    op: str, value: Any, length: int, follow: int
-) -> tuple[int, int]:
-    if op in _REPEATS:
-        low, high, body = value
-        high = min(high, low + length)
-        single = _single(body)
-        if single is not None and not single & follow:
-            return 1, 2 + 2 * high  # a shorter run is followed by what cannot follow it
-        return _repeated(low, high, _cost(body, length, _first(body, 0) | follow))
-    if op == "BRANCH":
-        costs = [_cost(each, length, follow) for each in value[1]]
-        return _least(sum(ways for ways, _ in costs)), _least(sum(steps for _, steps in costs))
-    if op == "GROUPREF_EXISTS":
-        costs = [_cost(each, length, _ALL) for each in value[1:] if each is not None]
-        return _least(sum(ways for ways, _ in costs)), _least(sum(steps for _, steps in costs))
-    if op in {"ASSERT", "ASSERT_NOT"}:
-        return _cost(value[-1], length, _ALL)
-    if op == "SUBPATTERN":
-        return _cost(value[-1], length, _ALL if value[1] or value[2] else follow)
-    if op == "ATOMIC_GROUP":
-        return _cost(value, length, _ALL)
-    return 1, {"GROUPREF": length, "IN": 1 + len(value) // 8 if op == "IN" else 1}.get(op, 1)
+class _Parser:
+    """Reads an expression from left to right; each method reads one kind of its parts."""
+
+    def __init__(self, pattern: str, budget: Budget) -> None:
+        self.pattern = pattern
+        self.at = 0
+        self._budget = budget
+        self._depth = 0
+
+    def choice(self) -> Program:
+        program = self._sequence()
+        while self._take("|"):
+            other = self._sequence()
+            program = [Split((1, len(program) + 2)), *program, Split((len(other) + 1,)), *other]
+        return self._bounded(program)
+
+    def _sequence(self) -> Program:
+        program: Program = []
+        while self.at < len(self.pattern) and self.pattern[self.at] not in "|)":
+            program += self._repeated()
+        return self._bounded(program)
+
+    def _repeated(self) -> Program:
+        start = self.at
+        body = self._atom()
+        quantifier = _QUANTIFIER.match(self.pattern, self.at)
+        if not quantifier:
+            return body
+        if len(body) == 1 and isinstance(body[0], Assertion):
+            raise self._wrong("a condition cannot be repeated", start)
+        self.at = quantifier.end()
+        self._take("?")  # fewest first: the same texts match
+        if quantifier["sign"]:
+            low, high = {"*": (0, None), "+": (1, None), "?": (0, 1)}[quantifier["sign"]]
+        else:
+            low = int(quantifier["low"])
+            high = int(quantifier["high"]) if quantifier["high"] else None
+            high = high if quantifier["comma"] else low
+        if high is not None and high < low:
+            raise self._wrong("the bounds of a repetition are in the wrong order", start)
+        return self._times(body, low, high)
+
+    def _times(self, body: Program, low: int, high: int | None) -> Program:
+        if (len(body) + 1) * max(low, high or 1) > _MOST_STEPS:
+            raise self._too_large()
+        program = body * low
+        if high is None:
+            return [*program, Split((1, len(body) + 2)), *body, Split((-len(body) - 1,))]
+        size = len(body) + 1
+        for left in range(high - low, 0, -1):
+            program += [Split((1, left * size)), *body]
+        return self._bounded(program)
+
+    def _atom(self) -> Program:  # noqa: PLR0911 - one for each kind
+        start = self.at
+        sign = self._next()
+        if sign == "(":
+            return self._group()
+        if sign == "[":
+            return [self._set()]
+        if sign == "\\":
+            return [self._escape()]
+        if sign == ".":
+            return [lambda character: character not in _LINE_ENDS]
+        if sign == "^":
+            return [Assertion(lambda _, at: at == 0)]
+        if sign == "$":
+            return [Assertion(lambda text, at: at == len(text))]
+        if sign in "*+?" or _QUANTIFIER.match(self.pattern, start):
+            raise self._wrong("nothing to repeat", start)
+        return [_single(sign)]
+
+    def _group(self) -> Program:
+        start = self.at
+        kind = _GROUP.match(self.pattern, start)
+        if kind:
+            self.at = kind.end()
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise self._too_large()
+        body = self.choice()
+        self._depth -= 1
+        if not self._take(")"):
+            raise self._wrong("a parenthesis isn't closed", start)
+        look = kind[0].strip("?<") if kind else ""
+        if look not in {"=", "!"}:
+            return body
+        inner, wanted = Automaton(body, self._budget), look == "="
+        matches = inner.matches_to if kind and "<" in kind[0] else inner.matches_from
+        return [Assertion(lambda text, at: matches(text, at) is wanted, near=False)]
+
+    # --- single characters ----------------------------------------------------------------------
+
+    def _escape(self) -> Character | Assertion:
+        start = self.at
+        sign = self._next()
+        if sign in "bB":
+            return Assertion(lambda text, at: _at_edge(text, at) is (sign == "b"))
+        if sign in "123456789k":
+            raise UndecidedError(
+                f"cannot be decided by code: the pattern {self.pattern} refers back to a group"
+            )
+        self.at = start
+        member = self._member(in_set=False)
+        return _single(member) if isinstance(member, str) else member
+
+    def _set(self) -> Character:
+        start = self.at
+        negated = self._take("^")
+        tests: list[Character] = []
+        while not self._take("]"):
+            if self.at >= len(self.pattern):
+                raise self._wrong("a bracket isn't closed", start)
+            first = self._in_set()
+            if not self._begins_range():
+                tests.append(_single(first) if isinstance(first, str) else first)
+                continue
+            last = self._in_set()
+            if not isinstance(first, str) or not isinstance(last, str):
+                raise self._wrong("a class cannot begin or end a range", start)
+            if last < first:
+                raise self._wrong("the ends of a range are in the wrong order", start)
+            tests.append(_range(first, last))
+        return lambda character: any(test(character) for test in tests) is not negated
+
+    def _begins_range(self) -> bool:
+        rest = self.pattern[self.at : self.at + 2]
+        return rest[:1] == "-" and rest != "-]" and self._take("-")
+
+    def _in_set(self) -> str | Character:
+        sign = self._next()
+        return self._member(in_set=True) if sign == "\\" else sign
+
+    def _member(  # noqa: PLR0911 - one for each kind
+        self, *, in_set: bool
+    ) -> str | Character:
+        """Read what follows a backslash and stands for one character, or one of several."""
+        start = self.at
+        code = _CODE.match(self.pattern, start)
+        if code:
+            self.at = code.end()
+            return self._character(code)
+        category = _PROPERTY.match(self.pattern, start)
+        if category:
+            self.at = category.end()
+            return self._category(category)
+        sign = self._next()
+        if sign.lower() in _CLASSES:
+            members = _CLASSES[sign.lower()]
+            return lambda character: (character in members) is sign.islower()
+        if sign in _CONTROLS:
+            return _CONTROLS[sign]
+        if sign == "c" and (letter := self._next()) in string.ascii_letters:
+            return chr(ord(letter) % 32)
+        if sign == "0" and not self.pattern[self.at : self.at + 1].isdigit():
+            return "\0"
+        if in_set and sign == "b":
+            return "\b"
+        if sign.isalnum():
+            raise self._wrong(f"no such escape: \\{sign}", start)
+        return sign
+
+    def _character(self, code: re.Match[str]) -> str:
+        number = int(code[1] or code[2] or code[3], 16)
+        if number > 0x10FFFF:  # noqa: PLR2004 - Unicode's last character
+            raise self._wrong("no such character", code.start())
+        if 0xD800 <= number < 0xDC00:  # noqa: PLR2004 - the first half of a pair
+            second = re.compile(r"\\u(d[c-f][0-9a-f]{2})", re.IGNORECASE).match(
+                self.pattern, self.at
+            )
+            if second:
+                self.at = second.end()
+                return chr(0x10000 + (number - 0xD800) * 0x400 + int(second[1], 16) - 0xDC00)
+        return chr(number)
+
+    def _category(self, written: re.Match[str]) -> Character:
+        name = _CATEGORIES.get(written[1].lower(), written[1])
+        wanted = written[0][0] == "p"
+        if not _CATEGORY.fullmatch(name):
+            raise UndecidedError(
+                f"cannot be decided by code: the property {name} in the pattern {self.pattern}"
+            )
+        kinds = ("Lu", "Ll", "Lt") if name == "LC" else (name,)
+        return lambda character: unicodedata.category(character).startswith(kinds) is wanted
+
+    # --- reading --------------------------------------------------------------------------------
+
+    def _next(self) -> str:
+        if self.at >= len(self.pattern):
+            raise self._wrong("it ends too early", self.at)
+        self.at += 1
+        return self.pattern[self.at - 1]
+
+    def _take(self, sign: str) -> bool:
+        taken = self.pattern.startswith(sign, self.at)
+        self.at += taken
+        return taken
+
+    def _bounded(self, program: Program) -> Program:
+        if len(program) > _MOST_STEPS:
+            raise self._too_large()
+        return program
+
+    def _too_large(self) -> UndecidedError:
+        return UndecidedError(
+            f"cannot be decided by code: the pattern {self.pattern[:80]} is large"
+        )
+
+    def _wrong(self, problem: str, at: int) -> ValueError:
+        return ValueError(f"{problem} at {at} of the pattern {self.pattern[:80]}")
 
 
-_OTHER = 1 << 128
-"""Sets of characters are bits: one for each of ASCII, and one for all others together."""
-
-_ALL = (_OTHER << 1) - 1
-
-
-def _bits(characters: str) -> int:
-    return sum(1 << ord(character) for character in characters)
+@lru_cache(maxsize=512)
+def _single(sign: str) -> Character:
+    return lambda character: character == sign
 
 
-_CATEGORIES = {
-    "CATEGORY_DIGIT": _bits(string.digits),
-    "CATEGORY_WORD": _bits(string.ascii_letters + string.digits + "_"),
-    "CATEGORY_SPACE": _bits(" \t\n\r\f\v"),
-}
+def _range(first: str, last: str) -> Character:
+    return lambda character: first <= character <= last
 
 
-def _first(parts: Sequence[Any], follow: int) -> int:
-    """Return what a match of the parts, and then of what follows them, may begin with."""
-    begun = 0
-    for op, value in parts:
-        characters, may_be_empty = _beginning(str(op), value)
-        begun |= characters
-        if not may_be_empty:
-            return begun
-    return begun | follow
-
-
-def _beginning(op: str, value: Any) -> tuple[int, bool]:
-    single = _of_one(op, value)
-    if single is not None:
-        return single, False
-    if op == "AT":
-        return 0, str(value) != "AT_END_STRING"
-    if op in _REPEATS:
-        low, _, body = value
-        begun, empty = _first(body, 0), _may_be_empty(body)
-        return begun, low == 0 or empty
-    if op == "SUBPATTERN" and not value[1] and not value[2]:
-        return _first(value[-1], 0), _may_be_empty(value[-1])
-    if op == "BRANCH":
-        begun = 0
-        for each in value[1]:
-            begun |= _first(each, 0)
-        return begun, any(map(_may_be_empty, value[1]))
-    return _ALL, True
-
-
-def _may_be_empty(parts: Sequence[Any]) -> bool:
-    return all(_beginning(str(op), value)[1] for op, value in parts)
-
-
-def _single(body: Any) -> int | None:
-    """Return the set of a part that is one character, within a group or not."""
-    if len(body) != 1:
-        return None
-    op, value = body[0]
-    if str(op) == "SUBPATTERN" and not value[1] and not value[2]:
-        return _single(value[-1])
-    return _of_one(str(op), value)
-
-
-def _of_one(op: str, value: Any) -> int | None:
-    """Return the characters that an element of one character matches, or a few more."""
-    if op == "LITERAL":
-        return 1 << value if value < 128 else _OTHER  # noqa: PLR2004 - ASCII
-    if op == "NOT_LITERAL":
-        return _ALL & ~(1 << value) if value < 128 else _ALL  # noqa: PLR2004 - ASCII
-    if op == "ANY":
-        return _ALL
-    if op != "IN":
-        return None
-    members, negated = 0, False
-    for kind, member in value:
-        match str(kind):
-            case "NEGATE":
-                negated = True
-            case "RANGE":
-                low, high = member
-                members |= sum(1 << each for each in range(low, min(high, 127) + 1))
-                members |= _OTHER if high > 127 else 0  # noqa: PLR2004 - ASCII
-            case "CATEGORY" if str(member) in _CATEGORIES:
-                members |= _CATEGORIES[str(member)]
-            case "CATEGORY":
-                inverse = _CATEGORIES.get(str(member).replace("_NOT", ""))
-                # What an unknown class leaves out of a negated set is not known either.
-                members |= _ALL & ~inverse if inverse is not None else 0 if negated else _ALL
-            case _:
-                members |= _of_one(str(kind), member) or 0
-    return _ALL & ~(members & ~_OTHER) if negated else members
-
-
-def _repeated(low: int, high: int, body: tuple[int, int]) -> tuple[int, int]:
-    """Bound a repetition: after each round it may stop, or go on in as many ways as its body."""
-    ways, steps = body
-    if ways == 1:
-        return _least(high - low + 1), _least(1 + high * steps)
-    # Each round has at least twice as many ways as the one before it, so few rounds reach the most.
-    total = rounds = 0
-    each = 1
-    for done in range(high + 1):
-        rounds += each if done < high else 0
-        total += each if done >= low else 0
-        if rounds > _MOST_STEPS:
-            return _MOST_STEPS + 1, _MOST_STEPS + 1
-        each *= ways
-    return _least(total), _least(1 + rounds * steps)
+def _at_edge(text: str, at: int) -> bool:
+    """Say whether a word begins or ends at a place."""
+    before, after = text[at - 1 : at] if at else "", text[at : at + 1]
+    return (before in _WORD) is not (after in _WORD)

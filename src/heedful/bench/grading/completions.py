@@ -1,0 +1,204 @@
+"""Whole programs out of what models write: fenced or not, with prose around, indented or not."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import textwrap
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from heedful.core.nouns import Problem
+
+
+LONGEST = 30_000
+"""Characters of a text in which code is searched for; a longer one is taken as it is."""
+
+_OPEN_PIECES = 50
+"""Pieces of a text that one statement may extend over, with a bracket or a string left open."""
+
+_OPEN_STATEMENTS = 20
+"""Statements of a text that may do so."""
+
+_CUTS = 20
+"""Ends of a body that are tried, from the last."""
+
+_FENCE = re.compile(
+    r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_OPEN = re.compile(r"^@|\"\"\"|'''|[(\[{,\\][ \t]*$", re.MULTILINE)
+_CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
+_LOOKS_LIKE_CODE = re.compile(
+    r"(?:(?:async[ ]+)?def|class)\s+\w+\s*[(:]|import\s+\w|from\s+[\w.]+\s+import\b|@\w|\w+\s*=[^=]"
+)
+_WORDS = re.compile(r"[^\W\d_]+[,;:]? [^\W\d_]+|[^\W\d_]+:$|\W*$")
+_BINDING = re.compile(r"\b(?:def|class|import|as|for)\s+(\w+)|\b(\w+)\s*=[^=]|\bimport\s+(.+)")
+_KEYWORDS = re.compile(
+    r"(?:assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|"
+    r"if|import|lambda|nonlocal|not|pass|raise|return|try|while|with|yield)\b"
+)
+
+
+def completed(problem: Problem, text: str) -> str:
+    """Make a whole program of a problem's prompt and what a model wrote for it.
+
+    Code that defines the function, in a fenced block or between prose, is the program, below the
+    imports and helpers that the prompt has above it. Anything else continues the prompt, as
+    HumanEval's completions do, or is the function's body without its indentation.
+    """
+    blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
+    defines = _definition(problem)
+    for code in [*reversed(blocks), text]:
+        if defines.search(code):
+            above = setup(problem)
+            return f"{above}\n{_code_around(above, code, defines)}\n"
+    return _continued(problem.question, blocks[-1] if blocks else text)
+
+
+def setup(problem: Problem) -> str:
+    """Return what a prompt has above its function: imports and helpers."""
+    parts = _definition(problem).split(problem.question, maxsplit=1)
+    return parts[0] if len(parts) > 1 else ""
+
+
+def _definition(problem: Problem) -> re.Pattern[str]:
+    name = re.escape(problem.entry_point or "")
+    return re.compile(rf"^(?:async[ \t]+)?def[ \t]+{name}[ \t]*\(", re.MULTILINE)
+
+
+def _tree(code: str) -> ast.Module | None:
+    """Parse a program; ``None`` where it isn't one."""
+    try:
+        tree = ast.parse(code)
+        compile(code, "<completion>", "exec", dont_inherit=True)  # finds a "return" outside, too
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
+        return None
+    return tree
+
+
+def _code_around(above: str, text: str, defines: re.Pattern[str]) -> str:
+    """Return a text without the prose before, between and after its code."""
+    if len(text) > LONGEST:
+        return text
+    known = _bound(above + text)
+    tree = _tree(text)
+    if tree is not None and not _has_words(tree, known):
+        return text
+    code = []
+    pieces = list(_pieces(text))
+    place = opened = 0
+    while place < len(pieces):
+        reach = 1
+        if opened < _OPEN_STATEMENTS and _OPEN.search(pieces[place]):
+            reach = _OPEN_PIECES
+            opened += 1
+        end, tree = _statement(pieces, place, reach)
+        piece = "".join(pieces[place:end])
+        if tree is not None and not _has_words(tree, known):
+            code.append(piece)
+        elif tree is None and (defines.match(piece) or _LOOKS_LIKE_CODE.match(piece)):
+            return text  # code that isn't Python: the program shall fail for it
+        place = end
+    return "".join(code)
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Cut a text before each line that begins at the margin."""
+    piece: list[str] = []
+    for line in text.splitlines(keepends=True):
+        decorated = len(piece) == 1 and piece[0].startswith("@")
+        if piece and line[:1].strip() and not _CONTINUES.match(line) and not decorated:
+            yield "".join(piece)
+            piece = []
+        piece.append(line)
+    yield "".join(piece)
+
+
+def _statement(pieces: Sequence[str], start: int, reach: int) -> tuple[int, ast.Module | None]:
+    """Return the end of the statement that begins with a piece, and the statement."""
+    for end in range(start + 1, min(len(pieces), start + reach) + 1):
+        tree = _tree("".join(pieces[start:end]))
+        if tree is not None:
+            return end, tree
+    return start + 1, None
+
+
+def _bound(text: str) -> set[str]:
+    """Return the names that a text may bind, and those of Python itself."""
+    names = set(dir(builtins))
+    for match in _BINDING.finditer(text):
+        names.update(re.findall(r"\w+", " ".join(filter(None, match.groups()))))
+    return names
+
+
+def _has_words(tree: ast.Module, known: set[str]) -> bool:
+    """Whether words happen to be Python: ``Done``, ``Output: 3``, ``Time - O(n)``."""
+    return any(_is_words(statement, known) for statement in tree.body)
+
+
+def _is_words(statement: ast.stmt, known: set[str]) -> bool:
+    if isinstance(statement, ast.AnnAssign):
+        return statement.value is None
+    if not isinstance(statement, ast.Expr):
+        return False
+    nodes = list(ast.walk(statement))
+    called = any(isinstance(node, ast.Call | ast.Await) for node in nodes)
+    bound = all(node.id in known for node in nodes if isinstance(node, ast.Name))
+    return not (bound and (called or isinstance(statement.value, ast.Constant)))
+
+
+def _continued(question: str, text: str) -> str:
+    """Put a body below a prompt: as it is, or indented where it lacks that, and without prose."""
+    plain = f"{question}{text}\n"
+    if len(plain) > LONGEST:
+        return plain
+    known = _bound(plain)
+    last = next((line for line in reversed(question.splitlines()) if line.strip()), "")
+    indent = last[: len(last) - len(last.lstrip())] or "    "
+    for body in _cuts(text):
+        first, _, rest = body.lstrip("\n").partition("\n")
+        for shape in (
+            body,
+            f"{indent}{first.lstrip()}\n{rest}",  # the first line alone has lost its indentation
+            textwrap.indent(textwrap.dedent(body), indent),
+        ):
+            if _grows(question, shape, known):
+                return f"{question}{shape}\n"
+    return plain
+
+
+def _cuts(text: str) -> Iterator[str]:
+    """Yield a text, then its beginnings that end before a line of prose at the margin."""
+    yield text
+    lines = text.splitlines(keepends=True)
+    places = [n for n, line in enumerate(lines) if n and _is_prose(line)]
+    for place in reversed(places[:_CUTS]):
+        yield "".join(lines[:place])
+
+
+def _is_prose(line: str) -> bool:
+    return (
+        bool(line[:1].strip())
+        and bool(_WORDS.search(line.rstrip()))
+        and not _KEYWORDS.match(line)
+        and _tree(line) is None
+    )
+
+
+def _grows(question: str, body: str, known: set[str]) -> bool:
+    """Whether a body makes the prompt's last function do something, and no word of it is prose."""
+    tree = _tree(f"{question}{body}\n")
+    if tree is None or _has_words(tree, known):
+        return False
+    functions = [
+        part for part in tree.body if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    prompt = _tree(f"{question}    pass\n")
+    if prompt is None or not functions:
+        return True
+    place = sum(isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef) for part in prompt.body)
+    function = functions[min(place, len(functions)) - 1]
+    return len(function.body) > (ast.get_docstring(function, clean=False) is not None)

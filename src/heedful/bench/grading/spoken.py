@@ -1,0 +1,176 @@
+"""Numbers in words or in Chinese characters, written with digits.
+
+Only the number that an answer begins with is rewritten: in a sentence a number word need not be the
+answer. Words that then still change the number (``4 times x``) are for
+:mod:`heedful.bench.grading.quantities`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+from unicodedata import numeric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_ONES = (
+    *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
+    "nineteen",
+)
+_TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
+SCALES = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+"""Words that scale the number before them, as powers of ten."""
+
+_VALUES = (
+    {name: value for value, name in enumerate(_ONES)}
+    | {name: 10 * ten for ten, name in enumerate(_TENS, start=2)}
+    | {name: 10**power for name, power in SCALES.items()}
+)
+NUMBER_WORDS = tuple(_VALUES)
+_IRREGULAR = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
+_ORDINALS = _IRREGULAR | {
+    re.sub("y$", "ie", name) + "th": value
+    for name, value in _VALUES.items()
+    if value > 3  # noqa: PLR2004 - first, second, third
+}
+_PARTS = _ORDINALS | {"half": 2, "halve": 2, "quarter": 4}
+_ALTERNATIVES = "|".join(sorted(_VALUES, key=len, reverse=True))
+_COUNT = re.compile(
+    rf"""(?P<sign>(?:minus|negative)\s)?(?P<number>(?:a\s(?={"|".join(SCALES)}))?
+    (?:{_ALTERNATIVES})(?:[\s-](?:and\s)?(?:{_ALTERNATIVES}))*)(?!\w)(?!-(?!\w+(?:\s|$)))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FRACTION = re.compile(
+    rf"""(?P<sign>(?:minus|negative)\s|-)?(?:(?P<whole>\d+)\s(?:and\s)?)?
+    (?P<above>an?|\d+|{"|".join(_ONES[1:])})[\s-](?P<below>{"|".join(_PARTS)})s?(?![a-z])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_JOINED = re.compile(r"(?<=\d) and (?=\d+/\d+|\\[dt]?frac)")
+_ORDINAL = re.compile(
+    rf"(?P<word>first|second|{'|'.join(_ORDINALS)})|(?P<digits>\d+)\s*\^?\{{?\s*(?:st|nd|rd|th)\}}?",
+    re.IGNORECASE,
+)
+_DIGITS = "零〇一二两三四五六七八九"
+_CHINESE = re.compile(
+    rf"""(?P<sign>负)?(?P<percent>百分之)?(?:(?P<below>[{_DIGITS}十百千万亿]+)分之)?
+    (?P<number>[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>[百千万亿]+)?)
+    (?:点(?P<decimals>[{_DIGITS}]+))?
+    (?P<unit>[个只人本条名辆张块页岁次天年月日周分秒元角米克升度棵件种位头朵间支枚套双倍组根吨]
+    |小时|分钟|[厘毫千]米|千克|公[斤里]|美元|平方[厘千]?米|立方[厘千]?米|毫升)?""",
+    re.VERBOSE,
+)
+_CHINESE_UNITS = (
+    ("平方", "square "), ("立方", "cubic "), ("厘米", "cm"), ("毫米", "mm"), ("千米", "km"),
+    ("公里", "km"), ("千克", "kg"), ("公斤", "kg"), ("毫升", "ml"), ("小时", "hours"),
+    ("分钟", "minutes"), ("美元", "dollars"), ("米", "m"), ("克", "g"), ("升", "l"),
+    ("天", "days"), ("周", "weeks"), ("秒", "s"), ("度", "degrees"), ("年", "years"),
+)  # fmt: skip
+
+
+def in_digits(text: str) -> str:
+    r"""Write the number that an answer begins with in digits.
+
+    >>> in_digits("twenty-one apples"), in_digits("two and a half"), in_digits("三分之二")
+    ('21 apples', '2\\frac{1}{2}', '\\frac{2}{3}')
+    """
+    if not text.isascii():
+        text = _from_chinese(text)
+    if not re.search("[a-zA-Z]{2}", text):
+        return text
+    count = _COUNT.match(text)
+    if count:
+        text = _with_count(text, count)
+    text = re.sub(r"^(?:minus|negative) (?=\d)", "-", _JOINED.sub(" ", text, count=1))
+    fraction = _FRACTION.match(text)
+    if fraction:
+        above = fraction["above"].casefold()
+        above = "1" if above in {"a", "an"} else str(_VALUES.get(above, above))
+        below = _PARTS[fraction["below"].casefold()]
+        sign = "-" if fraction["sign"] else ""
+        number = rf"{sign}{fraction['whole'] or ''}\frac{{{above}}}{{{below}}}"
+        return number + text[fraction.end() :]
+    ordinal = _ORDINAL.fullmatch(text)
+    if ordinal:
+        places = _ORDINALS | {"first": 1, "second": 2}
+        return f"{ordinal['digits'] or places[ordinal['word'].casefold()]} th"
+    return text
+
+
+def _with_count(text: str, count: re.Match[str]) -> str:
+    """Write the number in words with digits; a scale at its end stays, as in ``5 million``."""
+    sign = "-" if count["sign"] else ""
+    for words in (count["number"], count["number"].partition(" and ")[0]):  # three and two thirds
+        names = [name.casefold() for name in re.split(r"[\s-]+", words)]
+        *values, last = [_VALUES[name] for name in names if name not in {"and", "a"}]
+        scale = f" {names[-1]}" if values and names[-1] in SCALES and last > max(values) else ""
+        total = _total(values if scale else [*values, last], smallest_scale=100)
+        if total is not None:
+            return f"{sign}{total}{scale}{text[count.start('number') + len(words) :]}"
+    return text
+
+
+def _total(values: Sequence[int], smallest_scale: int) -> int | None:
+    """Add up ``2, 1000, 5``: a scale multiplies the smaller numbers before it.
+
+    Returns:
+        ``None`` where they aren't one number: ``2, 3`` or ``20, 20``.
+    """
+    terms: list[int] = []
+    for value in values:
+        if value >= smallest_scale and str(value).strip("0") == "1":
+            scaled = 0
+            while terms and terms[-1] < value:
+                scaled += terms.pop()
+            terms.append((scaled or 1) * value)
+        elif not terms or not terms[-1] or value < _room(terms[-1], smallest_scale):
+            terms.append(value)
+        else:
+            return None
+    return sum(terms)
+
+
+def _room(value: int, smallest_scale: int) -> int:
+    """Return the power of ten below which a number may follow: a digit after ``twenty``."""
+    zeros = len(str(value)) - len(str(value).rstrip("0"))
+    no_digit = value < 10 or (value == 10 and smallest_scale > 10)  # noqa: PLR2004 - no "ten one"
+    return 0 if no_digit else int(10**zeros)
+
+
+def _from_chinese(text: str) -> str:
+    match = _CHINESE.fullmatch(text)
+    if match is None:
+        return text
+    number = _chinese(match["number"].removesuffix(match["scale"] or ""))
+    scale = _chinese(match["scale"] or "") or "1"
+    below = _chinese(match["below"] or "")
+    if number is None or scale is None or below is None:
+        return text
+    if match["decimals"]:
+        number += "." + "".join(str(_digit(digit)) for digit in match["decimals"])
+    if scale != "1":
+        number = rf"{number} \times 10^{{{len(scale) - 1}}}"
+    if below:
+        number = rf"\frac{{{number}}}{{{below}}}"
+    unit = match["unit"] or ""
+    for name, symbol in _CHINESE_UNITS:
+        unit = unit.replace(name, symbol)
+    return f"{'-' if match['sign'] else ''}{number}{'%' if match['percent'] else ''} {unit}".strip()
+
+
+def _chinese(characters: str) -> str | None:
+    """Write a Chinese numeral with digits; ``None`` where it is none."""
+    if not characters or characters[0].isdecimal():
+        return characters
+    values = [_digit(character) for character in characters]
+    if len(values) > 1 and max(values) < 10:  # noqa: PLR2004 - digit by digit: a year
+        return "".join(map(str, values))
+    if len(values) > 1 and values[-1] < 10 and values[-2] > 10:  # noqa: PLR2004 - 250 or 205
+        return None
+    total = _total(values, smallest_scale=10)
+    return None if total is None else str(total)
+
+
+def _digit(character: str) -> int:
+    return 2 if character == "两" else int(numeric(character))

