@@ -65,7 +65,7 @@ def kind(path: Path) -> FileKind:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if text.startswith(parquet.MAGIC):
         return "parquet"
-    if head.startswith(xlsx.MAGIC):
+    if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
         return "xlsx"
     if text.startswith(b"["):
         return "array"
@@ -77,8 +77,7 @@ def kind(path: Path) -> FileKind:
         raise InputError(
             "this is not a text file",
             where=str(path),
-            hint="heedful reads JSON Lines, a JSON array, CSV (all uncompressed, in UTF-8), Parquet "
-            "and Excel",
+            hint="heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel",
         )
     return "csv"
 
