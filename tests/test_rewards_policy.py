@@ -348,7 +348,6 @@ def statistics(*flags: str) -> dict[str, Any]:
 
 def test_statistics_by_hand() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     write(
         row("a#1", "++", "x" * 4), row("a#2", "--", "x" * 2),
         row("b#1", "+-", "x" * 3), row("b#2", "-+", "x"),

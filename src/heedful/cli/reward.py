@@ -183,7 +183,6 @@ def stats(
     other: Annotated[list[Path] | None, Parameter(negative="")] = None,
     other_aggregate: Aggregates | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
@@ -194,7 +193,6 @@ def stats(
         other: A second run or file on the same responses, whose reward is compared.
         other_aggregate: The second reward's aggregate; alone it compares two aggregates.
         output: Write the numbers here, as JSON.
-        seed: For the bootstrap intervals.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
 
@@ -210,7 +208,7 @@ def stats(
     second = None
     if other is not None or other_aggregate is not None:
         second = (other or judged, rewarding.terms(other_aggregate))
-    summary = statistics(judged, rewarding.terms(), other=second, seed=seed)
+    summary = statistics(judged, rewarding.terms(), other=second)
     if output is not None:
         write_json(output, summary)
     return _finish(summary, "stats", output, done=summary["mean"] is not None, quiet=quiet)
