@@ -18,6 +18,8 @@ from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from heedful.verify.text.prepared import Response
 
 __all__: list[str] = []
@@ -228,17 +230,59 @@ def sentence_hyphens(response: Response) -> Finding:
     """Between all sentences stands a hyphen and no white space; hyphens inside of them are fine.
 
     Faithful: the pieces between hyphens are compared, one by one, with the sentences that there are
-    without hyphens; so a hyphen inside of a sentence fails.
+    without hyphens; so a hyphen inside of a sentence fails. Sentences are split by
+    :func:`split_by_rules` there, not by Punkt.
     """
     if response.faithful is not None:
         pieces = response.text.split("-")
-        pairs = zip(pieces, splitter().split(response.text.replace("-", " ")), strict=False)
+        pairs = zip(pieces, split_by_rules(response.text.replace("-", " ")), strict=False)
         met = all(piece == sentence for piece, sentence in pairs)
         reason = "sentences joined by hyphens" if met else "a sentence not joined by a hyphen"
         return Finding(met=met, found=reason)
     joined, number = _JOINT.subn(r"\1 ", response.text.strip())
     sentences = len(splitter().split(joined))
     return exactly(number, sentences - 1, "hyphen between sentences")
+
+
+_INSIDE, _BOUNDARY = "\ue000", "\ue001"
+"""Stand for a full stop inside of a sentence, and for the end of one."""
+
+_BEGINNINGS = (
+    r"Mr|Mrs|Ms|Dr|Prof|Capt|Cpt|Lt|Wherever"
+    r"|(?:He|She|It|They|Their|Our|We|But|However|That|This)\s"
+)
+_RULES: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
+    (r"(Mr|St|Mrs|Ms|Dr)\.", rf"\1{_INSIDE}"),
+    (r"\.(com|net|org|io|gov|edu|me)", rf"{_INSIDE}\1"),
+    (r"([0-9])\.([0-9])", rf"\1{_INSIDE}\2"),
+    (r"\.{2,}", lambda dots: _INSIDE * len(dots[0]) + _BOUNDARY),
+    (r"Ph\.D\.", f"Ph{_INSIDE}D{_INSIDE}"),
+    (r"\s([A-Za-z])\. ", rf" \1{_INSIDE} "),
+    (rf"([A-Z]\.[A-Z]\.(?:[A-Z]\.)?) ({_BEGINNINGS})", rf"\1{_BOUNDARY} \2"),
+    (r"([A-Za-z])\.([A-Za-z])\.([A-Za-z])\.", rf"\1{_INSIDE}\2{_INSIDE}\3{_INSIDE}"),
+    (r"([A-Za-z])\.([A-Za-z])\.", rf"\1{_INSIDE}\2{_INSIDE}"),
+    (rf" (Inc|Ltd|Jr|Sr|Co)\. ({_BEGINNINGS})", rf" \1{_BOUNDARY} \2"),
+    (r" (Inc|Ltd|Jr|Sr|Co)\.", rf" \1{_INSIDE}"),
+    (r" ([A-Za-z])\.", rf" \1{_INSIDE}"),
+    (r"\.”", "”."),
+    (r'\."', '".'),
+    (r'!"', '"!'),
+    (r'\?"', '"?'),
+    (r"[.?!]", rf"\g<0>{_BOUNDARY}"),
+]
+_COMPILED_RULES = [(re.compile(pattern), replacement) for pattern, replacement in _RULES]
+
+
+def split_by_rules(text: str) -> list[str]:
+    """Split English text into sentences by the rules that IFEvalG's code has beside Punkt's.
+
+    Each rule is applied to what the one before it has left.
+    """
+    text = f" {text}  ".replace("\n", " ")
+    for pattern, replacement in _COMPILED_RULES:
+        text = pattern.sub(replacement, text)
+    *pieces, last = map(str.strip, text.replace(_INSIDE, ".").split(_BOUNDARY))
+    return [*pieces, last] if last else pieces
 
 
 # A hyphen next to the end of a sentence, and no white space on either side.
