@@ -1,7 +1,7 @@
 """IFEvalG's verifiers of what stands where, and of how words and sentences are joined.
 
 Source: as for :mod:`heedful.verify.ifeval.extra`, whose rules on strict and faithful scoring
-hold here too.
+hold here too. Faithful scoring splits sentences by :mod:`heedful.verify.ifeval.splitting`.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from pydantic import PositiveInt  # noqa: TC002 - read at run time
 
 from heedful.verify.base import Finding, amount, exactly, quoted, verifier
 from heedful.verify.ifbench.places import word_in_sentence
+from heedful.verify.ifeval.splitting import sentences, split_by_rules, words_of
 from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from heedful.verify.text.prepared import Response
 
 __all__: list[str] = []
@@ -38,7 +37,8 @@ def keyword_specific_position(
     Faithful: in the same case; punctuation and clitics (the ``n't`` of ``don't``) are words.
     """
     cased = response.faithful is not None
-    return word_in_sentence(response, keyword, n, m, cased=cased)
+    words = [words_of(response, sentence) for sentence in sentences(response)[:n]]
+    return word_in_sentence(words, keyword, n, m, cased=cased)
 
 
 def _first(text: str, *, faithful: bool) -> str:
@@ -50,7 +50,7 @@ def _first(text: str, *, faithful: bool) -> str:
 def _last(text: str, *, faithful: bool) -> str:
     """Take the last word, in lower case; faithfully, less the marks around and inside it."""
     if faithful:
-        return re.sub(r"[^\w\s]", "", text.rsplit(maxsplit=1)[-1]).lower()
+        return re.sub(r"[^\w\s]", "", "".join(text.split()[-1:])).lower()
     return (bare_words(text)[-1:] or [""])[0].lower()
 
 
@@ -63,7 +63,7 @@ def first_word_sent(response: Response, *, first_word: str) -> Finding:
     Faithful: marks next to it, as in ``"So`` and ``So,``, belong to the word.
     """
     faithful = response.faithful is not None
-    starts = [_first(sentence, faithful=faithful) for sentence in response.sentences]
+    starts = [_first(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(starts, first_word, "start")
 
 
@@ -74,7 +74,7 @@ def last_word_sent(response: Response, *, last_word: str) -> Finding:
     Faithful: marks inside of the last word are dropped too, so ``don't`` is ``dont``.
     """
     faithful = response.faithful is not None
-    ends = [_last(sentence, faithful=faithful) for sentence in response.sentences]
+    ends = [_last(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(ends, last_word, "end")
 
 
@@ -230,8 +230,7 @@ def sentence_hyphens(response: Response) -> Finding:
     """Between all sentences stands a hyphen and no white space; hyphens inside of them are fine.
 
     Faithful: the pieces between hyphens are compared, one by one, with the sentences that there are
-    without hyphens; so a hyphen inside of a sentence fails. Sentences are split by
-    :func:`split_by_rules` there, not by Punkt.
+    without hyphens; so a hyphen inside of a sentence fails.
     """
     if response.faithful is not None:
         pieces = response.text.split("-")
@@ -240,49 +239,7 @@ def sentence_hyphens(response: Response) -> Finding:
         reason = "sentences joined by hyphens" if met else "a sentence not joined by a hyphen"
         return Finding(met=met, found=reason)
     joined, number = _JOINT.subn(r"\1 ", response.text.strip())
-    sentences = len(splitter().split(joined))
-    return exactly(number, sentences - 1, "hyphen between sentences")
-
-
-_INSIDE, _BOUNDARY = "\ue000", "\ue001"
-"""Stand for a full stop inside of a sentence, and for the end of one."""
-
-_BEGINNINGS = (
-    r"Mr|Mrs|Ms|Dr|Prof|Capt|Cpt|Lt|Wherever"
-    r"|(?:He|She|It|They|Their|Our|We|But|However|That|This)\s"
-)
-_RULES: list[tuple[str, str | Callable[[re.Match[str]], str]]] = [
-    (r"(Mr|St|Mrs|Ms|Dr)\.", rf"\1{_INSIDE}"),
-    (r"\.(com|net|org|io|gov|edu|me)", rf"{_INSIDE}\1"),
-    (r"([0-9])\.([0-9])", rf"\1{_INSIDE}\2"),
-    (r"\.{2,}", lambda dots: _INSIDE * len(dots[0]) + _BOUNDARY),
-    (r"Ph\.D\.", f"Ph{_INSIDE}D{_INSIDE}"),
-    (r"\s([A-Za-z])\. ", rf" \1{_INSIDE} "),
-    (rf"([A-Z]\.[A-Z]\.(?:[A-Z]\.)?) ({_BEGINNINGS})", rf"\1{_BOUNDARY} \2"),
-    (r"([A-Za-z])\.([A-Za-z])\.([A-Za-z])\.", rf"\1{_INSIDE}\2{_INSIDE}\3{_INSIDE}"),
-    (r"([A-Za-z])\.([A-Za-z])\.", rf"\1{_INSIDE}\2{_INSIDE}"),
-    (rf" (Inc|Ltd|Jr|Sr|Co)\. ({_BEGINNINGS})", rf" \1{_BOUNDARY} \2"),
-    (r" (Inc|Ltd|Jr|Sr|Co)\.", rf" \1{_INSIDE}"),
-    (r" ([A-Za-z])\.", rf" \1{_INSIDE}"),
-    (r"\.”", "”."),
-    (r'\."', '".'),
-    (r'!"', '"!'),
-    (r'\?"', '"?'),
-    (r"[.?!]", rf"\g<0>{_BOUNDARY}"),
-]
-_COMPILED_RULES = [(re.compile(pattern), replacement) for pattern, replacement in _RULES]
-
-
-def split_by_rules(text: str) -> list[str]:
-    """Split English text into sentences by the rules that IFEvalG's code has beside Punkt's.
-
-    Each rule is applied to what the one before it has left.
-    """
-    text = f" {text}  ".replace("\n", " ")
-    for pattern, replacement in _COMPILED_RULES:
-        text = pattern.sub(replacement, text)
-    *pieces, last = map(str.strip, text.replace(_INSIDE, ".").split(_BOUNDARY))
-    return [*pieces, last] if last else pieces
+    return exactly(number, len(splitter().split(joined)) - 1, "hyphen between sentences")
 
 
 # A hyphen next to the end of a sentence, and no white space on either side.
