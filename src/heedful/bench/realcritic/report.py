@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.realcritic.charts import flow_charts, rounds_chart
+from heedful.bench.realcritic.charts import flow_charts, rounds_charts
 from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import Results
 from heedful.bench.realcritic.tables import tables
@@ -81,7 +81,7 @@ def document(
     """
     about = [_about(run) for run in report.get("runs", ())]
     cost_of = [f"Cost: {cost_line(cost)}."] if cost else []
-    parts: list[Table | Chart] = [*tables(report), rounds_chart(report), *flows]
+    parts: list[Table | Chart] = [*tables(report), *rounds_charts(report), *flows]
     return Document(TITLE, [*about, *cost_of], parts)
 
 
