@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Chart", "Format", "Spec"]
 
 Format = Literal["svg", "png", "pdf"]
-"""What a chart's file may be."""
+"""Formats of a chart's file."""
 
 INSTALL = "pip install 'heedful[charts]'"
-"""What makes :meth:`Chart.image` possible."""
+"""The command that makes :meth:`Chart.image` possible."""
 
 Spec = dict[str, Any]
 """A Vega-Lite specification."""

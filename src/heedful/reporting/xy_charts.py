@@ -65,7 +65,7 @@ class Line(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """What a side of a chart means.
+    """Meaning and scale of a side of a chart.
 
     Attributes:
         label: written beside it.

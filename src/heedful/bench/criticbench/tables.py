@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.reporting.document import Document
-from heedful.reporting.notation import cost_line, interval, percent, signed
+from heedful.reporting.notation import COVERAGE, INTERVAL, cost_line, interval, percent, signed
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def build_document(summary: Result) -> Document:
             generator,
             percent(numbers["accuracy"]["value"]),
             interval(numbers["accuracy"]["interval"]),
-            percent(numbers["accuracy"]["coverage"], 1),
+            percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['undecided']:,}",
             f"{numbers['empty']:,}",
             f"{numbers['failed']:,}",
@@ -40,7 +40,7 @@ def build_document(summary: Result) -> Document:
     selection = summary["selection"]
     names = ("queries", "unsampled", "too_easy", "outranked", "kept", "unbalanced")
     chosen = [[task, *(f"{n[name]:,}" for name in names)] for task, n in selection["tasks"].items()]
-    columns = ["task", "generator", "correct %", "95 % interval", "coverage"]
+    columns = ["task", "generator", "correct %", INTERVAL, COVERAGE]
     columns += ["undecided", "empty", "failed", "triplets"]
     note = "all that are not too easy are kept"
     if selection["queries"] is not None:
@@ -123,14 +123,14 @@ def _critics(result: Result) -> Table:
             "–" if numbers["spread"] is None else f"{100 * numbers['spread']:.2f}",
             percent(numbers["on_correct"]["value"], 1),
             percent(numbers["on_wrong"]["value"], 1),
-            percent(numbers["accuracy"]["coverage"], 1),
+            percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['unparsed']:,}",
             f"{numbers['failed']:,}",
         ]
         for critic, numbers in result["critics"].items()
     ]
-    columns = ["critic", "size, B", "accuracy %", "95 % interval", "runs", "spread"]
-    columns += ["on correct", "on wrong", "coverage", "unparsed", "failed"]
+    columns = ["critic", "size, B", "accuracy %", INTERVAL, "runs", "spread"]
+    columns += ["on correct", "on wrong", COVERAGE, "unparsed", "failed"]
     meaning = {
         "strict": "strict: a critique without a judgment is in no rate",
         "faithful": 'faithful: a critique without a judgment counts as "correct"',
@@ -169,8 +169,8 @@ def _self_check(checks: Sequence[Result]) -> Table:
         for check in checks
     ]
     columns = [*names, "below", "queries", "SC %", "SC² %", "change"]
-    columns += ["95 % interval", "fixed / broken", "reduction %", "critiques", "undecided"]
-    details = ["queries", "95 % interval", "fixed / broken", "undecided"]
+    columns += [INTERVAL, "fixed / broken", "reduction %", "critiques", "undecided"]
+    details = ["queries", INTERVAL, "fixed / broken", "undecided"]
     note = (
         "SC: majority vote. SC²: where certainty is below the threshold, answers that the critic "
         "judges incorrect have no vote. reduction: of the errors"

@@ -156,9 +156,9 @@ def tally(layout: Layout, unit: Unit) -> CountRange | None:
 
     >>> from heedful.verify.text.layout import Layout
     >>> tally(Layout("Don't stop."), "words")
-    Tally(low=2, high=3)
+    CountRange(low=2, high=3)
     >>> tally(Layout("你好，world！"), "zi")
-    Tally(low=3, high=9)
+    CountRange(low=3, high=9)
     """
     readings = _READINGS[unit](layout)
     return CountRange(min(readings), max(readings)) if readings else None
