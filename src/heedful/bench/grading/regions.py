@@ -40,12 +40,12 @@ _REALS = re.compile(
 )
 _SAYS_REGION = re.compile(
     r"[<>]|\\(?:le|ge|lt|gt|ne|cup|cap|setminus|lor|land|vee|wedge)(?![a-zA-Z])|!="
-    rf"|{_REALS.pattern}|^\].*\[$|\[[^\[\]()]*\)|\([^\[\]()]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
+    rf"|{_REALS.pattern}|\\\{{\s*[a-zA-Z]\s*(?:[|:]|\\in)|^\].*\[$|\[[^\[\]()]*\)|\([^\[\]()]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(r"\\emptyset|\\\{\s*\\\}")
 _NAME = re.compile(r"[a-zA-Z](?:_\{?\w+\}?)?|\\[a-zA-Z]+(?:_\{?\w+\}?)?")
-_VARIABLES = ("x", "y", "z", "t", "u", "v", "w")
+_VARIABLES = frozenset("xyztuvw")
 _ASSIGNMENTS = 6
 """Random values of the letters for which two sets are compared."""
 
@@ -162,12 +162,13 @@ class _Reader:
         bare = [name for name in bare if name in names]
         if self.variable in names:
             return str(self.variable)
-        usual = [name for name in (*bare, *_VARIABLES) if name in names and name in _VARIABLES]
-        choice = (usual if len(bare) != 1 else bare) or bare or sorted(names)
-        if not choice or (len(names) > 1 and not bare):
+        if len(bare) > 1:  # x < a is about x, and a < b about neither
+            bare = [name for name in bare if name in _VARIABLES]
+        about = bare or sorted(names)
+        if len(about) != 1:
             raise _UnreadableError
-        self._name(choice[0])
-        return choice[0]
+        self._name(about[0])
+        return about[0]
 
     def _name(self, name: str) -> None:
         if self.variable not in {None, name}:
