@@ -40,7 +40,9 @@ _STATED = re.compile(
     (?:is\s*:?|为|是|:|：|=)[\s*]*(?P<answer>[^\n]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_FINAL = re.compile(r"final answer is:?\s*(?P<answer>\$[^$\n]*\d[^$\n]*\$[^\n]*|-?\d[^\n]*)", re.IGNORECASE)
+_FINAL = re.compile(
+    r"final answer is:?\s*(?P<answer>\$[^$\n]*\d[^$\n]*\$[^\n]*|-?\d[^\n]*)", re.IGNORECASE
+)
 _MARKED = re.compile(r"<answer>\s*(?P<marked>.*?)\s*</answer>|####\s*(?P<answer>[^\n]+)", re.DOTALL)
 _SENTENCE_END = re.compile(r"[.!！](?=\s|$|\*)|[。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])")
 _NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
@@ -55,7 +57,9 @@ _INTRODUCED = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _TAIL = re.compile(r"(?:=|\b(?:is|are|equals)\b|[为是])(?P<tail>[^=\n]*)$")
-_FORMULA_WORDS = re.compile(r"(?:sqrt|pi|and|or|sin|cos|tan|log|ln|exp|[a-zA-Z])(?![a-zA-Z])|[^a-zA-Z]+")
+_FORMULA_WORDS = re.compile(
+    r"(?:sqrt|pi|and|or|sin|cos|tan|log|ln|exp|[a-zA-Z])(?![a-zA-Z])|[^a-zA-Z]+"
+)
 
 _LEAD = r"[\s*_:：=\"'“「(（\[【$\\{]*(?:(?:text|mathbf|mathrm|textbf|boxed)\{)*[(（\[【*]*"
 _END = r"(?![\w'’])"

@@ -11,6 +11,7 @@ import random
 import re
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from heedful.bench.grading import latex
@@ -203,19 +204,13 @@ class _Reader:
 
 def _split(separator: re.Pattern[str], text: str) -> list[str]:
     """Split a text at the separators outside all brackets; a group in the pattern is kept."""
-    pieces, start, depth = [], 0, 0
-    matches = {match.start(): match for match in separator.finditer(text)}
-    at = 0
-    while at < len(text):
-        match = matches.get(at)
-        if match and not depth:
-            pieces += [text[start:at], *match.groups()]
-            start = at = match.end()
-            continue
-        depth += (text[at] in "({") - (text[at] in ")}")
-        depth += text[at] == "[" and "]" in text[at:]
-        depth -= text[at] == "]" and depth > 0
-        at += 1
+    masked = _INTERVAL.sub(lambda match: "#" * len(match.group()), text)
+    depths = list(accumulate((c in "({[") - (c in ")}]") for c in masked))
+    pieces, start = [], 0
+    for match in separator.finditer(masked):
+        if not depths[match.start()]:
+            pieces += [text[start : match.start()], *match.groups()]
+            start = match.end()
     return [piece.strip() for piece in (*pieces, text[start:])]
 
 
