@@ -4,7 +4,7 @@
     python benchmarks/compiler_coverage.py --data DIR --sample 200 --seed 1
     python benchmarks/compiler_coverage.py --data DIR --prompts
 
-The sample is drawn from the distinct texts that compile; whoever reads it says which are wrong.
+The sample comes from the distinct texts that compile: read it to see which are wrong.
 With --prompts, the sentences of IFEval's and IFBench's prompts are compiled instead, and those that
 compile are printed to be read.
 """
@@ -73,12 +73,12 @@ def sources(data: Path) -> Iterator[tuple[str, Iterable[formats.Row | Sample]]]:
 
 def sentences(data: Path) -> Iterator[Sample]:
     """Take the sentences of English prompts, each distinct one as a constraint."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for name in ("ifeval/input_data.jsonl", "ifbench/IFBench_test.jsonl"):
         for line in (data / name).read_text(encoding="utf-8").splitlines():
             pieces = re.split(r"(?<=[.!?])\s+|\n+", json.loads(line)["prompt"])
-            found |= {piece.strip(): None for piece in pieces if len(piece) in SENTENCE}
-    yield Sample(id="prompts", checklist=tuple(Constraint(text=text) for text in found))
+            texts |= {piece.strip(): None for piece in pieces if len(piece) in SENTENCE}
+    yield Sample(id="prompts", checklist=tuple(Constraint(text=text) for text in texts))
 
 
 def show(name: str, row: CompiledRow) -> None:

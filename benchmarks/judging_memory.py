@@ -10,10 +10,11 @@ and prints the peak resident memory of both and the difference.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 from pathlib import Path
 
-from judging_throughput import IN_FLIGHT, samples, serving
+from judging_throughput import IN_FLIGHT, records, serving
 from memory import measure
 
 
@@ -28,8 +29,7 @@ def main() -> None:
         for count in options.rows:
             path = Path(folder) / f"{count}.jsonl"
             with path.open("w", encoding="utf-8") as file:
-                for row in samples(count):
-                    file.write(row.model_dump_json(exclude_defaults=True) + "\n")
+                file.writelines(json.dumps(record) + "\n" for record in records(count))
             peak, seconds = measure(path, Path(folder) / f"run-{count}", flags.split())
             peaks.append(peak)
             print(f"{count:>9,} rows: peak {peak:6.1f} MB, {seconds:6.1f} s")

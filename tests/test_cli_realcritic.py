@@ -85,7 +85,7 @@ def test_run_report_and_the_same_run_again(capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     assert run("report", str(made), "-o", "out") == 0
     assert "Verdict × quality" in capsys.readouterr().out
-    assert Path("out/rounds.svg").is_file()
+    assert Path("out/rounds-cross.svg").is_file()
     assert run("report", "mine", "--scoring", "faithful", "-q") == 0
     report = json.loads(Path("mine/report.json").read_text(encoding="utf-8"))
     assert report["scoring"] == "faithful"

@@ -120,7 +120,9 @@ def test_a_run_does_not_differ_from_itself(
     for rates in pair["metrics"].values():
         for measured in rates.values():
             assert measured["difference"]["value"] in (0, None)
-            assert measured["difference"]["interval"] in ([0, 0], None)
+            low, high = measured["difference"]["interval"] or (0, 0)
+            assert low == pytest.approx(-high)
+            assert measured["p"] in (1, None)
 
 
 @pytest.mark.slow

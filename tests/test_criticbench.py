@@ -19,7 +19,7 @@ import pytest
 import commands
 from critic_population import Named, answers, generator, judgments, question, questions, the_sum
 from fault_server import Answer, completion, refusal, serving
-from heedful.bench.criticbench.build import build
+from heedful.bench.criticbench.build import BuildJob, build
 from heedful.bench.criticbench.generate import posed, reasoning_steps
 from heedful.bench.criticbench.items import read_samples, read_triplets
 from heedful.bench.criticbench.questions import BuildPlan
@@ -291,7 +291,7 @@ def test_runs_over_one_benchmark_are_reported_together(capsys: pytest.CaptureFix
         (("a", "a"), "in two of the runs"),
         (("bench",), "a run of heedful bench criticbench build"),
         (("gone",), "no such run"),
-        (("a", "--size", "small"), "is no size"),
+        (("a", "--size", "small"), "--size 'small'"),
         (("a", "--size", "tiny=1"), "'tiny'"),
     ):
         assert run("report", *words) == 2
@@ -306,7 +306,7 @@ def test_runs_over_one_benchmark_are_reported_together(capsys: pytest.CaptureFix
         (("build", "gone.jsonl", "-m", "a"), "no such file"),
         (("build", "sums.jsonl", "./sums.jsonl", "-m", "a"), "two files are called sums"),
         (("build", "odd.jsonl", "-m", "a"), "not in a known format"),
-        (("build", "sums.jsonl", "-m", "a", "--temperature", "0"), "one and the same"),
+        (("build", "sums.jsonl", "-m", "a", "--temperature", "0"), "temperature"),
         (("build", "sums.jsonl", "-m", "a", "--samples", "0"), "samples is 0"),
         (("build", "sums.jsonl", "-m", "a", "--queries", "3"), "one generator cannot tell"),
         (("build", "sums.jsonl", "-m", "a", "-o", "no/such/file.jsonl"), "no such folder"),
@@ -397,6 +397,37 @@ def test_multiple_choice_from_end_to_end() -> None:
         gold = triplet.problem.answers[0]
         assert (f"{{{gold}}}" in triplet.response) == triplet.correct
         assert triplet.problem.choices[gold] == "yes"
+
+
+def test_a_run_of_another_command_is_no_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+    write(questions(4))
+    with serving(script=population()) as server:
+        at = ("--base-url", server.url)
+        assert run(*BUILD, *at, "--run", "bench") == 0
+        assert run(*RUN, *at, "--run", "judged") == 0
+        requested = len(server.bodies)
+        assert run("run", "judged", "-m", "small", *at) != 0
+        assert len(server.bodies) == requested
+    assert "bench criticbench build" in capsys.readouterr().err
+
+
+def test_each_task_is_answered_as_in_the_paper() -> None:
+    write(questions(2))
+    path = write([{**PROGRAM, "canonical_solution": "    return n // 2\n"}], "programs.jsonl")
+    files = ["sums.jsonl", str(path)]
+    model, coder = (Named(name, lambda *_: "nothing") for name in ("model", "coder"))
+    job = BuildJob(BuildPlan(files, [model], code_generators=[coder], sandbox="unsafe"))
+    asked = {
+        (row.value.samples.generator, row.value.samples.task): row.value.n_samples
+        for row in job.rows()
+        if row.value
+    }
+    assert asked == {
+        ("model", "gsm8k"): 64,
+        ("model", "humaneval"): 100,
+        ("coder", "humaneval"): 100,
+    }
+    assert job.total == 4
 
 
 @pytest.mark.parametrize(

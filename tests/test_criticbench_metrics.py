@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -146,6 +147,17 @@ def test_a_prompt_holds_both_texts_behind_fences(question: str, response: str) -
     (message,) = render(question, response)
     fenced = [text for _, text in unfence(message.content)]
     assert fenced == [question, response]
+
+
+@pytest.mark.parametrize(
+    ("kind", "examples"), [("open", 5), ("choice", 4), ("code", 3), ("any", 4)]
+)
+def test_each_task_has_a_prompt_with_worked_examples(kind: str, examples: int) -> None:
+    (message,) = render("Q", "R", kind)
+    shown = re.split(r"^Example \d+$", message.content, flags=re.MULTILINE)[1:]
+    assert len(shown) == examples
+    judged = [judgment(text.partition("\n\nNow the question")[0]) for text in shown]
+    assert set(judged) == {"correct", "incorrect"}
 
 
 def test_a_response_that_judges_itself_stays_behind_its_fence() -> None:

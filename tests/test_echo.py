@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import completion
-from heedful.bench.realcritic.prompt import read_review
+from heedful.bench.realcritic.replies import read_review
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.critic.data.experts import Expert
 from heedful.critic.data.replies import Calls, blocks

@@ -371,7 +371,7 @@ def test_saved_runs_and_judges_are_compared_on_the_verdicts_that_both_decided(
     assert (pair["first"], pair["compared"]) == ("recorded", 5)
     assert pair["coverage"] == pytest.approx(5 / 6)
     assert (pair["only_first_right"], pair["only_second_right"]) == (1, 1)
-    assert pair["p"] == pair["p_holm"] == 1
+    assert pair["accuracy"]["p"] == pair["accuracy"]["p_holm"] == 1
     assert pair["accuracy"]["value"] == 0
     assert summary["alpha"]["judges"]["constraints"] == 5
     scripted = next(one for one in summary["judges"] if one["name"] == "scripted/plain")

@@ -68,7 +68,6 @@ def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
 
 def test_eight_of_eight_are_not_certain() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     found = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
     expected = stats.binomtest(8, 8).proportion_ci(method="wilson")
     measured = [
@@ -83,7 +82,6 @@ def test_eight_of_eight_are_not_certain() -> None:
 
 @given(st.integers(0, 30), st.integers(2, 30))
 def test_a_rate_over_samples_has_wilsons_interval(passed: int, n: int) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     passed = min(passed, n)
     found = rate_interval(Spread.of([((1, 1), passed), ((0, 1), n - passed)]))
@@ -101,7 +99,6 @@ def test_a_better_result_never_looks_worse(n: int, size: int) -> None:
 
 
 def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     by_prompt = stats.binomtest(13, 20).proportion_ci(method="wilson")
     low, high = isr(draws(13))
@@ -212,8 +209,7 @@ def beta_binomial(
 
 @pytest.mark.parametrize(("n", "rate", "icc"), [(8, 0.9, 0.3), (20, 0.8, 0.6), (50, 0.95, 0.3)])
 def test_intervals_cover_the_truth_as_often_as_they_say(n: int, rate: float, icc: float) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    """See benchmarks/interval_coverage.py for the whole table."""
+    """See benchmarks/coverage.py for the whole table."""
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     draw = np.random.default_rng(17)
     covered = 0

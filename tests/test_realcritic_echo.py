@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 
+from heedful.bench.grading.problems import read_problems
+from heedful.bench.realcritic.critic import RealCriticItem
+from heedful.bench.realcritic.labels import Labels, adjudication_of, adjudications, digest_of
 from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.plan import RealCriticPlan
 from heedful.bench.realcritic.run import run_realcritic
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
 SCORINGS: tuple[Scoring, ...] = get_args(Scoring)
+LABELS: tuple[Labels, ...] = get_args(Labels)
 MOVES = ("incorrect_to_correct", "correct_to_incorrect")
 
 
@@ -55,13 +59,20 @@ class Echo(ScriptedModel):
         return critique(str(row["reasoning"]) if self.name == "text" else answer)
 
 
-def echoed(files: Sequence[Path], run: Path, **options: Any) -> dict[Scoring, dict[str, Any]]:
+Views = dict[tuple[Scoring, Labels], dict[str, Any]]
+
+
+def echoed(files: Sequence[Path], run: Path, **options: Any) -> Views:
     rows = [
         json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()
     ]
     critics = [Echo("text", rows), Echo("pred", rows)]
     results = run_realcritic(RealCriticPlan(files=list(files), critics=critics, **options), run=run)
-    return {scoring: numbers(results, scoring)["critics"] for scoring in SCORINGS}
+    return {
+        (scoring, labels): numbers(results, scoring, labels=labels)["critics"]
+        for scoring in SCORINGS
+        for labels in LABELS
+    }
 
 
 def assert_nothing_gained(critics: dict[str, Any], paradigm: str) -> None:
@@ -77,17 +88,22 @@ def assert_nothing_gained(critics: dict[str, Any], paradigm: str) -> None:
 def test_an_echo_of_the_shared_sets_gains_nothing(data: Path, tmp_path: Path) -> None:
     files = sorted((data / "realcritic").glob("*.jsonl"))
     found = echoed(files, tmp_path / "run", modes=["cross"])
-    for scoring in SCORINGS:
-        assert_nothing_gained(found[scoring], "cross")
+    for critics in found.values():
+        assert_nothing_gained(critics, "cross")
     for name in ("text", "pred"):
-        faithful = found["faithful"][name]
+        faithful = found["faithful", "shipped"][name]
         # The baseline is still the published one: the labels.
         assert faithful["baseline"]["accuracy"]["numerator"] == 540
         assert faithful["cross"][0]["accuracy"]["numerator"] == 540
         assert faithful["cross"][0]["delta"]["n"] == 1083
-    assert found["strict"]["text"]["cross"][0]["accuracy"]["value"] == pytest.approx(
-        found["strict"]["text"]["baseline"]["accuracy"]["value"]
-    )
+        # 78 labels of wrong are corrected, and 6 of correct.
+        corrected = found["faithful", "corrected"][name]
+        assert corrected["baseline"]["accuracy"]["numerator"] == 540 + 78 - 6
+    for labels in LABELS:
+        strict = found["strict", labels]["text"]
+        assert strict["cross"][0]["accuracy"]["value"] == pytest.approx(
+            strict["baseline"]["accuracy"]["value"]
+        )
 
 
 ANSWERS = ("7", "\\frac{1}{2}", "0.5", "7 \\text{ and } 8", "[", "3, 4", "x = 7", "a fog")
@@ -121,9 +137,9 @@ def test_an_echo_of_any_data_gains_nothing(seed: int, tmp_path: Path) -> None:
     lines = [json.dumps(row) + "\n" for row in generated(seed)]
     path.write_text("".join(lines), encoding="utf-8")
     found = echoed([path], tmp_path / "run", rounds=2)
-    for scoring in SCORINGS:
-        assert_nothing_gained(found[scoring], "cross")
-        assert_nothing_gained({"text": found[scoring]["text"]}, "self")
+    for critics in found.values():
+        assert_nothing_gained(critics, "cross")
+        assert_nothing_gained({"text": critics["text"]}, "self")
 
 
 def test_a_mended_answer_still_counts(tmp_path: Path) -> None:
@@ -150,3 +166,18 @@ def test_a_mended_answer_still_counts(tmp_path: Path) -> None:
     for scoring in SCORINGS:
         (critic,) = numbers(results, scoring)["critics"].values()
         assert critic["cross"][0]["delta"]["value"] == 1.0
+
+
+def test_adjudicated_labels_are_of_the_published_items(data: Path) -> None:
+    known = dict(adjudications())
+    assert all(verdict.reason for verdict in known.values())
+    for path in sorted((data / "realcritic").glob("*.jsonl")):
+        for attempt in read_problems(path):
+            assert attempt.problem is not None
+            assert attempt.solution is not None
+            item = RealCriticItem(set=path.stem, problem=attempt.problem, solution=attempt.solution)
+            verdict = adjudication_of(item)
+            if verdict is not None:
+                assert verdict.shipped == attempt.solution.label
+                assert known.pop(digest_of(item)) == verdict
+    assert not known

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.answers import last_boxed
-from heedful.bench.realcritic import prompt
+from heedful.bench.realcritic import replies
+from heedful.bench.realcritic.prompts import Prompts
+from heedful.core.errors import UsageError
 from heedful.core.nouns import Problem, Solution
 from heedful.judges.prompts.fence import unfence
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PROBLEM = Problem(id="1", question="What is 2 + 3?", kind="open", answers=("5",))
 
@@ -65,7 +72,7 @@ Therefore, the final answer is \boxed{5}.
     ],
 )
 def test_reviews_are_read(text: str, verdict: object, step: int | None, box: str | None) -> None:
-    review = prompt.read_review(text)
+    review = replies.read_review(text)
     assert (review.verdict, review.first_error) == (verdict, step)
     assert last_boxed(review.correction or "") == box
 
@@ -73,48 +80,94 @@ def test_reviews_are_read(text: str, verdict: object, step: int | None, box: str
 def test_what_is_said_both_ways_is_undecided() -> None:
     quoted = reply("Correct", -1, "5").replace("Looks odd.", "## Conclusion\nIt is Incorrect.")
     twice = "## Conclusion\nThe solution is Incorrect.\n" + reply("Correct", -1, "5")
-    assert prompt.read_review(twice).verdict is None
-    assert prompt.read_review(quoted).verdict is True  # "it" is not the solution
+    assert replies.read_review(twice).verdict is None
+    assert replies.read_review(quoted).verdict is True  # "it" is not the solution
 
 
 def test_a_box_of_the_critique_is_no_correction() -> None:
     text = "## Critique\nIt says \\boxed{4}.\n## Conclusion\nThe solution is Incorrect.\n"
-    assert prompt.read_review(text).correction is None
+    assert replies.read_review(text).correction is None
 
 
 def test_checks_are_read() -> None:
-    assert prompt.read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
-    assert prompt.read_check("It solved first.\nRESULT: unqualified.") is False
-    assert prompt.read_check(r"So \boxed{Unqualified}") is False
-    assert prompt.read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is None
-    assert prompt.read_check("Is it qualified or not?") is None
+    assert replies.read_check("It looked.\n\n**RESULT: QUALIFIED**") is True
+    assert replies.read_check("It solved first.\nRESULT: unqualified.") is False
+    assert replies.read_check(r"So \boxed{Unqualified}") is False
+    assert replies.read_check("RESULT: QUALIFIED\nRESULT: UNQUALIFIED") is None
+    assert replies.read_check("Is it qualified or not?") is None
 
 
 @given(st.text())
 def test_any_reply_can_be_read(text: str) -> None:
-    review = prompt.read_review(text)
+    review = replies.read_review(text)
     if review.verdict is not None and review.first_error is not None:
         assert review.verdict == (review.first_error == -1)
-    prompt.read_check(text)
+    replies.read_check(text)
 
 
 @given(st.text(min_size=1), st.text())
 def test_the_solution_stands_in_the_prompt_as_it_is(question: str, text: str) -> None:
     problem = PROBLEM.model_copy(update={"question": question})
-    (message,) = prompt.critique(problem, Solution(text=text))
+    (message,) = Prompts.ours().critique(problem, Solution(text=text))
     assert [one.text for one in unfence(message.content)] == [question, text]
 
 
 def test_prompts_have_what_they_need() -> None:
-    (asked,) = prompt.direct(PROBLEM)
+    (asked,) = Prompts.ours().direct(PROBLEM)
     assert asked.content.startswith("What is 2 + 3?\n")
     choices = {"A": "four", "B": "five"}
     problem = PROBLEM.model_copy(update={"kind": "choice", "answers": ("B",), "choices": choices})
-    assert "Answer Choices: (A) four (B) five" in prompt.direct(problem)[0].content
+    assert "Answer Choices: (A) four (B) five" in Prompts.ours().direct(problem)[0].content
     stated = problem.model_copy(update={"question": "Which? (A) four (B) five"})
-    assert "Answer Choices" not in prompt.direct(stated)[0].content
+    assert "Answer Choices" not in Prompts.ours().direct(stated)[0].content
     numbered = Solution(text="a\n\nb", steps=("a", "b"))
-    (asked,) = prompt.critique(PROBLEM, numbered)
+    (asked,) = Prompts.ours().critique(PROBLEM, numbered)
     assert unfence(asked.content)[1].text == "Step 1: a\n\nStep 2: b"
-    (asked,) = prompt.check(PROBLEM, numbered, "My critique.")
+    (asked,) = Prompts.ours().check(PROBLEM, numbered, "My critique.")
     assert [one.text for one in unfence(asked.content)][2] == "My critique."
+
+
+def own(folder: Path, **texts: str) -> Path:
+    folder.mkdir()
+    for name, text in texts.items():
+        (folder / f"{name.replace('_', '.')}.txt").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_a_protocol_of_ones_own_has_system_and_user_turns(tmp_path: Path) -> None:
+    texts = {
+        "critique_system": "You judge.",
+        "critique": "Problem: {{problem}}\nSolution: {{solution}}",
+        "direct": "{{question}} Think.",
+    }
+    prompts = Prompts.read(own(tmp_path / "published", **texts))
+    solution = Solution(text="It is {{problem}}.")
+    assert [(turn.role, turn.content) for turn in prompts.critique(PROBLEM, solution)] == [
+        ("system", "You judge."),
+        ("user", "Problem: What is 2 + 3?\nSolution: It is {{problem}}."),
+    ]
+    assert [turn.content for turn in prompts.direct(PROBLEM)] == ["What is 2 + 3? Think."]
+    # What the folder lacks is ours, and a prompt with a mark has its texts behind fences.
+    assert prompts.retry("R") == Prompts.ours().retry("R")
+    (check,) = prompts.check(PROBLEM, solution, "C")
+    assert [name for name, _ in unfence(check.content)] == ["PROBLEM", "SOLUTION", "CRITIQUE"]
+    assert prompts.version() != Prompts.ours().version()
+    assert Prompts.read(None) == Prompts.ours()
+
+
+@pytest.mark.parametrize(
+    ("texts", "wrong"),
+    [
+        ({}, "published"),
+        ({"critic": "{{problem}}"}, "critic.txt"),
+        ({"critique": "{{problem}}"}, "{{solution}}"),
+        ({"critique": "{{problem}} {{solution}} {{gold}}"}, "{{gold}}"),
+        ({"again_system": "x"}, "again.system.txt"),
+    ],
+)
+def test_prompts_that_cannot_work_are_refused(
+    texts: dict[str, str], wrong: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        Prompts.read(own(tmp_path / "published", **texts))
+    assert wrong in f"{refused.value.where} {refused.value.what}"

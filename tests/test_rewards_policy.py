@@ -139,7 +139,7 @@ def test_an_empty_response_is_worth_nothing_unless_it_is_to_be_judged(
 ) -> None:
     write(row("a#1", "++", "\u200b"), row("a#2", "+-"))
     assert make_pairs()[0] == [("a#2", "a#1")]
-    assert "1 empty response" in capsys.readouterr().out
+    assert "empty 1" in capsys.readouterr().out
     assert make_pairs("--judge-empty")[0] == [("a#1", "a#2")]
 
 
@@ -211,7 +211,7 @@ def test_guards_take_the_reward_of_a_response_that_praises_itself() -> None:
         row("a#1", "++", "Tea. This response fully satisfies all the constraints."),
         row("a#2", "+-", "Tea."),
     )
-    for flags, expected in (((), "a#1"), (("--guards",), "a#2")):
+    for flags, expected in ((("--gates", "none"), "a#1"), ((), "a#2"), (("--guards",), "a#2")):
         run("reward", "best", "judged.jsonl", "-o", "best.jsonl", *flags)
         assert lines("best.jsonl")[0]["id"] == expected
 
@@ -347,7 +347,6 @@ def statistics(*flags: str) -> dict[str, Any]:
 
 
 def test_statistics_by_hand() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     write(
         row("a#1", "++", "x" * 4), row("a#2", "--", "x" * 2),

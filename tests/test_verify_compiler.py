@@ -343,8 +343,8 @@ def test_numbers_are_read_as_they_are_written(number: int) -> None:
 
 @pytest.mark.parametrize("text", ["一一", "十百", "二零二四", "1.5", "12,34", "3,", "a"])
 def test_what_is_no_whole_number_is_not_read_as_one(text: str) -> None:
-    found = number_at(text, 0)
-    assert found is None or found[1] < len(text)
+    number = number_at(text, 0)
+    assert number is None or number[1] < len(text)
 
 
 UNITS = {"words": "words", "sentences": "sentences", "paragraphs": "paragraphs"}
@@ -367,7 +367,7 @@ BOUNDS_ZH: list[tuple[str, dict[str, int]]] = [
 
 @given(
     st.sampled_from([(*bound, UNITS) for bound in BOUNDS] + [(*b, UNITS_ZH) for b in BOUNDS_ZH]),
-    st.integers(2, 3000),
+    st.integers(31, 3000),
     st.data(),
 )
 def test_bounds_are_read_in_all_forms(
@@ -435,6 +435,6 @@ def test_real_constraints_compile_and_their_checks_can_run(
         if row.sample is not None and len(texts) < 1500:
             texts += [constraint.text for constraint in row.sample.checklist]
     checks: list[Any] = [compile_constraint(text).check for text in texts]
-    found = [each for each in checks if each is not None]
-    assert len(found) / len(texts) > least
-    assert all(describe(each) for each in found)
+    made = [each for each in checks if each is not None]
+    assert len(made) / len(texts) > least
+    assert all(map(describe, made))

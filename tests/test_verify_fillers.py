@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from functools import cache
 from importlib import resources
@@ -14,6 +15,7 @@ import pytest
 from heedful.core.nouns import Check
 from heedful.data import formats
 from heedful.verify.compiler.compile import compile_constraint
+from plain_texts import TEXTS
 from test_verify_compiler import COMPILES
 
 if TYPE_CHECKING:
@@ -30,6 +32,8 @@ FILLERS = frozenset(
     must of phrase please points point post present put respond section should square summarize
     that the there this title to use used using very whole with words wrap wrapped write written
     you your also and are be but long allowed a
+    can contains create everything formatting give has keep limit limited list marks me needs
+    output provide return somewhere stay these yourself anywhere ask
     与 且 严格 严格控制 个 个关键词 中 为 之间 了 以 以下 任何 但 作为 作文 作答 你的 你的回答
     使用 保持 保证 信息 修改后的 倡议书 全文 公文 关键 关键字 关键词 内容 写 出现 出现了 分 加上
     加入 包含 包括 博客 博文 句 句子数量 句数 句话 同时 含 含有 呈现 和 回复 回复内容 回答
@@ -40,15 +44,20 @@ FILLERS = frozenset(
     短文 确保 符号 答案 篇幅 组成 结构 结果 给出 编写 自然 至 英文 英文字母 表情 表情符号 表示
     表达 要 要在 要求 要用 论文 词汇 词语 话 该 语 语言 请 软文 输出 输出信息 输出内容 输出文本
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
-    采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能
+    采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
+    全 全诗 分成 列出 加 把 文中 来写
     """.split()  # noqa: SIM905
 )
 
 # Words that count, bound or select elsewhere, each with the checks that hold without them.
 FILLERS_OF = {
-    "all": {"heedful:case", "heedful:language"},  # "in all capital letters": what else?
+    "all": {"heedful:case", "heedful:language", "heedful:dates"},  # "in all capital letters"
+    "both": {"heedful:contains"},  # it must be the number of those listed
+    "single": {"heedful:count"},  # a sentence is one sentence
+    "total": {"heedful:count"},  # what names no part is counted in total
     "any": {"heedful:count", "heedful:excludes", "heedful:case"},  # "do not use any commas"
-    "only": {"heedful:language", "heedful:json"},  # the check asks for nothing else anyway
+    # The check asks for nothing else anyway, and one word is one word.
+    "only": {"heedful:language", "heedful:json", "heedful:count"},
     "exactly": {"heedful:count"},  # of what is counted one by one, a bare number is exact
     "exact": {"heedful:ends_with"},  # what is quoted is asked for word for word
     "valid": {"heedful:json"},
@@ -61,7 +70,17 @@ FILLERS_OF = {
     "只能": {"heedful:count"},
     "只能用": {"heedful:count"},
     "仅": {"heedful:json", "heedful:language"},
-    "都": {"heedful:case", "heedful:count", "heedful:contains"},
+    "都": {"heedful:case", "heedful:count", "heedful:contains"}
+    | {"heedful:starts_with", "heedful:ends_with"},
+    "只": {"heedful:json", "heedful:language", "heedful:count"},
+    "共": {"heedful:count"},
+    "一句": {"heedful:count"},  # 最后一句
+    "列表": {"heedful:count"},  # items are a list's
+    "到": {"heedful:excludes"},  # 提到
+    "开头": {"heedful:starts_with"},  # 开头第一个词
+    "第一个词": {"heedful:starts_with"},
+    "或": {"heedful:excludes", "heedful:contains_any"},  # all that are listed, or any
+    "至少": {"heedful:contains_any"},
     "全部": {"heedful:case"},
     "各": {"heedful:contains"},
     # 一共, 一百字, 最后一段, 这一关键词: the rest of the word says the same
@@ -73,9 +92,16 @@ FILLERS_OF = {
     "最终": {"heedful:json", "heedful:format"},  # 最终输出
 }
 
+# "Paragraphs have 50 words each" says the same without its last word, or with "all" before it.
+OF_EACH = frozenset({"each", "all", "every", "每", "各", "都", "都要"})
+
 # None of these may be put into a constraint without its meaning something else.
 MEANINGFUL = ["each", "every", "apiece", "numbered", "not", "other", "average", "body", "or so"]
-MEANINGFUL_ZH = ["每", "各", "平均", "不", "尽量", "其他", "最后", "或"]
+MEANINGFUL += ["per paragraph", "in the last paragraph", "excluding the title", "if asked"]
+MEANINGFUL += ["numbered 1 to 7", "unless asked", "except for the title", "in the first line"]
+MEANINGFUL += ["on average", "only in the first part", "different", "half", "ideally", "most"]
+MEANINGFUL_ZH = ["每", "各", "平均", "不", "尽量", "其他", "最后", "每条", "除标题外", "如果需要"]
+MEANINGFUL_ZH += ["第一段", "不同", "连续", "半", "以外", "非", "最好", "一半"]
 
 _HAN = re.compile("[\u3400-\u9fff]")
 _QUOTED = re.compile(
@@ -101,10 +127,20 @@ def words(text: str) -> Iterator[tuple[int, int]]:
                 yield start, end
 
 
+def inner(check: Check) -> list[Check]:
+    """The checks of a check: those within it, or itself."""
+    within = [Check.model_validate(each) for each in check.args.get("checks", [])]
+    return [leaf for each in within for leaf in inner(each)] or [check]
+
+
 def ids(check: Check) -> set[str]:
     """The verifiers of a check and of the checks within it."""
-    inner = [Check.model_validate(each) for each in check.args.get("checks", [])]
-    return set().union(*map(ids, inner)) if inner else {check.id}
+    return {each.id for each in inner(check)}
+
+
+def is_of_each(check: Check) -> bool:
+    """Whether a check says "each" of a part: then it doesn't matter how often its text does."""
+    return any(each.args.get("which") == "each" for each in inner(check))
 
 
 def swallowed(text: str) -> list[str]:
@@ -112,18 +148,20 @@ def swallowed(text: str) -> list[str]:
     check = compile_constraint(text).check
     if check is None:
         return []
-    found = []
+    without_effect = []
     for start, end in words(text):
         word = text[start:end].lower()
         if word in FILLERS or FILLERS_OF.get(word, set()) & ids(check):
             continue
+        if word in OF_EACH and is_of_each(check):
+            continue
         if compile_constraint(text[:start] + text[end:]).check == check:
-            found.append(word)
-    return found
+            without_effect.append(word)
+    return without_effect
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [text for text, _ in COMPILES])
+@pytest.mark.parametrize("text", [*(text for text, _ in COMPILES), *TEXTS])
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
     assert not swallowed(text)
 
@@ -143,7 +181,7 @@ def test_no_word_of_real_constraints_is_swallowed(data: Path, name: str) -> None
     samples = [row.sample for row in rows if row.sample is not None]
     texts = {constraint.text for sample in samples for constraint in sample.checklist}
     assert any(compile_constraint(text).check for text in texts)
-    assert not {text: found for text in texts if (found := swallowed(text))}
+    assert not {text: words for text in texts if (words := swallowed(text))}
 
 
 @pytest.mark.slow
@@ -153,7 +191,7 @@ def test_no_word_of_real_prompts_is_swallowed(data: Path) -> None:
     pieces = {piece for each in prompts for piece in re.split(r"(?<=[.!?])\s+|\n+", each)}
     texts = {piece for piece in pieces if len(piece) < 90}
     assert any(compile_constraint(text).check for text in texts)
-    assert not {text: found for text in texts if (found := swallowed(text))}
+    assert not {text: words for text in texts if (words := swallowed(text))}
 
 
 def inserted(text: str, word: str) -> Iterator[str]:
@@ -168,11 +206,26 @@ def inserted(text: str, word: str) -> Iterator[str]:
             yield f"{text[: place.start()]} {word} {text[place.end() :]}".replace(" .", ".")
 
 
+def unchanged(text: str, added: list[str]) -> list[str]:
+    """The texts with a word more that make the same check as the text without it."""
+    check = compile_constraint(text).check
+    variants = [
+        variant
+        for word in added
+        if check is not None and not (word in OF_EACH and is_of_each(check))
+        for variant in inserted(text, word)
+    ]
+    return [each for each in variants if compile_constraint(each).check == check]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", [text for text, _ in COMPILES])
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
-    check = compile_constraint(text).check
-    added = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
-    variants = [each for word in added for each in inserted(text, word)]
-    assert variants
-    assert not [each for each in variants if compile_constraint(each).check == check]
+    assert not unchanged(text, MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", TEXTS)
+def test_some_words_that_mean_something_change_the_check_of_plain_texts(text: str) -> None:
+    words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
+    assert not unchanged(text, random.Random(text).sample(words, 3))

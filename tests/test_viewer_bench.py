@@ -90,7 +90,7 @@ def test_realcritics_rounds_and_transitions(tmp_path: Path) -> None:
     for words in ("Accuracy", "Transitions", "cross 1", "self 2", "baseline"):
         assert words in text
     titles = drawn(browser, page)
-    assert len(titles) == 3
+    assert len(titles) == 4
     assert "by round" in titles[0]
     assert "Samples" not in text
 

@@ -60,8 +60,9 @@ def checklist(
         input: The file with the samples.
         output: Where the samples go with their checklists: JSON lines. Only a dry run and
             --compile need none.
-        compile: Call no model; show each constraint of INPUT as code, or why it has none. With
-            -o, write the samples with these checks.
+        compile: Turn the constraints of INPUT into checks. Without --model, show each as code, or
+            why it has none; -o writes the samples with these checks. With --model, the model
+            proposes checks for the rest, and code decides which are right.
         decomposition: How checklists are made, and for which samples.
         data: How the input is read.
         model_flags: The model and how it is called.
@@ -72,10 +73,21 @@ def checklist(
     """
     from heedful.jobs import checklists
 
-    if compile:
+    if compile and not model_flags.model:
         return _compile(input, output, data, quiet=flags.quiet)
     model = connect_one(model_flags)
     how = sampling(model_flags)
+    if compile:
+        settings = checklists.compile_config(model, how)
+        return add_to_rows(
+            partial(checklists.compile_checklists, model=model, sampling=how),
+            input,
+            output,
+            name=(data.format, data.task, settings),
+            data=data,
+            model_flags=model_flags,
+            flags=flags,
+        )
     contract = checklists.make(decomposition.prompt, prompt_file=decomposition.prompt_file)
     config = dict(checklists.Decomposer(model, contract, how).config)
     name = ("checklist", data.format, data.task, decomposition.overwrite, config)

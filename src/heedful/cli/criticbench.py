@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -29,10 +29,12 @@ class GeneratorFlags(CallFlags):
 
     Attributes:
         model: Who answers; several of different strength make a better benchmark.
+        code_model: Also answers, but only questions for programs: a model trained for code.
         temperature: Default: 0.6.
     """
 
     model: Names = field(default_factory=list)
+    code_model: Annotated[list[str], Parameter(negative="")] = field(default_factory=list)
     temperature: float | None = None
 
 
@@ -56,12 +58,12 @@ class QuestionFlags:
     """Which questions are answered, and how often.
 
     Attributes:
-        samples: Answers to each question from each generator.
+        samples: Answers to each question from each generator. Default: 64, and 100 programs.
         limit: Read only the first so many questions of each file.
         seed: Shuffles the choices of TruthfulQA.
     """
 
-    samples: int = 64
+    samples: int | None = None
     limit: int | None = None
     seed: int = 0
 
@@ -177,10 +179,13 @@ def build(
     from heedful.bench.criticbench.questions import BuildPlan
     from heedful.engine.inputs import unnamed
 
-    models = connect(model_flags)
+    names = [*model_flags.model, *model_flags.code_model]
+    models = connect(replace(model_flags, model=names))
+    count = len(model_flags.model)
     plan = BuildPlan(
         files,
-        models,
+        models[:count],
+        code_generators=models[count:],
         samples=questions.samples,
         sampling=sampling(model_flags, TEMPERATURE),
         limit=questions.limit,
@@ -190,7 +195,7 @@ def build(
     )
     configs = [dict(model.config) for model in models]
     asked = (questions.samples, questions.limit, questions.seed)
-    options = (_contents(files), configs, str(plan.sampling), *asked)
+    options = (_contents(files), configs, count, str(plan.sampling), *asked)
     run = flags.run or unnamed("criticbench-build", *options)
     job = partial(
         build_benchmark,
@@ -204,7 +209,7 @@ def build(
         job,
         flags,
         run=run,
-        models=model_flags.model,
+        models=names,
         concurrency=model_flags.max_concurrency,
         outcome=partial(_built, run=run, output=output),
         output=run,

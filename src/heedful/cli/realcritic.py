@@ -64,11 +64,14 @@ class CritiquingFlags:
         rounds: Critiques of each solution, the history kept; from 2 on, iterative critique.
         check_model: A model that marks critiques which took a shortcut; it is asked like the
             critics are.
+        prompts: A folder with prompts of your own: direct.txt, critique.txt, again.txt, check.txt,
+            and critique.system.txt and so on for system turns.
     """
 
     modes: str = "direct,self,cross"
     rounds: int = 1
     check_model: str | None = None
+    prompts: Path | None = None
 
 
 def run(
@@ -77,6 +80,7 @@ def run(
     *,
     critiquing: CritiquingFlags = CritiquingFlags(),
     scoring: Literal["strict", "faithful"] = "strict",
+    labels: Literal["shipped", "corrected"] = "shipped",
     model_flags: RealCriticFlags = RealCriticFlags(),
     comparing: GradingFlags = GradingFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
@@ -87,6 +91,8 @@ def run(
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
         critiquing: What is criticised, how often, and who looks at the critiques.
         scoring: Of the table: strict, or faithful (as the published code counts).
+        labels: Of the table: corrected takes people's verdicts on given solutions of the published
+            sets where code had erred or could not decide.
         model_flags: The models and how they are called.
         comparing: How answers are compared.
         flags: How the job is run.
@@ -95,6 +101,7 @@ def run(
         The exit code.
     """
     from heedful.bench.realcritic.plan import RealCriticPlan
+    from heedful.bench.realcritic.prompts import Prompts
     from heedful.bench.realcritic.run import run_realcritic
 
     modes = [mode.strip() for mode in critiquing.modes.split(",")]
@@ -106,6 +113,7 @@ def run(
         checker=_checker(model_flags, critiquing.check_model),
         sampling=sampling(model_flags),
         grading=comparing.grading(),
+        prompts=Prompts.read(critiquing.prompts),
     )
     run = flags.run or plan.default_run()
 
@@ -117,7 +125,9 @@ def run(
         rows = summary["rows"]
         retry = "--retry-failed repeats the calls that failed"
         return Outcome(
-            view=lambda: document(numbers(results, scoring), cost=summary.get("cost")).terminal(),
+            view=lambda: document(
+                numbers(results, scoring, labels=labels), cost=summary.get("cost")
+            ).terminal(),
             written=(run / "results.jsonl",),
             problems=summary["problems"],
             failed=sum(rows.values()) - rows["done"],
@@ -145,6 +155,7 @@ def report(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     charts: Literal["svg", "png", "pdf"] | None = None,
     scoring: Literal["strict", "faithful"] = "strict",
+    labels: Literal["shipped", "corrected"] = "shipped",
     seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> int:
@@ -158,6 +169,8 @@ def report(
             heedful[charts] is installed.
         scoring: strict: undecided is left out, given solutions are graded. faithful: as the
             published code counts.
+        labels: shipped, or corrected: people's verdicts on given solutions of the published sets
+            where code had erred or could not decide.
         seed: For the bootstrap intervals.
         quiet: Print no table.
 
@@ -168,7 +181,9 @@ def report(
 
     if not runs:
         raise UsageError("no run to report on", hint="name the directory that --run named")
-    made, written = write_report(runs, output or runs[0], scoring=scoring, seed=seed, charts=charts)
+    made, written = write_report(
+        runs, output or runs[0], scoring=scoring, labels=labels, seed=seed, charts=charts
+    )
     return print_outcome(Outcome(view=made.terminal, written=written), quiet=quiet)
 
 

@@ -54,10 +54,12 @@ class Status(StrEnum):
     UNSUPPORTED = "unsupported"
     """No verifier knows this constraint."""
 
-    @property
-    def decided(self) -> bool:
-        """Whether this is a verdict; what is not decided is never met, unmet or 0.5."""
-        return self is Status.MET or self is Status.UNMET
+    decided: bool
+    """Whether this is a verdict; what is not decided is never met, unmet or 0.5."""
+
+    def __init__(self, value: str) -> None:
+        # Not a property: it is read for every verdict, and enums look members up slowly.
+        self.decided = value in {"met", "unmet"}
 
 
 class Noun(BaseModel):
@@ -74,20 +76,31 @@ class Noun(BaseModel):
             if not fields.keys() <= self.__pydantic_fields__.keys():
                 fields = self._spelled(fields)
                 _refuse_misspelled(type(self), fields)
-            super().__init__(**fields)
+            # As BaseModel does; a call of it would take a third of the time.
+            self.__pydantic_validator__.validate_python(fields, self_instance=self)
 
         # So pydantic does not take model_validate, with which files are read, through here.
         __init__.__pydantic_base_init__ = True
 
         def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
             """Copy the noun with other fields; misspelled ones are an error."""
-            _refuse_misspelled(type(self), update or {})
-            return super().model_copy(update=update, deep=deep)
+            if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
+                self._refuse_spellings(update or {})
+                _refuse_misspelled(type(self), update or {})
+                return super().model_copy(update=update, deep=deep)
+            copied = self.__copy__()
+            copied.__dict__.update(update)
+            copied.__pydantic_fields_set__.update(update)
+            return copied
 
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Take the keywords that a noun accepts in addition to its fields."""
         return fields
+
+    @classmethod
+    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
+        """Refuse keywords that a noun accepts only when it is made."""
 
 
 class Message(Noun):
@@ -106,6 +119,16 @@ class Check(Noun):
 
     id: str
     args: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Refuse arguments beside ``args``: the check would ignore them."""
+        _refuse_misspelled(cls, fields)
+        others = {name: value for name, value in fields.items() if name not in ("id", "args")}
+        if others:
+            what = f"Check has no field {next(iter(others))!r}"
+            raise UsageError(what, hint=f"did you mean args={others!r:.200}?")
+        return fields
 
 
 class Constraint(Noun):
@@ -201,6 +224,11 @@ class Sample(Noun):
 
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        for name in _SYSTEM:
+            if isinstance(fields.get(name), str):
+                what = f"Sample has no field {name!r}"
+                hint = "begin the conversation with Message(role='system', content=…)"
+                raise UsageError(what, hint=hint)
         for name, field in _SPELLINGS.items():
             value = fields.pop(name, None)
             if value is None:
@@ -211,6 +239,14 @@ class Sample(Noun):
             turn = field == "conversation" and isinstance(value, str)
             fields[field] = (Message(role="user", content=value),) if turn else value
         return fields
+
+    @classmethod
+    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
+        for name, field in _SPELLINGS.items():
+            if name in update:
+                turn = "(Message(role='user', content=…),)" if field == "conversation" else "(…,)"
+                what = f"{name!r} is not a field of a sample that a copy could change"
+                raise UsageError(what, hint=f"give update={{{field!r}: {turn}}}")
 
 
 class Judgment(Noun):
@@ -336,6 +372,9 @@ _SPELLINGS = {
 }
 """Keywords of a sample that stand for a field, as in heedful's own format."""
 
+_SYSTEM = ("system", "system_prompt")
+"""Keywords that would leave the system prompt out of the conversation."""
+
 _ALIKE = 0.82
 """Similarity of a keyword and a field, by difflib's ratio, that counts as a typing error.
 
@@ -374,7 +413,7 @@ def _meant(noun: type[Noun], name: str) -> str | None:
     likely = [
         field
         for field in known
-        if field[0] == folded[:1]
+        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
         and len(folded) - len(field) <= _LONGER
         and not any(char.isdigit() for char in folded)
     ]

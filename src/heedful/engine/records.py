@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 __all__ = ["Entry"]
@@ -26,8 +25,7 @@ class Input(NamedTuple):
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """One row of a run, as stored.
 
     Attributes:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from heedful.core.errors import HeedfulError, StopRunError
 from heedful.core.log import logger
@@ -33,8 +33,7 @@ BREATH_SECONDS = 0.05
 """How long work that never waits may hold the event loop, which also serves Ctrl-C."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item(Generic[T]):
+class Item(NamedTuple, Generic[T]):
     """One row of the input.
 
     Attributes:

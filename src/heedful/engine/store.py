@@ -335,12 +335,11 @@ class Store:
         """Yield all rows read so far from a place on, in input order, in constant memory."""
         self.flush()
         query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
-        for columns in self.query(query, since):
-            yield Entry(*columns)
+        yield from map(Entry._make, self.query(query, since))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""
-        return Entry(*next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+        return Entry._make(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
 
     def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
         """Yield what a function makes of the rows, in input order, in constant memory."""

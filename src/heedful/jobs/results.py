@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import to_json
 
@@ -41,6 +41,9 @@ WRITTEN = (
 )
 """The files that runs write into their directories, beside the store."""
 
+RESULT_FIELDS = frozenset({"scores", "judgments", "declared", "problem"})
+"""Fields of a result's line; a sample's own field of the same name takes its place."""
+
 REASONS_LISTED = 20
 REASONS_KEPT = 1000
 OTHER = "other reasons"
@@ -49,8 +52,7 @@ PROBLEMS_LISTED = 100
 """Failed rows that the summary names; the results file has them all."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(NamedTuple):
     """One row of the input with its result.
 
     Attributes:
@@ -137,7 +139,7 @@ def summarise(
                 deciders.add(row.critique)
                 account.add(row.critique)
             if file is not None:
-                file.write(_line(record(row, scoring)))
+                file.write(line(row, scoring))
     result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
     result["undecided"] = [
         {"reason": reason, "verdicts": count}
@@ -171,9 +173,9 @@ class Deciders:
 
     def add(self, critique: Critique) -> None:
         """Count the verdicts of one row."""
-        self.verdicts.update(
-            judgment.judge for judgment in critique.judgments if judgment.status.decided
-        )
+        for judgment in critique.judgments:
+            if judgment.status.decided:
+                self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
 
@@ -227,24 +229,37 @@ def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
             "judgments": [],
         }
     from heedful.data.formats import native
+
+    return _result(row, row.sample, row.critique, scoring) | native.write(row.sample)
+
+
+def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, Any]:
+    """Lay out the part of a line that comes before the sample's other fields."""
+    from heedful.data.formats import native
     from heedful.metrics import scores
 
-    sample, critique = row.sample, row.critique
-    laid_out: dict[str, Any] = {
-        "id": row.id,
+    result: dict[str, Any] = {
+        "id": sample.id,
         "tags": sample.tags,
         "scores": scores(sample, critique, scoring),
         "judgments": native.judgments(sample, critique),
     }
     if critique.declared:
-        laid_out["declared"] = critique.declared
+        result["declared"] = critique.declared
     if row.problem is not None:
-        laid_out["problem"] = row.problem
-    return laid_out | native.write(sample)
+        result["problem"] = row.problem
+    return result
 
 
-def _line(value: dict[str, Any]) -> str:
-    return to_json(value).decode() + "\n"
+def line(row: Scored, scoring: Scoring) -> str:
+    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
+    sample, critique = row.sample, row.critique
+    if sample is None or critique is None or not RESULT_FIELDS.isdisjoint(sample.model_extra or ()):
+        return to_json(record(row, scoring)).decode() + "\n"
+    result = to_json(_result(row, sample, critique, scoring)).decode()
+    rest = sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
+    separator = "" if rest == "{}" else ","
+    return f"{result[:-1]}{separator}{rest[1:]}\n"
 
 
 def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -301,7 +316,7 @@ def write_output(
         return
     with atomically(path) as file:
         for row in scored(store):
-            file.write(_line(record(row, scoring)))
+            file.write(line(row, scoring))
 
 
 def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> Iterator[Scored]:
@@ -318,7 +333,7 @@ def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> I
             continue
         reply = prompts.reply(prompt, row.critique, row.sample.checklist)
         said = request(judge, row.sample, row.critique)
-        yield replace(row, reply=replace(reply, prompt=said))
+        yield row._replace(reply=replace(reply, prompt=said))
 
 
 @contextmanager

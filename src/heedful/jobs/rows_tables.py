@@ -10,7 +10,7 @@ from heedful.core.text import amount
 from heedful.reporting.notation import cost_line
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["view"]
 
@@ -20,8 +20,23 @@ COUNTS = {
     "rejected": "listed by the model but not in the instruction: left out",
     "duplicates": "listed again: left out",
     "undecided_critiques": "leave a constraint undecided",
+    "refused_no_proposal": "constraints for which the model proposed no check",
+    "refused_unreadable": "proposals refused: a reply could not be read",
+    "refused_unknown_check": "proposals refused: no such check",
+    "refused_arguments": "proposals refused: the arguments don't fit the check",
+    "refused_words": "proposals refused: text and check differ in their words",
+    "refused_implication": "proposals refused: text and check don't imply each other",
+    "refused_examples": "proposals refused: an example was judged otherwise",
 }
 """Counts that a run which makes rows may have."""
+
+
+CHECKS = {
+    "checks_of_their_own": "that the constraints had",
+    "checks_by_grammar": "by the compiler",
+    "checks_proposed": "proposed by the model and accepted",
+}
+"""Checks that a run which compiles checklists may count."""
 
 
 def view(summary: Mapping[str, Any]) -> Text:
@@ -42,15 +57,23 @@ def view(summary: Mapping[str, Any]) -> Text:
     if rows["unread"]:
         text.append(", ")
         text.append(f"{rows['unread']:,} could not be read", style="bold red")
-    if "constraints" in counts:
-        text.append(f"\n  {amount(counts['constraints'], 'constraint')}")
-    if "critiques" in counts:
-        text.append(f"\n  {amount(counts['critiques'], 'critique')}")
-    for name, meaning in COUNTS.items():
-        if counts.get(name):
-            text.append(f"\n  {counts[name]:,} {meaning}", style="yellow")
+    for line, style in _counted(counts):
+        text.append(f"\n  {line}", style=style)
     if "cost" in summary:
         text.append(f"\n  {cost_line(summary['cost'])}")
     for line in summary.get("adaptations", ()):
         text.append(f"\n  sent differently than requested: {line}", style="yellow")
     return text
+
+
+def _counted(counts: Mapping[str, int]) -> Iterator[tuple[str, str]]:
+    """Yield a line for each count, and its style."""
+    for name in ("constraint", "critique"):
+        if f"{name}s" in counts:
+            yield amount(counts[f"{name}s"], name), ""
+    for name, meaning in CHECKS.items():
+        if counts.get(name):
+            yield f"{amount(counts[name], 'check')} {meaning}", ""
+    for name, meaning in COUNTS.items():
+        if counts.get(name):
+            yield f"{counts[name]:,} {meaning}", "yellow"

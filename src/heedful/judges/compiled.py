@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 class Compiled:
     """Compiles the texts of constraints that have no check of their own, and decides these.
 
-    What does not compile, and what comes out differently under two readings of the constraint, is
-    ``unsupported`` and says why, so that the next judge of a cascade decides.
+    A text that doesn't compile, or that comes out differently under two readings, is
+    ``unsupported`` with the reason, so that the next judge of a cascade decides.
     """
 
     name = "compiled"
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """All that verdicts depend on: the grammar, and the rules for sentences."""
+        """Inputs of verdicts beyond the data: the grammar and the rules for sentences."""
         return {
             "judge": self.name,
             "grammar": grammar.shipped().digest,
@@ -70,7 +70,7 @@ class Compiled:
 
 
 class Measurement:
-    """Tells a judge that is a model what code counts for a constraint."""
+    """Says what code counts for a constraint, for a judge that is a model."""
 
     @property
     def version(self) -> str:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic_core import from_json
+
 from heedful.models.base import Usage
 
 MOST_TOKENS = 1_000_000_000
@@ -28,6 +30,11 @@ def parse(body: bytes) -> Any:
         ValueError: it isn't JSON.
         RecursionError: it is nested too deeply.
     """
+    try:
+        # Quick, and strict about what is rare: it refuses halves of surrogate pairs.
+        return from_json(body, allow_inf_nan=True)
+    except ValueError:
+        pass
     encoding = json.detect_encoding(body)
     try:
         text = body.decode(encoding)

@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Chart", "Format", "Spec"]
 
 Format = Literal["svg", "png", "pdf"]
-"""What a chart's file may be."""
+"""Formats of a chart's file."""
 
 INSTALL = "pip install 'heedful[charts]'"
-"""What makes :meth:`Chart.image` possible."""
+"""The command that makes :meth:`Chart.image` possible."""
 
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
@@ -40,7 +40,10 @@ TWO_LINE_STEP = 38
 """The same, where names have two lines."""
 
 LEGEND_LETTERS = 48
-"""Letters that a line of a legend has room for."""
+"""Letters of a name that a legend shows."""
+
+LETTER_WIDTH, SYMBOL_WIDTH = 7, 30
+"""Pixels of a letter in a legend, and of a symbol with the space around it."""
 
 AXIS_LETTERS = 28
 """Letters of a name that an axis shows."""
@@ -98,8 +101,9 @@ CONFIG: Spec = {
         "titleColor": "var(--quiet)",
         "labelFontSize": 12,
         "orient": "top",
+        "symbolOpacity": 1,
+        "symbolStrokeWidth": 0,
         "title": None,
-        "labelLimit": 300,
     },
     "range": {"category": list(COLOURS)},
 }
@@ -193,19 +197,29 @@ def shorten(names: Iterable[str]) -> dict[str, str]:
 
 def colour_channel(order: Sequence[str]) -> Spec:
     """Tell series apart by colour, with a legend in as many columns as have room."""
-    room = max(1, LEGEND_LETTERS // max((len(name) + 3 for name in order), default=1))
     return {
         "field": "series",
         "type": "nominal",
         "scale": _cycled(order, COLOURS),
-        "legend": {"columns": min(room, len(order))},
+        "legend": legend_columns(order),
+    }
+
+
+def legend_columns(names: Sequence[str]) -> Spec:
+    """Lay out a legend in as many columns as the chart's width has room for."""
+    wide = LETTER_WIDTH * min(max(map(len, names), default=0), LEGEND_LETTERS) + SYMBOL_WIDTH
+    return {
+        "columns": {"expr": f"clamp(floor(width / {wide}), 1, {max(1, len(names))})"},
+        "labelLimit": {
+            "expr": f"clamp(width - {SYMBOL_WIDTH}, 120, {LEGEND_LETTERS * LETTER_WIDTH})"
+        },
     }
 
 
 def shape_channel(order: Sequence[str]) -> Spec:
     """Tell series apart by shape; seven shapes over six colours repeat together after 42."""
     scale = _cycled(order, SHAPES)
-    legend = {"columns": colour_channel(order)["legend"]["columns"]} if len(order) > 1 else None
+    legend = legend_columns(order) if len(order) > 1 else None
     return {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
 
 

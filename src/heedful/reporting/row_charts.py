@@ -11,6 +11,7 @@ from heedful.reporting.chart import (
     STEP,
     TWO_LINE_STEP,
     colour_channel,
+    legend_columns,
     shape_channel,
     shorten,
 )
@@ -168,7 +169,7 @@ def verdicts_chart(counts: Sequence[Counts]) -> Spec:
                 "type": "nominal",
                 "sort": verdicts,
                 "scale": {"domain": verdicts, "range": [f"var(--{name})" for name in verdicts]},
-                "legend": {"columns": 2},
+                "legend": legend_columns(verdicts),
             },
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [
@@ -220,7 +221,7 @@ def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:
                 "field": "way",
                 "type": "nominal",
                 "scale": {"domain": ways, "range": list(FLOWS.values())},
-                "legend": {"columns": 2},
+                "legend": legend_columns(ways),
             },
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.reporting.chart import (
     COLOURS,
     CONFIG,
-    IMAGE_WIDTH,
+    LETTER_WIDTH,
+    STEP,
     colour_channel,
     dash_channel,
     shape_channel,
@@ -19,8 +21,14 @@ if TYPE_CHECKING:
 
     from heedful.reporting.chart import Spec
 
-__all__ = ["Axis", "Line", "Point", "heat_map", "line_chart"]
+__all__ = ["Axis", "Line", "Point", "bounds_of", "heat_map", "line_chart"]
 
+
+SIDE_PIXELS = 280
+"""Pixels of a name beside or below a heat map."""
+
+WHITE_FROM = 0.63
+"""Shade of a heat map, from 0 to 1, on which white can be read as well as black."""
 
 LEVEL_LETTERS = 12
 """Letters of a column's name that stand level below a heat map; longer ones slant."""
@@ -57,7 +65,7 @@ class Line(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """What a side of a chart means.
+    """Meaning and scale of a side of a chart.
 
     Attributes:
         label: written beside it.
@@ -77,7 +85,11 @@ class Axis(NamedTuple):
         """Lay it out as a channel of an encoding."""
         axis: Spec = {"title": self.label, "domain": False}
         if self.names:
-            axis |= {"labelAngle": -30 if sum(map(len, self.names)) > IMAGE_WIDTH // 8 else 0}
+            slant = f"width < {LETTER_WIDTH * sum(len(name) + 2 for name in self.names)}"
+            axis |= {
+                "labelAngle": {"expr": f"{slant} ? -30 : 0"},
+                "labelAlign": {"expr": f"{slant} ? 'right' : 'center'"},
+            }
             return {"field": field, "type": "ordinal", "sort": list(self.names), "axis": axis}
         scale: Spec = {"zero": False, "nice": self.bounds is None and not self.logarithmic}
         if self.logarithmic:
@@ -87,6 +99,21 @@ class Axis(NamedTuple):
         if self.percent:
             axis["format"] = ".0%"
         return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
+
+
+def bounds_of(lines: Sequence[Line], others: Sequence[float] = ()) -> tuple[float, float]:
+    """Choose the ends of an axis of shares, in steps of 5 %, so that it holds all intervals.
+
+    Args:
+        lines: what is drawn.
+        others: further values that it must hold.
+    """
+    values = [value for line in lines for p in line.points for value in (p.y, p.low, p.high)]
+    known = [*(value for value in values if value is not None), *others]
+    if not known:
+        return 0.0, 1.0
+    low, high = math.floor(20 * min(known)) - 1, math.ceil(20 * max(known)) + 1
+    return max(0, low) / 20, min(20, high) / 20
 
 
 def line_chart(
@@ -140,9 +167,14 @@ def line_chart(
             "encoding": {"shape": shape_channel(order), "tooltip": tooltip},
         },
     ]
-    colour = colour_channel(order) if len(order) > 1 else {"value": COLOURS[0]}
+    shared: Spec = {"x": across, "y": up, "color": {"value": COLOURS[0]}}
+    if len(order) > 1:
+        shared["color"] = colour_channel(order)
+        if x.names:  # side by side, or their intervals would cover each other
+            shared["xOffset"] = {"field": "series", "sort": order}
+            across["scale"] = {"paddingInner": 0.4, "paddingOuter": 0.2}
     for layer in layers:
-        layer["encoding"] = {"x": across, "y": up, "color": colour, **layer["encoding"]}
+        layer["encoding"] = {**shared, **layer["encoding"]}
     if level is not None:
         layers += _level(level, up)
     return {
@@ -206,13 +238,13 @@ def heat_map(
         for place, row in enumerate(down[1])
         for number, (column, value) in enumerate(zip(across[1], values[place], strict=True))
     ]
-    dark = bounds[0] + 0.55 * (bounds[1] - bounds[0])
+    dark = bounds[0] + WHITE_FROM * (bounds[1] - bounds[0])
     longest = max(map(len, columns.values()), default=0)
     sides: Spec = {
         "y": _side("down", down[0], rows),
         "x": _side("across", across[0], columns),
     }
-    sides["x"]["axis"]["labelAngle"] = -30 if longest > LEVEL_LETTERS else 0
+    sides["x"]["axis"]["labelAngle"] = -40 if longest > LEVEL_LETTERS else 0
     ink = {"condition": {"test": f"datum.value > {dark}", "value": "#ffffff"}, "value": "#1b1f24"}
     shade = {"domain": list(bounds), "range": ["#eaf3fa", "#0b3d66"], "clamp": True}
     tooltip = [
@@ -220,17 +252,16 @@ def heat_map(
         {"field": "across", "title": across[0], "type": "nominal"},
         {"field": "value", "title": "share", "type": "quantitative", "format": ".1%"},
     ]
-    frame = {"condition": {"test": "datum.marked", "value": "var(--series-2)"}, "value": None}
     decided = [{"filter": "isValid(datum.value)"}]
     return {
-        "width": {"step": max(64, 9 * min(longest, LEVEL_LETTERS))},
+        "width": {"step": 60 if longest > LEVEL_LETTERS else max(60, 9 * longest)},
         "height": {"step": 34},
         "data": {"values": cells},
         "encoding": sides,
         "layer": [
             {
                 "transform": decided,
-                "mark": {"type": "rect", "strokeWidth": 3},
+                "mark": {"type": "rect"},
                 "encoding": {
                     "color": {
                         "field": "value",
@@ -238,8 +269,17 @@ def heat_map(
                         "scale": shade,
                         "legend": None,
                     },
-                    "stroke": frame,
                     "tooltip": tooltip,
+                },
+            },
+            {
+                "transform": [*decided, {"filter": "datum.marked"}],
+                "mark": {
+                    "type": "rect",
+                    "filled": False,
+                    "stroke": "var(--series-2)",
+                    "strokeWidth": 3,
+                    "tooltip": None,
                 },
             },
             {
@@ -257,4 +297,5 @@ def heat_map(
 
 def _side(field: str, title: str, names: Mapping[str, str]) -> Spec:
     axis = {"title": title, "domain": False, "ticks": False}
+    axis |= {"labelLimit": SIDE_PIXELS, "maxExtent": SIDE_PIXELS + STEP}
     return {"field": field, "type": "nominal", "sort": list(names.values()), "axis": axis}

@@ -56,6 +56,11 @@ def _complaint(detail: ErrorDetails) -> str:
     return f"{name} is {reprlib.repr(detail['input'])}: {detail['msg']}"
 
 
+def schema(function: Callable[..., Any]) -> dict[str, Any]:
+    """Return the JSON schema of a verifier's arguments."""
+    return _arguments(function).json_schema()
+
+
 @functools.cache
 def _arguments(function: Callable[..., Any]) -> TypeAdapter[Any]:
     """Make the validator of a verifier's keyword-only arguments."""

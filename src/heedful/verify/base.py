@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError, VerifierError
-from heedful.verify.arguments import origin, validated
+from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Check
     from heedful.verify.text.prepared import Response
 
-__all__ = ["describe"]
+__all__ = ["arguments", "describe"]
 
 Relation = Literal["less than", "at least"]
 """Relations by which IFEval and its family compare a count with a bound."""
@@ -133,6 +133,18 @@ def verifier(
 def known(id: str) -> bool:  # noqa: A002 - what the data calls it
     """Say whether a verifier has that id, built in, a plugin's, or the caller's own."""
     return _find(id) is not None
+
+
+def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
+    """Return the JSON schema of a verifier's arguments.
+
+    Raises:
+        VerifierError: no verifier has that id.
+    """
+    entry = _find(id)
+    if entry is None:
+        raise _unknown(id)
+    return schema(entry.function)
 
 
 def describe(check: Check) -> str:

@@ -7,13 +7,12 @@ takes time in proportion to its length.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from typing import TYPE_CHECKING
 
 from heedful.core.delimited import Ahead
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Container
 
 
 def _count_closed(
@@ -30,22 +29,48 @@ def _count_closed(
 
 # --- Markdown -----------------------------------------------------------------------------------
 
-_ADDRESS = re.compile(r"https?://[^\s)\]>，。）】]+")
+_ADDRESS = re.compile(r"(?i:https?|ftp)://[^\s)\]>，。）】]+")
 _PIECE = re.compile(r"[^)\s]+\)?")
 # In a piece that ends in ")": a link's target goes on to that end.
 _ADDRESS_OR_TARGET = re.compile(rf"{_ADDRESS.pattern}|\]\((?!https?:)[^)\s].*")
+_IMAGE = re.compile(r"!\[[^\]\n]{0,200}\]\(")
+_ADDRESS_AS_LABEL = re.compile(r"\[(?:https?://|www\.)[^\]\s]{0,1000}\]\(")
+_DOMAINS = "ai app cn co com de dev edu eu fr gov info io jp me net org tv uk us xyz"
+# What some call a link although it isn't one that can be followed as it stands.
+_POSSIBLE = re.compile(
+    rf"(?<![\w@/.-])(?:[\w-]{{1,63}}\.){{1,4}}(?:{'|'.join(_DOMAINS.split())})(?!\w)"
+    r"|(?<!\S)www\.\S|(?<![\w-])mailto:|[\w.-]{1,64}@[\w-]{1,63}\.|\]\[|\]\(\)|^\[[^\]\n]{1,99}\]:"
+    r"|<a\s|(?<![:/\w])//\w",
+    re.MULTILINE | re.IGNORECASE,
+)
 
 
-def links(text: str) -> int:
-    """Count addresses, and other targets of Markdown's links.
-
-    >>> links("See [here](a.md), [there](https://a.b) and https://c.d")
-    3
-    """
+def _targets(text: str) -> int:
     if "](" not in text:
         return len(_ADDRESS.findall(text))
     patterns = (_ADDRESS, _ADDRESS_OR_TARGET)
     return sum(len(patterns[each.endswith(")")].findall(each)) for each in _PIECE.findall(text))
+
+
+def links(text: str) -> int:
+    """Count addresses, and other targets of Markdown's links, but for those of images.
+
+    >>> links("See [here](a.md), [https://a.b](https://a.b) and https://c.d")
+    3
+    """
+    number = _targets(text)
+    if "](" in text:
+        number -= len(_IMAGE.findall(text)) + len(_ADDRESS_AS_LABEL.findall(text))
+    return max(number, 0)
+
+
+def possible_links(text: str) -> int:
+    """Count what may be a link: also images, domains, mail addresses and links of HTML.
+
+    >>> possible_links("See www.a.org, b.com, me@c.d and ![it](d.png)")
+    4
+    """
+    return _targets(text) + len(_POSSIBLE.findall(text))
 
 
 _BOLD = re.compile(
@@ -142,9 +167,8 @@ def code_block_alone(text: str) -> str | None:
 
 # --- tags ---------------------------------------------------------------------------------------
 
-_OPENING = re.compile(r"<([\w:-]+)")
+_OPENING = re.compile(r"<(\w+)")
 _CLOSING = re.compile(r"</(\w+)>")
-_PREFIXED_CLOSING = re.compile(r"</([\w:-]+)>")
 _TAG_NAME = re.compile(r"<\w")
 
 
@@ -157,33 +181,45 @@ def has_tag(text: str) -> bool:
     return bool(_TAG_NAME.search(text, 0, max(text.rfind(">"), 0)))
 
 
-def has_element(text: str, *, prefixed: bool = False) -> bool:
-    """Check whether a tag is opened and closed, in any case of letters.
+def has_element(text: str, names: Container[str]) -> bool:
+    """Check whether one of some tags is opened and closed, in any case of letters.
 
-    Args:
-        text: to be searched.
-        prefixed: the names of tags may hold colons and hyphens, as in XML.
-
-    >>> has_element("<p class=a>rain</P>"), has_element("</p><p>")
+    >>> has_element("<p class=a>rain</P>", {"p"}), has_element("</p><p>", {"p"})
     (True, False)
     """
     if "</" not in text:
         return False
     lower = text.lower()
-    pattern = _PREFIXED_CLOSING if prefixed else _CLOSING
-    closings = {match[1]: match.start() for match in pattern.finditer(lower)}
-    if not closings:
-        return False
-    sizes = sorted({len(name) for name in closings})
+    closings = {match[1]: match.start() for match in _CLOSING.finditer(lower) if match[1] in names}
     end = -1
-    for opening in _OPENING.finditer(lower):
+    for opening in _OPENING.finditer(lower) if closings else ():
         if end < opening.end():
             end = lower.find(">", opening.end())
             if end < 0:
                 break
-        # A longer name may be one of these with something behind it.
-        name = opening[1]
-        fitting = sizes[: bisect_right(sizes, len(name))]
-        if any(closings.get(name[:size], -1) > end for size in fitting):
+        if closings.get(opening[1], -1) > end:
             return True
     return False
+
+
+def xml_fault(text: str) -> str | None:
+    """Say why a text isn't a well-formed document of XML, or ``None`` where it is.
+
+    >>> xml_fault("<a><b/></a>"), xml_fault("<a><b></a></b>")
+    (None, 'mismatched tag: line 1, column 8')
+    """
+    from xml.parsers import expat
+
+    parser = expat.ParserCreate()
+
+    def refuse(*_: object) -> None:
+        raise ValueError(
+            "it declares a type of its own"
+        )  # whose entities could grow without bounds
+
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text.encode("utf-8", "surrogatepass"), True)  # noqa: FBT003 - takes no name
+    except (expat.ExpatError, ValueError) as error:
+        return str(error)
+    return None

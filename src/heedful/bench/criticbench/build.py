@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.bench.criticbench.generate import PROMPTS, GenerationRequest, Sampler, Tools
 from heedful.bench.criticbench.items import (
     CERTAINTIES,
+    N_SAMPLES,
     SAMPLES,
     TRIPLETS,
     Certainty,
@@ -97,7 +98,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         self._ranking, self._preferred = _named(ranking, RANKINGS, ranking_named)
         if queries is not None and queries < 1:
             raise UsageError(f"{queries} queries are to be kept", hint="give at least 1")
-        if self._ranking == "separating" and queries is not None and len(plan.generators) == 1:
+        if self._ranking == "separating" and queries is not None and len(plan.models) == 1:
             raise UsageError(
                 "one generator cannot tell strong from weak",
                 hint="name further models, or rank by certain or uncertain",
@@ -110,8 +111,9 @@ class BuildJob(Job[GenerationRequest, Built]):
         self._questions = Questions.read(plan)
         self._sampler: Sampler | None = None
         self._sandbox: str | None = None
-        self.calls_per_row = plan.samples
-        self.total = len(self._questions.problems) * len(plan.generators)
+        problems = [problem for _, _, problem in self._questions.problems.values()]
+        self.calls_per_row = max(map(plan.samples_of, problems))
+        self.total = sum(len(plan.generators_of(problem)) for problem in problems)
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -123,7 +125,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         number = 0
         for query, (file, line, problem) in self._questions.problems.items():
             task = str(problem.tags.get("benchmark", problem.kind))
-            for model in self._plan.generators:
+            for model in self._plan.generators_of(problem):
                 number += 1
                 samples = Samples(
                     query=query,
@@ -133,7 +135,9 @@ class BuildJob(Job[GenerationRequest, Built]):
                     file=Path(file).name,
                     line=line,
                 )
-                yield Item(number, f"{query}@{model.name}", GenerationRequest(samples, model))
+                n_samples = self._plan.samples_of(problem)
+                request = GenerationRequest(samples, model, n_samples)
+                yield Item(number, f"{query}@{model.name}", request)
 
     def encode(self, row: GenerationRequest) -> str:
         """Write a question without its answers."""
@@ -163,7 +167,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         box = open_sandbox(plan.sandbox) if programs and not dry else None
         self._sandbox = None if box is None else box.name
         async with MathPool(timeout_s=plan.timeout_s) as pool:
-            self._sampler = Sampler(plan.samples, plan.sampling, Tools(Grader(pool, box), pool))
+            self._sampler = Sampler(plan.sampling, Tools(Grader(pool, box), pool))
             yield
 
     def result(self, store: Store, progress: Progress, prices: Mapping[str, Price] | None) -> Built:
@@ -171,7 +175,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         answered = _AnswerCounts()
         with _written(store.directory, SAMPLES) as write:
             selected = select(
-                _each(store, self._plan.samples, self._formula, answered.add, write),
+                _each(store, self._plan, self._formula, answered.add, write),
                 certainty_name=self._certainty,
                 ranking=self._preferred,
                 queries=self._queries,
@@ -231,8 +235,9 @@ def _config(plan: BuildPlan) -> dict[str, Any]:
         "annotation": ANNOTATION,
         "prompts": version(1, *(shipped(name, __package__) for name in PROMPTS.values())),
         "input": [file if file.startswith("hf:") else fingerprint(Path(file)) for file in files],
-        "models": [dict(model.config) for model in plan.generators],
-        "samples": plan.samples,
+        "models": [dict(model.config) for model in plan.models],
+        "code_generators": [model.name for model in plan.code_generators],
+        "samples": plan.samples or N_SAMPLES,
         "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
         "limit": plan.limit,
         "seed": plan.seed,
@@ -261,8 +266,9 @@ def _about(
     return {
         "heedful": __version__,
         "input": [str(file) for file in plan.files],
-        "generators": [model.name for model in plan.generators],
-        "samples": plan.samples,
+        "generators": [model.name for model in plan.models],
+        "code_generators": [model.name for model in plan.code_generators],
+        "samples": plan.samples or N_SAMPLES,
         "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
         "rows": {
             "made": len(entries) - len(failed),
@@ -311,7 +317,7 @@ class _AnswerCounts:
 
 def _each(
     store: Store,
-    n_samples: int,
+    plan: BuildPlan,
     formula: Certainty,
     count: Callable[[Samples], None],
     write: Callable[[BaseModel], object],
@@ -325,7 +331,10 @@ def _each(
             samples = Samples.model_validate_json(entry.output).weighed(formula)
         else:
             request = Samples.model_validate_json(entry.input or "")
-            lost = {"failed": n_samples, "problems": (entry.failure or "not asked yet",)}
+            lost = {
+                "failed": plan.samples_of(request.problem),
+                "problems": (entry.failure or "not asked yet",),
+            }
             samples = request.model_copy(update=lost)
         count(samples)
         write(samples)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.criticbench.tables import bands_of, generators_of, names_in, tables
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
 from heedful.reporting.notation import cost_line
-from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
+from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, heat_map, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -69,28 +71,44 @@ def charts(result: Result) -> Iterator[Chart]:
 
 
 def _scaling(critics: Mapping[str, Result]) -> Spec:
-    sizes = [numbers["size"] for numbers in critics.values()]
-    if None in sizes:
-        names = list(critics)
-        places: Sequence[float | str] = names
-        x = Axis("critic", names=names)
-    else:
-        places = sizes
-        x = Axis("size of the critic, billions of parameters", logarithmic=True)
-    lines = [
-        _line(
-            "all", zip(places, (numbers["accuracy"] for numbers in critics.values()), strict=True)
-        )
-    ]
+    """Draw accuracy by size, where it is known: by family, or by task where that is only one."""
     tasks = names_in(critics, "by_task")
+    series = {"all": {critic: one["accuracy"] for critic, one in critics.items()}}
     if len(tasks) > 1:
-        lines += [
-            _line(
-                task, zip(places, (c["by_task"].get(task) for c in critics.values()), strict=True)
-            )
+        series |= {
+            task: {critic: one["by_task"].get(task) for critic, one in critics.items()}
             for task in tasks
+        }
+    sizes = {critic: one["size"] for critic, one in critics.items()}
+    if None in sizes.values():
+        estimates = [
+            Estimate(critic, measure["value"], measure["interval"], series=name)
+            for critic in critics
+            for name, measures in series.items()
+            if (measure := measures[critic]) is not None
         ]
+        return estimates_chart(estimates, "accuracy, %", order=list(series))
+    families: dict[str, list[str]] = {}
+    for critic in critics:
+        families.setdefault(re.sub("[-_ ]{2,}", "-", _SIZE.sub("", critic)), []).append(critic)
+    if 1 < len(families) < len(critics):
+        series = {
+            (family if len(members) > 1 else members[0]): {
+                critic: critics[critic]["accuracy"] for critic in members
+            }
+            for family, members in families.items()
+        }
+    by_size = sorted(critics, key=lambda critic: sizes[critic])
+    lines = [
+        _line(name, ((sizes[critic], own[critic]) for critic in by_size if critic in own))
+        for name, own in series.items()
+    ]
+    x = Axis("size of the critic, billions of parameters", logarithmic=True)
     return line_chart(lines, x, _shares(lines), level=(CHANCE, "chance"))
+
+
+_SIZE = re.compile(r"(?:\d+x)?\d+(?:\.\d+)?[bm](?![a-z0-9])", re.IGNORECASE)
+"""The size in a model's name: of models that differ in it alone, it makes a family."""
 
 
 def _heat_map(critics: Mapping[str, Result], generators: Sequence[str]) -> Spec:
@@ -123,12 +141,13 @@ def _by_certainty(critics: Mapping[str, Result]) -> Spec:
 
 def _votes(votes: Sequence[Result]) -> Spec:
     thresholds = sorted({vote["threshold"] for vote in votes})
+    tasks = {vote["task"] for vote in votes}
     groups: dict[str, list[Result]] = {}
     for vote in votes:
         who = vote["critic"]
         if vote["generator"] != who:
             who += f" on {vote['generator']}"
-        groups.setdefault(f"{who}, {vote['task']}", []).append(vote)
+        groups.setdefault(f"{who}, {vote['task']}" if len(tasks) > 1 else who, []).append(vote)
     names = ["SC", *(f"SC², certainty < {level:g}" for level in thresholds)]
     lines = []
     for name, rows in groups.items():
@@ -149,8 +168,5 @@ def _line(name: str, measures: Iterable[tuple[float | str, Result | None]]) -> L
 
 def _shares(lines: Sequence[Line], *, chance: bool = True) -> Axis:
     """Choose an axis of shares that holds all intervals, and chance where that is drawn."""
-    values = [value for line in lines for p in line.points for value in (p.y, p.low, p.high)]
-    known = [value for value in values if value is not None] + [CHANCE] * chance
-    low = max(0.0, int(20 * min(known)) / 20 - 0.05)
-    high = min(1.0, -int(-20 * max(known)) / 20 + 0.05)
-    return Axis("accuracy", percent=True, bounds=(low, high))
+    bounds = bounds_of(lines, [CHANCE] if chance else ())
+    return Axis("accuracy", percent=True, bounds=bounds)

@@ -1,7 +1,8 @@
-"""CriticBench's question to a critic: the prompt, and how its judgment is read.
+"""CriticBench's prompts for critics, and the parser of their judgments.
 
-The prompt (few-shot, chain of thought, ours) lies beside. A critique ends on ``Judgment: correct``
-or ``Judgment: incorrect``.
+There is a prompt for each task, as in the paper: principles, then worked examples (few-shot, chain
+of thought). Their words are ours, in files beside. A critique ends on ``Judgment: correct`` or
+``Judgment: incorrect``.
 """
 
 from __future__ import annotations
@@ -20,9 +21,14 @@ from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import fill, shipped, version
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heedful.models.base import Model, Sampling
 
 PROMPT = "critique.txt"
+EXAMPLES = {kind: f"critique_{kind}.txt" for kind in ("open", "choice", "code", "any")}
+"""Principles and examples by the kind of problem; ``any`` is for responses to unknown ones."""
+
 PARSER = 2
 """Raised when the same reply would be read otherwise."""
 
@@ -51,11 +57,18 @@ class Verdict(BaseModel):
     text: str = ""
 
 
-def render(question: str, response: str) -> list[Message]:
-    """Write the prompt that asks for a critique; the texts are fenced."""
+def render(question: str, response: str, kind: str = "any") -> list[Message]:
+    """Write the prompt that asks for a critique; the texts are fenced.
+
+    Args:
+        question: the question.
+        response: the response to it.
+        kind: one of :data:`EXAMPLES`.
+    """
     fence = Fence.around([question, response])
     places = {
         "mark": fence.mark,
+        "examples": shipped(EXAMPLES[kind], __package__),
         "question": fence.wrap("QUESTION", question),
         "response": fence.wrap("RESPONSE", response),
     }
@@ -83,28 +96,27 @@ def judgment(text: str) -> Literal["correct", "incorrect"] | None:
 
 def version_of_prompt() -> str:
     """Name the prompt and its parser: other words or another parser give another version."""
-    return version(PARSER, shipped(PROMPT, __package__))
+    texts = (shipped(name, __package__) for name in (PROMPT, *EXAMPLES.values()))
+    return version(PARSER, *texts)
 
 
 async def critique(
-    model: Model, question: str, response: str, *, sampling: Sampling, repeat: int, caller: str
+    model: Model, messages: Sequence[Message], *, sampling: Sampling, repeat: int, caller: str
 ) -> Verdict:
-    """Ask a critic for one critique of one response.
+    """Request one critique of one response.
 
     Args:
         model: the critic.
-        question: the question.
-        response: the response to it.
+        messages: as :func:`render` wrote them.
         sampling: temperature and so on.
         repeat: numbers critiques of the same response, from 0.
-        caller: as accounts name the purpose.
+        caller: the part of the job that its cost belongs to.
 
     Raises:
         StopRunError: no further call can succeed.
     """
     purpose = Purpose(caller, tokens=EXPLAINED_TOKENS)
     try:
-        messages = render(question, response)
         completion = await complete(model, messages, sampling, sample=repeat, purpose=purpose)
     except ModelError as error:
         return Verdict(status="failed", text=str(error))

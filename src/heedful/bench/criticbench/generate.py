@@ -42,10 +42,12 @@ class GenerationRequest(NamedTuple):
     Attributes:
         samples: what is known of it before it is asked.
         model: the generator.
+        n_samples: how many answers it gives.
     """
 
     samples: Samples
     model: Model
+    n_samples: int
 
 
 class Tools(NamedTuple):
@@ -94,15 +96,8 @@ def reasoning_steps(problem: Problem, text: str) -> int:
 class Sampler:
     """Samples one generator's answers to one query, and annotates them."""
 
-    def __init__(self, n_samples: int, sampling: Sampling, tools: Tools) -> None:
-        """Describe how answers are sampled.
-
-        Args:
-            n_samples: how many.
-            sampling: how.
-            tools: what annotates them.
-        """
-        self._n_samples = n_samples
+    def __init__(self, sampling: Sampling, tools: Tools) -> None:
+        """Take the temperature and so on, and the grader."""
         self._sampling = sampling
         self._tools = tools
 
@@ -113,12 +108,12 @@ class Sampler:
             ModelError: every sample failed.
             StopRunError: no further call can succeed.
         """
-        samples, model = request
+        samples, model, n_samples = request
         problem = samples.problem
         prompt = fill(shipped(PROMPTS[problem.kind], __package__), {"question": problem.question})
         messages = [Message(role="user", content=prompt)]
         replies = await together(
-            self._response(model, messages, index) for index in range(self._n_samples)
+            self._response(model, messages, index) for index in range(n_samples)
         )
         failures = [error for error in replies if isinstance(error, ModelError)]
         if len(failures) == len(replies):

@@ -17,6 +17,7 @@ from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.base import explain
 from heedful.data.formats.files import records
+from heedful.engine.saved_run import SavedRun
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -32,7 +33,10 @@ SAMPLES = "samples.jsonl"
 """Files of a build's directory: the benchmark, and all that it was selected from."""
 
 SAMPLING = Sampling(temperature=0.6)
-"""How the paper samples answers; critiques are sampled so too, for which it does not say."""
+"""How the paper samples answers and critiques."""
+
+N_SAMPLES = {"open": 64, "choice": 64, "code": 100}
+"""How many answers to a question the paper samples, by the kind of problem."""
 
 Certainty = Callable[[Sequence[int]], float]
 """From how often each answer was given, the most frequent first and at least one, to a number that
@@ -246,7 +250,10 @@ def read_triplets(path: Path) -> list[Triplet]:
 
     Raises:
         InputError: it is missing, empty or broken, or two triplets have one id.
+        RunError: the directory holds a run of another command, or an unfinished build.
     """
+    if (path / "run.sqlite").exists():
+        SavedRun.open(path, commands=("bench criticbench build",)).close()
     file = path / TRIPLETS if path.is_dir() else path
     triplets: dict[str, Triplet] = {}
     for line, data in _rows(file):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.criticbench.generate import posed
-from heedful.bench.criticbench.items import SAMPLING
+from heedful.bench.criticbench.items import N_SAMPLES, SAMPLING
 from heedful.bench.grading.problems import read_problems
 from heedful.core.errors import InputError, UsageError
 from heedful.models.base import refuse_models
@@ -31,8 +31,9 @@ class BuildPlan:
         files: of questions, each in a format that
             :func:`~heedful.bench.grading.problems.read_problems` knows; or ``hf:OWNER/NAME``.
         generators: who answers.
-        samples: answers to each question from each generator; the paper has 64, and 100 for
-            programs.
+        code_generators: who answers questions for programs only, as the paper's code model does.
+        samples: answers to each question from each generator; by default as many as in the paper:
+            64, and 100 programs.
         sampling: temperature and so on; the paper has temperature 0.6.
         limit: questions of each file at most.
         seed: of the order of choices.
@@ -42,12 +43,26 @@ class BuildPlan:
 
     files: Sequence[str | os.PathLike[str]]
     generators: Sequence[Model]
-    samples: int = 64
+    code_generators: Sequence[Model] = ()
+    samples: int | None = None
     sampling: Sampling = SAMPLING
     limit: int | None = None
     seed: int = 0
     sandbox: SandboxKind = "auto"
     timeout_s: float = 5.0
+
+    @property
+    def models(self) -> list[Model]:
+        """All generators."""
+        return [*self.generators, *self.code_generators]
+
+    def generators_of(self, problem: Problem) -> list[Model]:
+        """Who answers a problem."""
+        return self.models if problem.kind == "code" else [*self.generators]
+
+    def samples_of(self, problem: Problem) -> int:
+        """How many answers each of them gives."""
+        return N_SAMPLES[problem.kind] if self.samples is None else self.samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,13 +116,13 @@ def _refuse(plan: BuildPlan) -> None:
     Raises:
         UsageError: what of it.
     """
-    refuse_models(plan.generators, "generator")
-    if plan.samples < 1:
+    refuse_models(plan.models, "generator")
+    if plan.samples is not None and plan.samples < 1:
         raise UsageError(f"samples is {plan.samples}", hint="give at least 1")
-    if plan.samples > 1 and plan.sampling.temperature == 0:
+    if plan.samples != 1 and plan.sampling.temperature == 0:
         raise UsageError(
-            f"{plan.samples} samples at temperature 0 would be one and the same",
-            hint="give a temperature above 0",
+            "all samples at temperature 0 would be the same",
+            hint="give a temperature above 0, or one sample",
         )
     if plan.limit is not None and plan.limit < 1:
         raise UsageError(f"the limit is {plan.limit} questions", hint="give at least 1")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
-from heedful.bench.criticbench.critique import Verdict, critique, version_of_prompt
+from heedful.bench.criticbench.critique import Verdict, critique, render, version_of_prompt
 from heedful.bench.criticbench.items import (
     SAMPLES,
     SAMPLING,
@@ -75,10 +75,11 @@ class JudgedRow(_RunRecord):
 
 
 class _CritiqueRequest(NamedTuple):
-    """A row, whom it asks, and about which responses: one several times, or several once."""
+    """A row, its critic, the problem's kind, and responses: one several times, or several once."""
 
     judged: JudgedRow
     model: Model
+    kind: str
     question: str
     responses: Sequence[str]
 
@@ -229,17 +230,17 @@ def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _Critique
     for model in examination.critics:
         for triplet in triplets:
             judged = JudgedRow(critic=model.name, triplet=triplet)
+            kind = triplet.problem.kind if triplet.problem else "any"
             texts = [triplet.response] * examination.repeats
-            yield (
-                f"{model.name} on {triplet.id}",
-                _CritiqueRequest(judged, model, triplet.question, texts),
-            )
+            key = f"{model.name} on {triplet.id}"
+            yield key, _CritiqueRequest(judged, model, kind, triplet.question, texts)
         for answers in _checked(samples, model.name, examination.checks):
             judged = JudgedRow(critic=model.name, check=_check(answers))
             unsure = answers.certainty is not None and answers.certainty < highest
             texts = [response.text for response in answers.responses] if unsure else []
             key = f"{model.name} checks {answers.query}@{answers.generator}"
-            yield key, _CritiqueRequest(judged, model, answers.problem.question, texts)
+            problem = answers.problem
+            yield key, _CritiqueRequest(judged, model, problem.kind, problem.question, texts)
 
 
 def _refuse(examination: Examination) -> None:
@@ -303,8 +304,7 @@ async def _judge(request: _CritiqueRequest, sampling: Sampling) -> tuple[Verdict
     verdicts = await together(
         critique(
             request.model,
-            request.question,
-            text,
+            render(request.question, text, request.kind),
             sampling=sampling,
             repeat=place if repeated else 0,
             caller="critique" if repeated else "self-check",

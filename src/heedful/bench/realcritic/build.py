@@ -21,9 +21,9 @@ from pydantic import BaseModel, ConfigDict
 from heedful.bench.grading.graders import Grader, Ungraded
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import read_problems
-from heedful.bench.realcritic import prompt
 from heedful.bench.realcritic.critic import GradedAnswer, Solver
 from heedful.bench.realcritic.plan import Grading
+from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Critique, Expense, Problem
@@ -127,7 +127,7 @@ class Pool:
             "cap": self.cap,
             "seed": self.seed,
             "grading": self.grading.config(),
-            "prompts": prompt.prompts_version(),
+            "prompts": Prompts.ours().version(),
         }
 
     def default_run(self) -> Path:

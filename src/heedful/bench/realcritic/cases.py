@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from heedful.bench.realcritic.prompt import read_review
+from heedful.bench.realcritic.replies import read_review
 
 if TYPE_CHECKING:
     from heedful.bench.realcritic.critic import (

@@ -6,14 +6,16 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.realcritic.cases import case_of
+from heedful.bench.realcritic.labels import corrected
 from heedful.reporting.chart import Chart
 from heedful.reporting.row_charts import FLOWS, flows_chart
-from heedful.reporting.xy_charts import Axis, Line, Point, line_chart
+from heedful.reporting.xy_charts import Axis, Line, Point, bounds_of, line_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.bench.realcritic.critic import Paradigm
+    from heedful.bench.realcritic.labels import Labels
     from heedful.bench.realcritic.run import RealCriticRow
     from heedful.core.nouns import Scoring
 
@@ -24,8 +26,11 @@ STARTS = {"self": "direct", "cross": "baseline"}
 """The starting point of each kind of critique."""
 
 
-def rounds_chart(report: Mapping[str, Any]) -> Chart:
-    """Draw accuracy by round, one line for each critic and paradigm.
+TITLES = {"self": "self-critique", "cross": "cross-critique"}
+
+
+def rounds_charts(report: Mapping[str, Any]) -> Iterator[Chart]:
+    """Draw accuracy by round, a chart for each paradigm with a line for each critic.
 
     Round 0 is the start: the direct answers for self-critique, the given solutions for
     cross-critique.
@@ -33,18 +38,20 @@ def rounds_chart(report: Mapping[str, Any]) -> Chart:
     Args:
         report: as :func:`heedful.bench.realcritic.metrics.numbers` returns it.
     """
-    lines = []
-    last = 0
-    for critic, numbers in report["critics"].items():
-        for paradigm, start in STARTS.items():
-            if paradigm in numbers:
-                measures = [numbers[start], *numbers[paradigm]]
-                last = max(last, len(measures) - 1)
-                lines.append(Line(f"{critic}, {paradigm}", list(_points(measures))))
-    names = ["start", *(f"round {place}" for place in range(1, last + 1))]
-    y = Axis("accuracy", percent=True, bounds=(0.0, 1.0))
-    spec = line_chart(lines, Axis("", names=names), y)
-    return Chart("rounds", "Accuracy of the corrections by round", spec)
+    for paradigm, start in STARTS.items():
+        measures = {
+            critic: [numbers[start], *numbers[paradigm]]
+            for critic, numbers in report["critics"].items()
+            if paradigm in numbers
+        }
+        if not measures:
+            continue
+        lines = [Line(critic, list(_points(own))) for critic, own in measures.items()]
+        last = max(map(len, measures.values()))
+        names = ["start", *(f"round {place}" for place in range(1, last))]
+        y = Axis("accuracy", percent=True, bounds=bounds_of(lines))
+        title = f"Accuracy of the corrections by round, {TITLES[paradigm]}"
+        yield Chart(f"rounds-{paradigm}", title, line_chart(lines, Axis("", names=names), y))
 
 
 def _points(measures: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
@@ -55,13 +62,18 @@ def _points(measures: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
             yield Point(name, accuracy["value"], *(accuracy["interval"] or (None, None)))
 
 
-def flow_charts(rows: Sequence[RealCriticRow], scoring: Scoring) -> Iterator[Chart]:
+def flow_charts(
+    rows: Sequence[RealCriticRow], scoring: Scoring, labels: Labels = "shipped"
+) -> Iterator[Chart]:
     """Draw what each round of critiques made of the solutions, by critic and paradigm.
 
     Args:
         rows: of runs, as :class:`heedful.bench.realcritic.run.Results` yields them.
         scoring: as for :func:`heedful.bench.realcritic.report.write_report`.
+        labels: likewise.
     """
+    if labels == "corrected":
+        rows = list(corrected(rows))
     critics = list(dict.fromkeys(row.critic for row in rows if row.item is not None))
     for number, critic in enumerate(critics, start=1):
         own = [row for row in rows if row.item is not None and row.critic == critic]

@@ -5,13 +5,14 @@ What is asked, and in which order, is here; that it is asked once only is the ru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
 from heedful.bench.grading.answers import last_boxed
-from heedful.bench.realcritic import prompt
+from heedful.bench.realcritic.prompts import Prompts
+from heedful.bench.realcritic.replies import Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Expense, Problem, Solution
 from heedful.engine.call_cache import complete, expense
@@ -160,12 +161,14 @@ class Solver:
         grader: grades what it answers.
         estimating: whether calls are only counted; then each reply is taken to have its usual
             length, so that what would be asked next is counted too.
+        prompts: what it is asked with.
     """
 
     model: Model
     sampling: Sampling
     grader: Grades
     estimating: bool = False
+    prompts: Prompts = field(default_factory=Prompts.ours)
 
     async def solve(self, problem: Problem, spent: list[Expense]) -> GradedAnswer:
         """Obtain a solution, and grade it.
@@ -177,7 +180,7 @@ class Solver:
         Raises:
             StopRunError: no further call can succeed.
         """
-        reply = await self.ask(prompt.direct(problem), RESPONSE_TOKENS, spent)
+        reply = await self.ask(self.prompts.direct(problem), RESPONSE_TOKENS, spent)
         if isinstance(reply, ModelError):
             return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(reply)))
         reply = without_thinking(reply)
@@ -270,7 +273,7 @@ class Critic:
         if not (solution.text or "").strip():
             reason = "the row has no solution to criticise"
             return (Round(grade=SolutionVerdict(reason=reason)),) * self.rounds
-        messages = prompt.critique(problem, solution)
+        messages = self.solver.prompts.critique(problem, solution)
         done: list[Round] = []
         for _ in range(self.rounds):
             reply = await self.solver.ask(messages, CRITIQUE_TOKENS, spent)
@@ -278,17 +281,17 @@ class Critic:
                 failure = Round(failed=True, grade=SolutionVerdict(reason=str(reply)))
                 return (*done, *(failure,) * (self.rounds - len(done)))
             done.append(await self._round(problem, solution, reply, spent))
-            messages = [*messages, *prompt.retry(reply.text)]
+            messages = [*messages, *self.solver.prompts.retry(reply.text)]
         return tuple(done)
 
     async def _round(
         self, problem: Problem, solution: Solution, reply: Completion, spent: list[Expense]
     ) -> Round:
         cut = reply.cut_off  # then what it says may be the solution's, which it quotes
-        review = prompt.Review(None, None, None) if cut else prompt.read_review(reply.text)
+        review = Review(None, None, None) if cut else read_review(reply.text)
         checked = None
         if self.checker is not None and reply.text.strip():
-            messages = prompt.check(problem, solution, reply.text)
+            messages = self.solver.prompts.check(problem, solution, reply.text)
             checked = await self.checker.ask(messages, EXPLAINED_TOKENS, spent, " (post-check)")
         judged = checked if isinstance(checked, Completion) and not checked.cut_off else None
         return Round(
@@ -298,6 +301,6 @@ class Critic:
             grade=await self.solver.grade(problem, review.correction, cut_off=cut),
             verdict=review.verdict,
             first_error=review.first_error,
-            qualified=prompt.read_check(judged.text) if judged else None,
+            qualified=read_check(judged.text) if judged else None,
             checked=judged.text if judged else None,
         )

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.bench.grading.grading import named_sets
-from heedful.bench.realcritic import prompt
 from heedful.bench.realcritic.critic import Critic, Mode, Solver
+from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
 from heedful.core.version import __version__
 from heedful.engine.inputs import fingerprint, unnamed
@@ -61,6 +61,7 @@ class RealCriticPlan:
         checker: a model that marks critiques which took a shortcut.
         sampling: temperature and so on; by default temperature 0.
         grading: how answers are compared.
+        prompts: ours, or a user's own.
     """
 
     files: Sequence[Path]
@@ -70,6 +71,7 @@ class RealCriticPlan:
     checker: Model | None = None
     sampling: Sampling = field(default_factory=Sampling)
     grading: Grading = Grading()
+    prompts: Prompts = field(default_factory=Prompts.ours)
 
     def __post_init__(self) -> None:
         """Refuse what makes no sense, before anything is opened.
@@ -100,7 +102,7 @@ class RealCriticPlan:
             "input": {name: fingerprint(path) for path, name in sets.items()},
             "critics": [dict(model.config) for model in self.critics],
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
-            "prompts": prompt.prompts_version(),
+            "prompts": self.prompts.version(),
         }
 
     def extent(self) -> dict[str, Any]:
@@ -130,8 +132,8 @@ class RealCriticPlan:
 
     def critic(self, model: Model, grader: Grades, *, estimating: bool = False) -> Critic:
         """Put a critic together."""
-        made = Solver(model, self.sampling, grader, estimating)
+        made = Solver(model, self.sampling, grader, estimating, self.prompts)
         checker = None
         if self.checker is not None:
-            checker = Solver(self.checker, self.sampling, grader, estimating)
+            checker = Solver(self.checker, self.sampling, grader, estimating, self.prompts)
         return Critic(made, frozenset(self.modes), self.rounds, checker)

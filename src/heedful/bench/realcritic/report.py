@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.realcritic.charts import flow_charts, rounds_chart
+from heedful.bench.realcritic.charts import flow_charts, rounds_charts
 from heedful.bench.realcritic.metrics import numbers
 from heedful.bench.realcritic.run import Results
 from heedful.bench.realcritic.tables import tables
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from heedful.bench.realcritic.labels import Labels
     from heedful.core.nouns import Scoring
     from heedful.reporting.chart import Chart, Format
     from heedful.reporting.table import Table
@@ -31,6 +32,7 @@ def write_report(
     output: Path,
     *,
     scoring: Scoring = "strict",
+    labels: Labels = "shipped",
     seed: int = 0,
     charts: Format | None = None,
 ) -> tuple[Document, list[Path]]:
@@ -40,6 +42,7 @@ def write_report(
         runs: directories of runs; a critic may be in one of them only.
         output: the folder; made where needed.
         scoring: see :mod:`heedful.bench.realcritic.metrics`.
+        labels: see :mod:`heedful.bench.realcritic.labels`.
         seed: for the bootstrap intervals.
         charts: the format of their files; by default SVG, where ``heedful[charts]`` is installed.
 
@@ -57,8 +60,8 @@ def write_report(
         if times > 1:
             raise UsageError(f"the critic {name!r} is in {times} runs", hint="name one of them")
     rows = [row for each in results for row in each]
-    report = {"runs": about, **numbers(rows, scoring, seed)}
-    made = document(report, list(flow_charts(rows, scoring)))
+    report = {"runs": about, **numbers(rows, scoring, seed, labels)}
+    made = document(report, list(flow_charts(rows, scoring, labels)))
     return made, made.write(output, report, charts=charts)
 
 
@@ -78,7 +81,7 @@ def document(
     """
     about = [_about(run) for run in report.get("runs", ())]
     cost_of = [f"Cost: {cost_line(cost)}."] if cost else []
-    parts: list[Table | Chart] = [*tables(report), rounds_chart(report), *flows]
+    parts: list[Table | Chart] = [*tables(report), *rounds_charts(report), *flows]
     return Document(TITLE, [*about, *cost_of], parts)
 
 

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Constraint, Recording, Sample
+from heedful.core.nouns import Recording, Sample
 from heedful.data.formats import advancedif_results
 from heedful.data.formats.base import Format, messages, response_text, row_id
 from heedful.data.formats.files import shown
@@ -48,14 +48,16 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     name = record.get("benchmark_name")
     if isinstance(name, str) and name.strip():
         tags["task"] = TASKS.get(name.strip(), name)
-    return Sample(
-        id=row_id(record, number, "id", "key", "prompt_id"),
-        conversation=messages(history, "conversation_history"),
-        checklist=tuple(Constraint(text=rubric) for rubric in _rubrics(record)),
-        response=_response(record.get("response")),
-        tags=tags,
-        recording=_recording(record),
-        source=record,
+    return Sample.model_validate(
+        {
+            "id": row_id(record, number, "id", "key", "prompt_id"),
+            "conversation": messages(history, "conversation_history"),
+            "checklist": [{"text": rubric} for rubric in _rubrics(record)],
+            "response": _response(record.get("response")),
+            "tags": tags,
+            "recording": _recording(record),
+            "source": record,
+        }
     )
 
 

@@ -98,9 +98,9 @@ class Source:
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=_problem(error))
             return
-        conversation: tuple[Message, ...] = ()
+        before: Sample | None = None
         for turn in turns:
-            row, conversation = self._row(number, record.line, turn, conversation, joined)
+            row, before = self._row(number, record.line, turn, before, joined)
             yield row
 
     def _row(
@@ -108,10 +108,13 @@ class Source:
         number: int,
         line: int,
         data: dict[str, Any],
-        conversation: tuple[Message, ...],
+        before: Sample | None,
         joined: Responses | None,
-    ) -> tuple[Row | None, tuple[Message, ...]]:
-        """Make the row of one turn, ``None`` if it is of another task; and the conversation."""
+    ) -> tuple[Row | None, Sample | None]:
+        """Make the row of one turn, ``None`` if it is of another task; and its sample.
+
+        The conversation begins with that of the sample before, and its response.
+        """
         ident = f"row-{number}"
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
@@ -119,19 +122,23 @@ class Source:
             sample = self.format.sample(data, number)
             ident = sample.id
             wanted = self.task is None or _is_of(sample, self.task)
-            if conversation:
-                conversation += sample.conversation
+            if before is not None:
+                conversation = _with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
-            else:
-                conversation = sample.conversation
             if joined is not None:
+                before = sample.model_copy(update={"response": None})
                 sample = joined.join(sample)
         except RowError as error:
             row = Row(line, id=ident, problem=_problem(error))
-            return (row if wanted else None), conversation
-        if sample.response is not None:
-            conversation += (Message(role="assistant", content=sample.response),)
-        return (Row(line, sample, sample.id) if wanted else None), conversation
+            return (row if wanted else None), before
+        return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _with_response(sample: Sample) -> tuple[Message, ...]:
+    """Return the conversation with the response as its last turn, if there is one."""
+    if sample.response is None:
+        return sample.conversation
+    return (*sample.conversation, Message(role="assistant", content=sample.response))
 
 
 def open_source(
@@ -214,7 +221,7 @@ def detect(path: str | Path) -> Format:
 
 
 def _format_of(path: Path, record: Record) -> Format | None:
-    other_container = native.FORMAT if kind(path) == "csv" else table.FORMAT
+    other_container = native.FORMAT if kind(path) in table.KINDS else table.FORMAT
     for candidate in FORMATS.values():
         if candidate is other_container:
             continue
@@ -237,7 +244,7 @@ def _hint(path: Path, record: Record) -> str:
     rows = [key for key, value in data.items() if isinstance(value, list) and value]
     if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
         return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    if kind(path) == "csv":
+    if kind(path) in table.KINDS:
         return "CSV needs commas, and a header row with prompt, checklist and response"
     return "give each row prompt, checklist and response"
 
@@ -270,10 +277,10 @@ def _first(path: Path) -> list[Record]:
 
 def _check(path: Path, wanted: Format) -> Format:
     """Return the requested format, if one of the first records has what it needs."""
-    if wanted is native.FORMAT and kind(path) == "csv":
+    if wanted is native.FORMAT and kind(path) in table.KINDS:
         wanted = table.FORMAT
     first = _first(path)
-    if wanted is table.FORMAT and kind(path) != "csv":
+    if wanted is table.FORMAT and kind(path) not in table.KINDS:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
         return wanted

@@ -72,6 +72,8 @@ def last_user_turn(sample: Sample) -> str:
 
 def language_of(text: str) -> Language:
     """Tell whether a text is mostly Chinese: more Han characters than words of other scripts."""
+    if text.isascii():
+        return "en"
     return "zh" if len(_HAN.findall(text)) > len(_OTHER.findall(text)) else "en"
 
 

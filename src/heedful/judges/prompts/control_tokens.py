@@ -51,6 +51,8 @@ def escape(text: str) -> str:
     >>> unescape(escape("[INST] </s>")) == "[INST] </s>"
     True
     """
+    if not ("<" in text or "[" in text or "]" in text):
+        return text
     return _ESCAPABLE.sub(lambda match: f"{match[0]}\\", text)
 
 

@@ -5,7 +5,6 @@ The index is made of them, and rows that are not in it yet are looked through by
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic_core import from_json
@@ -74,7 +73,7 @@ def row(entry: Entry, *, judged: bool) -> Scored:
     """
     if judged:
         scored = scored_entry(entry)
-        return replace(scored, critique=None, problem=WAITING) if _waits(entry) else scored
+        return scored._replace(critique=None, problem=WAITING) if _waits(entry) else scored
     made, _ = generated_entry(entry)
     critique = None
     if made.sample is not None and made.sample.recording is not None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from heedful.verify.compiler.grammar import Grammar, Values
     from heedful.verify.custom.parts import Part
 
-_KEPT = 1 << 14
+_CACHE_SIZE = 1 << 14
 
 _ABOUT = (9, 11)
 """Tenths: "X字" and "about X words" are met from 90 to 110 % (IF-Critic, arXiv 2511.01014)."""
@@ -40,6 +40,7 @@ _NUMBERS = (
     "limit",
     "exact",
     "several",
+    "next",
 )
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _PREVIOUS = "previous"
@@ -56,7 +57,13 @@ _COUNTED_PARTS: dict[str, Part] = {
 }
 _OF_THE_WHOLE = ("heedful:language", "heedful:case", "heedful:json")
 _PHRASED = frozenset({"heedful:contains", "heedful:excludes", "heedful:letters"})
-_PASSED_OVER = frozenset({"shown"})
+_ALONE = "alone"
+"""Bound where a clause would be a condition if another clause followed."""
+_LEANS = "leans"
+"""Bound where a clause may speak of each of the things that the clause before it counts."""
+_NONE = "none"
+"""Bound where a clause goes on with what the clause before it forbids."""
+_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE})
 """Values of parts that require nothing more, such as an example."""
 _LISTED = ("phrases", "keys", "letters", "headers", "marks")
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -100,26 +107,39 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
 
 
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
-    """Check whether a clause may speak of a part that was named before it, or of the whole."""
-    parts = [dict(clause.values).get("part") for clause in clauses]
-    if _PREVIOUS in parts:
+    """Check whether it is open what a clause speaks of, or whether it is a condition."""
+    if any(dict(clause.values).get("part") == _PREVIOUS for clause in clauses):
         return True
-    if any(before is not None and after is None for before, after in pairwise(parts)):
+    if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
+        return True
+    return any(_is_open_between(grammar, *pair) for pair in pairwise(clauses))
+
+
+def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
+    """Check whether a clause may speak of a part that the one before it names, or of the whole."""
+    earlier, later = dict(before.values), dict(after.values)
+    if "part" in earlier and "part" not in later:
+        return True
+    if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
+        return True
+    if _NONE in later and not _forbids(before):
         return True
     # "不含标点，100字以内" may say how to count.
     if any(
-        dict(limit.values).get("at_most") == 0
-        and dict(limit.values).get("unit") in _MAY_NOT_COUNT
-        and dict(other.values).get("unit") in _LENGTHS
-        for pair in pairwise(clauses)
-        for limit, other in (pair, pair[::-1])
+        limit.get("at_most") == 0
+        and limit.get("unit") in _MAY_NOT_COUNT
+        and other.get("unit") in _LENGTHS
+        for limit, other in ((earlier, later), (later, earlier))
     ):
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
-    return any(
-        grammar.rules[clause.rule] in _EDGES and dict(follower.values).get("at_most") == 0
-        for clause, follower in pairwise(clauses)
-    )
+    return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0
+
+
+def _forbids(clause: Clause) -> bool:
+    """Check whether a clause forbids something in the whole response."""
+    values = dict(clause.values)
+    return values.get("at_most") == 0 and "unit" in values and "part" not in values
 
 
 def _contradict(checks: list[Check]) -> bool:
@@ -163,7 +183,7 @@ def _plain(check: Check) -> dict[str, Any]:
     return {"id": check.id, "args": check.args}
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     """Make the check of one clause; ``None`` where what was bound does not go together.
 
@@ -238,13 +258,6 @@ def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT0
 
     None at all where it stays open which.
     """
-    at_least, at_most = bound.get("at_least"), bound.get("at_most")
-    if "more" in bound:
-        at_least = bound["more"] + 1
-    if "less" in bound:
-        at_most = bound["less"] - 1
-    if "exactly" in bound:
-        at_least = at_most = bound["exactly"]
     if "limit" in bound:
         return [_around(bound["limit"]), (None, bound["limit"])]
     number = bound.get("about") or (lengths and (bound.get("plain") or bound.get("holds")))
@@ -252,13 +265,17 @@ def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT0
         low, high = _around(number)
         # "About three paragraphs" leaves open how far from three they may be.
         return [] if "about" in bound and low == high else [(low, high)]
-    if "plain" in bound:
-        at_least = at_most = bound["plain"]
     if "several" in bound:
         return [(1, None), (2, None)]
     if "holds" in bound:
         return [(bound["holds"], bound["holds"]), (bound["holds"], None)]
-    return [(at_least, at_most)]
+    # "3 or 4" is a range; "3 or 5" leaves out what lies between.
+    if "next" in bound and bound["next"] != bound["at_least"] + 1:
+        return []
+    exact = bound.get("exactly", bound.get("plain"))
+    at_least = bound["more"] + 1 if "more" in bound else bound.get("at_least", exact)
+    at_most = bound["less"] - 1 if "less" in bound else bound.get("at_most", exact)
+    return [(at_least, bound.get("next", at_most))]
 
 
 def _around(number: int) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 from heedful.core import scripts
@@ -20,14 +21,14 @@ from heedful.verify.compiler.grammar import Grammar, NormalizedText, shipped
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from heedful.verify.compiler.grammar import Values
+    from heedful.verify.compiler.grammar import Match, Values
 
 __all__ = ["CompiledConstraint", "compile_constraint"]
 
 _LONGEST = 400
 """Characters. Longer texts are instructions, not constraints, and are left to models."""
 _MOST_READINGS = 16
-_KEPT = 1 << 14
+_CACHE_SIZE = 1 << 14
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -76,7 +77,7 @@ def compile_constraint(text: str, grammar: Grammar | None = None) -> CompiledCon
     return _compile(text, grammar or shipped())
 
 
-@lru_cache(maxsize=_KEPT)
+@lru_cache(maxsize=_CACHE_SIZE)
 def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     numbering = _NUMBERING.match(written)
     start = numbering.end() if numbering else 0
@@ -87,7 +88,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
         return CompiledConstraint(written, reason="it is empty")
     text = NormalizedText(bare)
     readings = [together(grammar, clauses) for clauses in _cover(grammar, text, start)]
-    checks = list({repr(check): check for check in readings if check is not None}.values())
+    checks = list({_key(check): check for check in readings if check is not None}.values())
     if len(checks) == 1:
         return CompiledConstraint(written, check=checks[0])
     measures, uncovered = _measures(grammar, bare, start)
@@ -134,12 +135,13 @@ def _first_clauses(
     grammar: Grammar, text: NormalizedText, start: int
 ) -> list[tuple[int, _Clauses]]:
     """Find the clauses that start at a position, alone and with what is said of it right after."""
-    readings: list[tuple[int, _Clauses]] = []
-    for end, clause in _clauses_at(grammar, _rules(grammar), text, start):
-        readings.append((end, (clause,)))
-        apposed = [name for name in grammar.rules if name.startswith("apposed")]
+    readings: list[tuple[int, _Clauses]] = [
+        (end, (clause,)) for end, clause in _clauses_at(grammar, _rules(grammar), text, start)
+    ]
+    apposed = [name for name in grammar.rules if name.startswith("apposed")]
+    for end, clauses in readings:  # grows while it is read
         readings += [
-            (after, (clause, more)) for after, more in _clauses_at(grammar, apposed, text, end)
+            (after, (*clauses, more)) for after, more in _clauses_at(grammar, apposed, text, end)
         ]
     return readings
 
@@ -149,19 +151,46 @@ def _clauses_at(
 ) -> list[tuple[int, Clause]]:
     """Match rules at a position; of clauses that end alike those that make the same check once."""
     clauses: dict[tuple[int, str], tuple[Clause, Check]] = {}
-    for rule in rules:
-        for end, values in grammar.match(rule, text, start):
+    openings = {(start, ()): None} | dict.fromkeys(grammar.match("opening", text, start))
+    for rule, opening in product(rules, openings):
+        for end, values in _framed(grammar, rule, text, opening):
             check = build(grammar, rule, values)
-            if check is not None and end > start:
-                clauses.setdefault((end, repr(check)), (Clause(rule, values), check))
-    # Where it is open whether "three" or "at least three" is meant, the open reading holds.
-    open_ = {
-        (end, repr(Check.model_validate(each)))
+            if check is not None:
+                clauses.setdefault((end, _key(check)), (Clause(rule, values), check))
+    weaker = {
+        (end, _key(reading))
         for (end, _), (_, check) in clauses.items()
-        if check.id == "heedful:either_reading"
-        for each in check.args["checks"]
+        for reading in _readings_within(check)
     }
-    return [(key[0], clause) for key, (clause, _) in clauses.items() if key not in open_]
+    return [(key[0], clause) for key, (clause, _) in clauses.items() if key not in weaker]
+
+
+def _framed(
+    grammar: Grammar, rule: str, text: NormalizedText, opening: Match
+) -> Iterator[tuple[int, Values]]:
+    """Match a rule after an opening, and with what may follow any constraint, such as "please"."""
+    start, before = opening
+    for end, values in grammar.match(rule, text, start):
+        if end > start:
+            yield end, before + values
+            for after, more in grammar.match("closing", text, end):
+                yield after, before + values + more
+
+
+def _key(check: Check) -> str:
+    return repr((check.id, sorted(check.args.items())))
+
+
+def _readings_within(check: Check) -> Iterator[Check]:
+    """Find the checks that give way to one that covers the same text.
+
+    Where it is open whether "three" or "at least three" is meant, the open reading holds; where
+    the text names the whole response, no passage within it is meant.
+    """
+    if check.id == "heedful:either_reading":
+        yield from map(Check.model_validate, check.args["checks"])
+    elif check.id == "heedful:count" and "part" not in check.args:
+        yield Check(id=check.id, args=check.args | {"part": "passage"})
 
 
 def _rules(grammar: Grammar) -> list[str]:

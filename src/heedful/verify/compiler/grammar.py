@@ -2,7 +2,7 @@
 
 The file's own head explains how it is written. A grammar is a set of named phrases; matching one
 at a position gives every way to read it, each with the values that it bound. There is no recursion,
-so the work is bounded; what was found at a position is kept.
+so the work is bounded; matches at a position are cached.
 """
 
 from __future__ import annotations
@@ -206,8 +206,8 @@ class Grammar:
         )
 
     def match(self, name: str, text: NormalizedText, start: int) -> list[Match]:
-        """Find every way in which a phrase matches a text from a position on."""
-        return self._match(self._phrases[name], text, start)
+        """Find every way in which a phrase matches; none where the grammar has no such phrase."""
+        return self._match(self._phrases[name], text, start) if name in self._phrases else []
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form
@@ -218,9 +218,9 @@ class Grammar:
         if node.kind == "word":
             return _word(node.text, form, start)
         key = (id(node), start)
-        matches = text.found.get(key)
+        matches = text.matches.get(key)
         if matches is None:
-            matches = text.found[key] = self._find(node, text, start)
+            matches = text.matches[key] = self._find(node, text, start)
         return matches
 
     def _find(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
@@ -256,18 +256,18 @@ class Grammar:
 
 
 class NormalizedText:
-    """A text to match, and what was found in it so far.
+    """A text to match, and its matches so far.
 
     Attributes:
         written: as it is.
         form: sign by sign as the grammar matches it.
-        found: matches by part of the grammar and position.
+        matches: by part of the grammar and position.
     """
 
     def __init__(self, written: str) -> None:
         self.written = written
         self.form = matching_form(written)
-        self.found: dict[tuple[int, int], list[Match]] = {}
+        self.matches: dict[tuple[int, int], list[Match]] = {}
         self._held: dict[int, bool] = {}
 
     def may_hold(self, node: _Node) -> bool:

@@ -30,6 +30,7 @@ class Slot(NamedTuple):
     starts: frozenset[str] | None = None
 
 
+_Phrases = list[tuple[int, tuple[str, ...]]]
 _LONGEST_PHRASE = 200
 
 _QUOTES = {
@@ -177,17 +178,27 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     return [(at + match.end(), names[match[2]])] if match[2] in names else []
 
 
+_KEYS = re.compile(
+    r"[A-Za-z_]\w*(?:\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*[A-Za-z_]\w*)*", re.ASCII
+)
+
+
+_KEYS = re.compile(
+    r"[A-Za-z_]\w*(?:\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*[A-Za-z_]\w*)*", re.ASCII
+)
+
+
 def keys(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     """Read the names of JSON keys: quoted, or bare names of Latin letters, listed."""
     del form
     series = _series(_AND, written, at)
     if series:
         return series
-    match = re.match(r"[A-Za-z_]\w*(?:\s*(?:、|,|，|和|and)\s*[A-Za-z_]\w*)*", written[at:])
+    match = _KEYS.match(written, at)
     if match is None:
         return []
-    names = re.split(r"\s*(?:、|,|，|和|\band\b)\s*", match[0])
-    return [(at + match.end(), tuple(filter(None, names)))]
+    names = re.split(r"\s*(?:、|,|，|和|与|以及|\band\b)\s*", match[0])
+    return [(match.end(), tuple(filter(None, names)))]
 
 
 _LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
@@ -220,6 +231,35 @@ def word(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     if match is None or form[at : match.end()] in _OF_OTHER_WORDS.split():
         return []
     return [(match.end(), (match[0],))]
+
+
+def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: int) -> _Phrases:
+    """Read at least two bare words, the last one after ``and`` or ``or``."""
+    words: list[str] = []
+    joined = False
+    while readings := word(form, written, at):
+        end, value = readings[0]
+        words += value
+        separator = gap.match(form, end)
+        if joined or separator is None:
+            return [(end, tuple(words))] if joined and len(words) > 1 else []
+        joined = last in separator[0]
+        at = separator.end()
+    return []
+
+
+_AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+_OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
+
+
+def word_list(form: str, written: str, at: int) -> _Phrases:
+    """Read bare words that are all meant, as in ``the words ocean, sea and wind``."""
+    return _words_joined(_AND_GAP, "and", form, written, at)
+
+
+def word_choices(form: str, written: str, at: int) -> _Phrases:
+    """Read bare words of which one is meant, as in ``the words ocean or sea``."""
+    return _words_joined(_OR_GAP, "or", form, written, at)
 
 
 _PAIRS = (
@@ -283,6 +323,8 @@ SLOTS: dict[str, Slot] = {
     "sign": Slot(sign),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
+    "wordlist": Slot(word_list, _LETTERS),
+    "wordchoices": Slot(word_choices, _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(example, frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),

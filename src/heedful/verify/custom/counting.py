@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from heedful.core import scripts
 from heedful.verify import markup
 from heedful.verify.text import characters as signs
+from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -155,9 +156,9 @@ def tally(layout: Layout, unit: Unit) -> CountRange | None:
 
     >>> from heedful.verify.text.layout import Layout
     >>> tally(Layout("Don't stop."), "words")
-    Tally(low=2, high=3)
+    CountRange(low=2, high=3)
     >>> tally(Layout("你好，world！"), "zi")
-    Tally(low=3, high=9)
+    CountRange(low=3, high=9)
     """
     readings = _READINGS[unit](layout)
     return CountRange(min(readings), max(readings)) if readings else None
@@ -203,16 +204,20 @@ def _zi_bare(text: str) -> int:
     return characters + len(_LATIN_RUN.findall(rest))
 
 
-def _unspaced(text: str) -> int:
-    return sum(map(len, text.split()))
+def _characters(*texts: str) -> list[int]:
+    """Count characters as readers see them, and as Unicode does."""
+    return [count(text) for text in texts for count in (signs.graphemes, len)]
 
 
 def _zi_readings(layout: Layout) -> list[int]:
-    return [_zi(layout.text), _zi_bare(layout.body), _unspaced(layout.text)]
+    return [_zi(layout.text), _zi_bare(layout.body), len(signs.unspaced(layout.text))]
 
 
 def _letters(layout: Layout) -> list[int]:
-    return [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
+    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
+    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
+    marks = len(layout.text) - len(without_marks(layout.text))
+    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
 
 
 # --- structure ----------------------------------------------------------------------------------
@@ -224,7 +229,6 @@ _NUMERAL = re.compile(
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
 _HIDDEN_TABLE = re.compile(r"\| ?---|\t")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
-_HASHTAG = re.compile(r"(?<![\w#&])#(?![\s#])[^\s#,.，。;；!！?？]+#?")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -314,13 +318,13 @@ def _questions(layout: Layout) -> list[int]:
     """Sentences that end in a question mark; those that sound like a question may count."""
     ended = sound = 0
     for sentence in layout.sentence_readings[-1]:
-        if re.search("[?？]", sentence[-3:]):
+        if re.search("[?？؟]", sentence[-3:]):
             ended += 1
         elif _QUESTION.search(sentence):
             sound += 1
     items = layout.items("bullet", "number")[-1]
-    unmarked = sum(1 for item in items if not re.search("[?？]", item))
-    marks = len(re.findall("[?？]+", layout.plain))
+    unmarked = sum(1 for item in items if not re.search("[?？؟]", item))
+    marks = len(re.findall("[?？؟]+", layout.plain))
     return [ended, max(marks, ended + sound) + unmarked]
 
 
@@ -336,20 +340,19 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "zi_with_punctuation": lambda layout: [
         _zi(layout.text),
         _zi(layout.body),
-        _unspaced(layout.text),
-        _unspaced(layout.body),
+        len(signs.unspaced(layout.text)),
+        len(signs.unspaced(layout.body)),
     ],
     "han_characters": lambda layout: [
         len(_HAN_CHARACTER.findall(text)) for text in (layout.text, layout.body)
     ],
-    "characters": lambda layout: [
-        len(layout.text),
-        len(layout.text.strip()),
-        _unspaced(layout.text),
-        _unspaced(layout.body),
-    ],
-    "characters_with_spaces": lambda layout: [len(layout.text), len(layout.text.strip())],
-    "characters_without_spaces": lambda layout: [_unspaced(layout.text)],
+    "characters": lambda layout: _characters(
+        layout.text,
+        signs.unspaced(layout.text),
+        signs.unspaced(layout.body),
+    ),
+    "characters_with_spaces": lambda layout: _characters(layout.text, layout.text.strip()),
+    "characters_without_spaces": lambda layout: _characters(signs.unspaced(layout.text)),
     "letters": _letters,
     "sentences": lambda layout: _sizes(layout.sentence_readings),
     "paragraphs": _paragraphs,
@@ -364,8 +367,8 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "code_blocks": _code_blocks,
     "emojis": signs.emojis,
     "bold_passages": lambda layout: [markup.bold_passages(layout.text)],
-    "links": lambda layout: [markup.links(layout.text)],
-    "hashtags": lambda layout: [len(_HASHTAG.findall(layout.text))],
+    "links": lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
+    "hashtags": signs.hashtags,
     "questions": _questions,
     "points": _points,
     "stanzas": lambda layout: _sizes(layout.stanza_readings),
@@ -377,14 +380,14 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "spaces": lambda layout: [layout.text.count(" ") + layout.text.count("\u3000")],
     "markdown_marks": _markdown,
     "punctuation_marks": signs.punctuation,
-    "commas": signs.any_of(",，"),
+    "commas": signs.commas,
     "full_stops": signs.full_stops,
-    "colons": signs.any_of(":："),
-    "semicolons": signs.any_of(";；"),
-    "question_marks": signs.any_of("?？"),
-    "exclamation_marks": signs.any_of("!！"),
-    "quotation_marks": signs.any_of('"“”「」『』'),
-    "brackets": signs.any_of("()（）[]【】{}"),
-    "dashes": signs.any_of("—–"),
+    "colons": signs.colons,
+    "semicolons": signs.semicolons,
+    "question_marks": signs.question_marks,
+    "exclamation_marks": signs.exclamation_marks,
+    "quotation_marks": signs.quotation_marks,
+    "brackets": signs.brackets,
+    "dashes": signs.dashes,
     "ellipses": signs.ellipses,
 }

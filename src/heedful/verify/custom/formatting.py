@@ -82,7 +82,7 @@ def table(
     Raises:
         UndecidedError: there is a table that is not Markdown's, or the count of rows depends on
             the header, or a name is only part of a header.
-        VerifierError: nothing is asked for.
+        VerifierError: no shape is given.
     """
     if columns is None and rows is None and not headers:
         raise VerifierError("no shape is given", hint="give columns, rows or headers")

@@ -11,7 +11,14 @@ from heedful.verify.base import Finding, verifier
 from heedful.verify.custom.counting import CountRange, Unit, tally
 from heedful.verify.custom.parts import Outcome, decide
 from heedful.verify.custom.structure import amounts
-from heedful.verify.markup import code_blocks, has_element, has_tag
+from heedful.verify.markup import (
+    code_block_alone,
+    code_blocks,
+    has_element,
+    has_tag,
+    xml_fault,
+)
+from heedful.verify.text.tokens import word_list
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -109,20 +116,58 @@ def _searched(
     return test
 
 
+def _document(text: str) -> str:
+    """Take the content of a code block that is the whole text, or else the text."""
+    text = text.strip()
+    block = code_block_alone(text) if len(code_blocks(text)) == 1 else None
+    return (text if block is None else block).strip()
+
+
 def _html(text: str) -> bool:
-    return ("<!" in text and "<!doctype html" in text.lower()) or has_element(text)
+    document = _document(text)
+    return document[:14].lower() == "<!doctype html" or (
+        document.startswith("<") and has_element(document, names=_HTML_TAGS)
+    )
 
 
-def _xml(text: str) -> bool:
-    return ("<?" in text and "<?xml" in text.lower()) or has_element(text, prefixed=True)
+def _xml(layout: Layout) -> tuple[Outcome, str]:
+    document = _document(layout.text)
+    fault = xml_fault(document)
+    if fault is None:
+        return True, "a well-formed document"
+    if not has_tag(layout.text):
+        return False, "no XML"
+    if not (document.startswith("<") and document.endswith(">")):
+        return None, "XML with other text around it"
+    # A fragment, or what declares a type of its own, is none of the documents that are parsed.
+    if "<!" in document or xml_fault(f"<all>{_DECLARATION.sub('', document)}</all>") is None:
+        return None, f"perhaps XML: {fault}"
+    return False, f"not well-formed: {fault}"
 
 
-_LATEX = re.compile(r"\$[^$\n]+\$|\\\[|\\\(|\\begin\{|\\documentclass|\\[a-z]+\{", re.IGNORECASE)
+_DECLARATION = re.compile(r"^<\?xml[^>]*\?>")
+_HTML_TAGS = frozenset(
+    word_list(
+        """
+        a article aside b blockquote body button code dd div dl dt em figure footer form h1 h2 h3 h4
+        h5 h6 head header html i label li main nav ol option p pre script section select small span
+        strong style sub sup svg table tbody td textarea th thead title tr u ul
+        """
+    )
+)
+# As pandoc has it: no space within the dollars, no digit after them, so that prices are none.
+_LATEX = re.compile(
+    r"(?<!\\)\$(?![\s$])[^$\n]*(?<![\s\\])\$(?!\d)|\\\[|\\\(|\\begin\{|\\documentclass|\\[a-z]+\{",
+    re.IGNORECASE,
+)
 _MAYBE_LATEX = re.compile(r"\\[a-z]|\^|\$", re.IGNORECASE)
 
 
 def _yaml(layout: Layout) -> tuple[Outcome, str]:
-    pairs = re.findall(r"^[^\S\n]*(?:- )?[\w\"'-]+:(?:\s|$)", layout.text, re.MULTILINE)
+    # JSON and a list of bare items are YAML too.
+    pairs = re.search(
+        r"^[^\S\n]*(?:- |[{\[]|[\w\"'][\w\"' -]*:(?:\s|$))", layout.text, re.MULTILINE
+    )
     return (None, "lines that may be YAML") if pairs else (False, "no YAML")
 
 
@@ -133,17 +178,36 @@ def _csv(layout: Layout) -> tuple[Outcome, str]:
         widths = {len(row) for row in csv.reader(io.StringIO(text, newline="")) if row}
     except csv.Error as error:
         return False, f"no CSV: {error}"
-    if len(widths) == 1 and widths.pop() > 1 and "\n" in text:
+    prose = re.search(r", |[.!?。]$", text, re.MULTILINE)
+    if len(widths) == 1 and widths.pop() > 1 and "\n" in text and not prose:
         return True, "rows of the same number of fields"
     return (None, "perhaps CSV") if "," in text and "\n" in text else (False, "no CSV")
 
 
+_PAIRS = {
+    '"': '"',
+    "＂": "＂",
+    "“": "”",
+    "「": "」",
+    "『": "』",
+    "«": "»",
+    "„": "“”",
+    "”": "”",
+    "»": "«",
+}
+_QUOTES = "\"＂“”„‟«»「」『』'‘’‚‹›`"
+
+
 def _quoted(layout: Layout) -> tuple[Outcome, str]:
     text = layout.text.strip()
-    if len(text) > 1 and text[0] + text[-1] in {'""', "“”", "「」", "『』", "«»"}:
+    bare = layout.plain.strip().strip(".。!！?？,，")
+    opening, inside, closing = text[:1], text[1:-1], text[-1:]
+    wrapped = len(text) > 1 and opening in _PAIRS and closing in _PAIRS[opening]
+    if wrapped and inside.strip() and opening not in inside and closing not in inside:
         return True, "quotation marks around it"
-    single = len(text) > 1 and text[0] in "'‘\"“" and text[-1] in "'’\"”"
-    return (None, "other quotation marks") if single else (False, "no quotation marks around it")
+    if wrapped or (bare and bare[0] in _QUOTES and bare[-1] in _QUOTES):
+        return None, "other quotation marks, or some inside"
+    return False, "no quotation marks around it"
 
 
 def _one_paragraph(layout: Layout) -> tuple[Outcome, str]:
@@ -179,7 +243,7 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "markdown": _markdown,
     "plain_text": _plain,
     "html": _searched(_html, has_tag, "HTML"),
-    "xml": _searched(_xml, has_tag, "XML"),
+    "xml": _xml,
     "yaml": _yaml,
     "csv": _csv,
     "latex": _searched(_LATEX.search, _MAYBE_LATEX.search, "LaTeX"),

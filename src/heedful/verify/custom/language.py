@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core import scripts
 from heedful.verify.base import Finding, amount, quoted, verifier
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
+from heedful.verify.text.tokens import word_list
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
@@ -66,7 +67,35 @@ def _in_language(response: Response, language: str) -> tuple[Outcome, str]:
 
 Case = Literal["upper", "lower", "title"]
 _SMALL_WORDS = 4
+_MINOR_WORDS = frozenset(
+    word_list(
+        """
+        about above across after against along among around before behind below beneath beside
+        between beyond despite during except inside outside since through throughout toward towards
+        under underneath until versus within without
+        """
+    )
+)
+_TITLE_WORD = re.compile(r"(?<![\w'’])[^\W\d_][\w'’]*")
 _STRAY = 0.02
+_CASED = re.compile("[^\\W\\d_ßªº]")
+_CASELESS = re.compile(f"[{scripts.HAN}{scripts.KANA}{scripts.HANGUL}{scripts.THAI}]")
+
+
+def _in_title_case(text: str) -> tuple[Outcome, str]:
+    """Say whether all words start with a capital; small ones, and names like iPhone, need not."""
+    small = [word for word in _TITLE_WORD.findall(text) if word[0].islower()]
+    if not small:
+        return (None if text.isupper() or _CASELESS.search(text) else True), "all are capitalised"
+    excused = [
+        word
+        for word in small
+        if len(word) <= _SMALL_WORDS or word in _MINOR_WORDS or not word.islower()
+    ]
+    # After a hyphen a small letter is usual too.
+    hyphened = sum(1 for word in small if f"-{word}" in text)
+    surely = len(small) > len(excused) + hyphened
+    return (False if surely else None), f"not capitalised: {quoted(small[:5])}"
 
 
 @verifier(
@@ -89,15 +118,13 @@ def case(
         if not upper + lower:
             return None, "no letters that have a case"
         if case == "title":
-            words = re.findall(r"[^\W\d_][\w'’]*", layout.plain)
-            small = [word for word in words if word[0].islower()]
-            long = [word for word in small if len(word) > _SMALL_WORDS]
-            reason = f"not capitalised: {quoted(small)}" if small else "all words are capitalised"
-            return (False if long else None if small else True), reason
+            return _in_title_case(layout.plain)
         wrong = lower if case == "upper" else upper
         if not wrong:
-            return True, reason
-        return (None if wrong < _STRAY * (upper + lower) else False), reason
+            # Chinese has no cases, and isn't all in capitals for that.
+            return (True if not _CASELESS.search(layout.plain) else None), reason
+        stray = wrong < _STRAY * (upper + lower) or not _CASED.search(layout.plain)
+        return (None if stray else False), reason
 
     return decide(*judged(response.layout, part, which, test))
 

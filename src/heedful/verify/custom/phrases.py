@@ -59,7 +59,7 @@ def occurrences(layout: Layout, phrase: str) -> CountRange:
 
     >>> from heedful.verify.text.layout import Layout
     >>> occurrences(Layout("Rain, and rains."), "rain")
-    Tally(low=1, high=2)
+    CountRange(low=1, high=2)
     """
     wanted = folded(phrase)
     if not wanted:

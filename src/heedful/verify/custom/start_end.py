@@ -1,6 +1,6 @@
 """Verifiers of how a response or a part of it begins and ends, and of what it is as a whole.
 
-What phrases are the same is as in :mod:`heedful.verify.custom.phrases`.
+Phrases are compared as in :mod:`heedful.verify.custom.phrases`.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def equals(
         if any(folded(phrase).strip("\"' ") in forms for phrase in phrases):
             return True, reason
         alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
-        # What was taken for the title may be none.
+        # The line taken for the title may not be a title.
         alike |= part == "title" and any(
             folded(phrase) in folded(response.text) for phrase in phrases
         )
@@ -178,7 +178,7 @@ def _starting(phrases: list[str]) -> _Test:
             for text in further
             for phrase in phrases
         ):
-            return None, f"{start}, then or nearly so with what is asked for"
+            return None, f"{start}, then or nearly so with it"
         return False, start
 
     return test
@@ -198,7 +198,7 @@ def _ending(phrases: list[str]) -> _Test:
             for text in plain[:2]
             for phrase in phrases
         ) or any(_at_end(_PICTURES.sub("", plain[0]), folded(phrase)) for phrase in phrases):
-            return None, f"{end}, nearly what is asked for"
+            return None, f"{end}, nearly so"
         return False, end
 
     return test

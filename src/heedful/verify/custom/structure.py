@@ -117,7 +117,7 @@ def _of_passage(count: CountRange, at_least: int | None, at_most: int | None) ->
 def amounts(count: CountRange, unit: Unit) -> str:
     """Name a number of a unit, as a range where readings differ.
 
-    >>> amounts(Tally(1, 1), "commas"), amounts(Tally(98, 104), "words")
+    >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
     ('1 comma', '98 to 104 words')
     """
     if count.low == count.high:

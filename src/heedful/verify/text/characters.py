@@ -11,10 +11,40 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from heedful.verify.text.words import EMOJI, without_marks
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from heedful.verify.text.layout import Layout
+
+# --- characters as readers see them -------------------------------------------------------------
+
+_SYLLABLE = re.compile("[\u1100-\u115f\ua960-\ua97c]+[\u1160-\u11a7]*[\u11a8-\u11ff]*")
+_VIRAMAS = "\u094d\u09cd\u0a4d\u0acd\u0b4d\u0c4d\u0ccd\u0d4d"
+_CONJUNCT = re.compile(rf"[{_VIRAMAS}]\u200d?(?=\w)\w")
+
+
+def graphemes(text: str) -> int:
+    r"""Count the characters that a reader sees: a letter with its marks, an emoji, a line end.
+
+    In the narrowest reading: consonants that are joined (क्ष) are one, and what isn't seen is none.
+    Source: UAX #29, section 3, with the marks of each letter whether or not they take space.
+
+    >>> graphemes("cafe\u0301"), graphemes("\U0001f468\u200d\U0001f469"), graphemes("हिन्दी")
+    (4, 1, 2)
+    """
+    text = text.replace("\r\n", "\n")
+    if text.isascii():
+        return len(text)
+    text = _SYLLABLE.sub("x", EMOJI.sub("x", text))
+    return len(without_marks(_CONJUNCT.sub("", text)))
+
+
+def unspaced(text: str) -> str:
+    """Take the white space away."""
+    return "".join(text.split())
+
 
 _LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
 
@@ -59,17 +89,74 @@ def emoji_at_end(text: str) -> bool | None:
 # --- punctuation and digits ---------------------------------------------------------------------
 
 
-def any_of(signs: str) -> Callable[[Layout], list[int]]:
-    """Make the count of signs that have one reading."""
-    pattern = re.compile(f"[{re.escape(signs)}]")
-    return lambda layout: [len(pattern.findall(layout.text))]
+def counted(signs: str, doubt: str, maybe: str) -> Callable[[Layout], list[int]]:
+    """Make the count of a sign.
+
+    Args:
+        signs: the characters that are one.
+        doubt: the pattern of where one of them may be something else; it begins with the sign.
+        maybe: the pattern of what else some take for one.
+    """
+    doubtful, possible = re.compile(doubt), re.compile(maybe)
+    of_ascii = "".join(filter(str.isascii, signs))
+    only_beyond = not any(map(str.isascii, maybe.strip("[]")))
+
+    def count(layout: Layout) -> list[int]:
+        text = layout.text
+        simple = text.isascii()
+        number = sum(map(text.count, of_ascii if simple else signs))
+        sure = number - len(doubtful.findall(text)) if number else 0
+        more = 0 if simple and only_beyond else len(possible.findall(text))
+        return [sure, number + more]
+
+    return count
+
+
+commas = counted(",，،﹐", r",(?<=\d,)\d{3}", "[、﹑]")
+"""A comma within a number may not count, and a Chinese mark between the items of a list may."""
+
+colons = counted(":：", r"[:：](?:(?=//)|(?<=\d.)(?=\d))", "[︰∶]")
+"""A colon of a time or an address may not count."""
+
+semicolons = counted(";；؛", ";(?<=&lt.|&gt.)|;(?<=&amp.)|;(?<=&quot.|&nbsp.)", "·")
+"""That of a character reference may not count."""
+
+question_marks = counted("?？؟", r"\?[\w=&]", "[¿⁇⁈⁉‽\u037e]")
+"""A question mark within an address may not count."""
+
+exclamation_marks = counted("!！", r"![\[=]", "[¡‼⁈⁉‽]")
+"""That of a picture in Markdown, or of code, may not count."""
+
+quotation_marks = counted(
+    '"“”„‟«»「」『』＂', r'"(?<=\d.)(?:(?=[^\S\n])|$)', r"[‹›‚‛'’‘`](?!(?<=\w['’‘`])\w)"
+)
+"""Single ones may count, and the sign for inches may not; apostrophes never do."""
+
+_DASH = re.compile("[—⸺⸻]+")
+_MAYBE_DASH = re.compile(
+    r"[—⸺⸻﹘―]|–(?!(?<=\d.)\d)|-(?<![-|\s]-)(?<![-|]\s-)-{1,2}(?![-|])(?=[^\S\n]?\S)"
+    r"|[^\S\n](?<=[^-|\s].)-{2,3}(?![-|])(?=[^\S\n]?\S)"
+)
+
+
+def dashes(layout: Layout) -> list[int]:
+    """Count em dashes: a Chinese one of two signs is one or two; others may be meant."""
+    return [len(_DASH.findall(layout.text)), len(_MAYBE_DASH.findall(layout.text))]
+
+
+_HASHTAG = re.compile(r"#(?<![\w#&/\\]#)(?![0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?\b)[^\W\d_]\w*#?")
+_MAYBE_HASHTAG = re.compile(r"[#＃](?<![\w&/].)[^\W_][^\s#,.，。;；!！?？]*#?")
+
+
+def hashtags(layout: Layout) -> list[int]:
+    """Count hashtags; a colour or a number after the sign may not be one."""
+    return [len(each.findall(layout.text)) for each in (_HASHTAG, _MAYBE_HASHTAG)]
 
 
 _INSIDE_WORD = re.compile(r"(?<=\w)[^\w\s](?=\w)")
 _FULL_STOP = re.compile(r"[。．]|(?<!\.)\.(?!\S)")
-_DOT = re.compile(r"[。．.]")
+_DOT = re.compile(r"[。．.｡।۔։።]")
 _DIGIT = re.compile(r"\d")
-_ELLIPSIS = re.compile(r"…+|\.{3,}")
 
 
 @lru_cache(maxsize=4096)
@@ -94,9 +181,22 @@ def digits(layout: Layout) -> list[int]:
     return [len(_DIGIT.findall(text)) for text in (layout.text, _LIST_NUMBER.sub("", layout.text))]
 
 
+def brackets(layout: Layout) -> list[int]:
+    """Count brackets; those of Markdown's links and of a list's numbers may not count."""
+    prose = _LIST_NUMBER.sub("", layout.plain)
+    return [len(_BRACKET.findall(prose)), len(_ANY_BRACKET.findall(layout.text))]
+
+
+_BRACKET = re.compile(r"[()（）\[\]【】{}]")
+_ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]")
+
+_ELLIPSIS = re.compile(r"…+|\.{3,}")
+_MAYBE_ELLIPSIS = re.compile(r"…+|\.{3,}|(?:\.[^\S\n]){2,}\.|。{3,}|⋯+")
+
+
 def ellipses(layout: Layout) -> list[int]:
-    """Count ellipses in one reading: …… is one, as is a row of full stops."""
-    return [len(_ELLIPSIS.findall(layout.text))]
+    """Count ellipses: …… is one, as is a row of full stops; with spaces between it may be none."""
+    return [len(each.findall(layout.text)) for each in (_ELLIPSIS, _MAYBE_ELLIPSIS)]
 
 
 # --- letters ------------------------------------------------------------------------------------

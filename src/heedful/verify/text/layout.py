@@ -25,7 +25,7 @@ _LONGEST_TITLE = 60
 
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s*\S")
+_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
 # Most lines start with a letter and hold no sign that could make them anything else.
@@ -33,8 +33,9 @@ _PROSE = re.compile(r"[^\W\d][^|]*+\Z")
 _TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
 # Lines that many take for headings although no mark says so.
 _HEADLIKE = re.compile(
-    r"\s*(?:\*\*[^*]+\*\*[:：]?|__[^_]+__[:：]?|【[^】]+】[:：]?"
-    r"|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
+    r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
+    r"|【[^】]+】[:：]?|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
+    r"|\s*(?:(?:>|[-*+])\s*)?#(?:#{1,5}[^#\s].*|[^#\s][^#]*)|\s*(?:>|[-*+])\s*#{1,6}\s.*|\s*<h[1-6]\b.*"
 )
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE

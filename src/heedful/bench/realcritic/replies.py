@@ -1,31 +1,21 @@
-"""RealCritic's prompts, which lie in files beside, and the parser of the replies.
+"""Parse what models reply to RealCritic's prompts.
 
-The sections of a critique are the published ones (Critique, Conclusion, Correction); the words of
-the prompts are ours. Replies to the published prompt are read too.
+The sections of a critique are the published ones: Critique, Conclusion, Correction.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from heedful.bench.grading.answers import last_boxed
-from heedful.core.nouns import Message
 from heedful.judges.prompts.base import answer
-from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import fill, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heedful.core.nouns import Problem, Solution
-
 T = TypeVar("T")
-
-_PARSER = 2
-_PROMPTS = ("direct", "critique", "again", "check")
 
 _HEADING = re.compile(
     r"""^[ \t]*+(?:\#{1,6}[ \t]*+)?(?:\d+[.)][ \t]*+)?(?:\*\*|__)?[ \t]*+
@@ -70,51 +60,6 @@ class Review:
     correction: str | None
 
 
-@cache
-def prompts_version() -> str:
-    """Name the prompts and the parser: with others a run is another."""
-    return version(_PARSER, *(_text(name) for name in _PROMPTS))
-
-
-def direct(problem: Problem) -> list[Message]:
-    """Ask for a solution, step by step."""
-    places = {"question": _question(problem)}
-    return [Message(role="user", content=fill(_text("direct"), places))]
-
-
-def critique(problem: Problem, solution: Solution) -> list[Message]:
-    """Ask for a critique of a solution and its correction."""
-    question, text = _question(problem), _steps(solution)
-    fence = Fence.around([question, text])
-    places = {
-        "mark": fence.mark,
-        "problem": fence.wrap("PROBLEM", question),
-        "solution": fence.wrap("SOLUTION", text),
-    }
-    return [Message(role="user", content=fill(_text("critique"), places))]
-
-
-def retry(reply: str) -> list[Message]:
-    """Follow on a critique with the request for another, from the beginning."""
-    return [
-        Message(role="assistant", content=reply),
-        Message(role="user", content=_text("again")),
-    ]
-
-
-def check(problem: Problem, solution: Solution, reply: str) -> list[Message]:
-    """Ask whether a critique took a shortcut."""
-    question, text = _question(problem), _steps(solution)
-    fence = Fence.around([question, text, reply])
-    places = {
-        "mark": fence.mark,
-        "problem": fence.wrap("PROBLEM", question),
-        "solution": fence.wrap("SOLUTION", text),
-        "critique": fence.wrap("CRITIQUE", reply),
-    }
-    return [Message(role="user", content=fill(_text("check"), places))]
-
-
 def read_review(text: str) -> Review:
     """Read a critique; what it does not say once and clearly stays ``None``."""
     text = answer(text, _says_something)
@@ -150,26 +95,6 @@ def _says_something(head: str) -> bool:
     """Tell whether a text holds a part of a critique that is read."""
     parts = (_HEADING, _STATED, _ALONE, _STEP)
     return any(part.search(head) for part in parts) or last_boxed(head) is not None
-
-
-def _text(name: str) -> str:
-    return shipped(f"{name}.txt", __package__)
-
-
-def _question(problem: Problem) -> str:
-    """Return the question with its choices, where it does not state them itself."""
-    choices = {label: text for label, text in problem.choices.items() if text}
-    if all(text in problem.question for text in choices.values()):
-        return problem.question
-    stated = " ".join(f"({label}) {text}" for label, text in choices.items())
-    return f"{problem.question}\nAnswer Choices: {stated}"
-
-
-def _steps(solution: Solution) -> str:
-    """Return the solution; with its steps numbered where they are given one by one."""
-    if not solution.steps:
-        return solution.text or ""
-    return "\n\n".join(f"Step {n}: {step}" for n, step in enumerate(solution.steps, start=1))
 
 
 class _Section(NamedTuple):

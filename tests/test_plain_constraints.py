@@ -1,0 +1,43 @@
+"""Constraints in everyday words: most become checks, no verdict is wrong, riddles are refused."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from heedful.core.errors import UndecidedError
+from heedful.verify import Response, check
+from heedful.verify.compiler.compile import compile_constraint
+from plain_texts import LANGUAGES, Case, halves
+from plain_undecidable import TEXTS as UNDECIDABLE
+from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
+
+LEAST = 0.9
+"""Of each half, how many compile; measured: docs/compiler.md."""
+
+CASES = [case for cases in LANGUAGES.values() for case in cases]
+
+
+@pytest.mark.parametrize(("text", "met", "unmet"), CASES)
+def test_no_verdict_on_a_plain_constraint_is_wrong(text: str, met: str, unmet: str) -> None:
+    compiled = compile_constraint(text)
+    for response, expected in ((met, True), (unmet, False)):
+        if compiled.check is None:
+            return
+        try:
+            assert check(compiled.check, Response(response)).met is expected
+        except UndecidedError:
+            continue
+
+
+@pytest.mark.parametrize(("language", "half"), list(product(LANGUAGES, (0, 1))))
+def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
+    cases: list[Case] = halves(language)[half]
+    compiled = [text for text, _, _ in cases if compile_constraint(text).check is not None]
+    assert len(compiled) >= LEAST * len(cases)
+
+
+@pytest.mark.parametrize("text", [*UNDECIDABLE, *UNDECIDABLE_ZH])
+def test_no_text_that_code_cannot_decide_becomes_a_check(text: str) -> None:
+    assert compile_constraint(text).check is None

@@ -1,0 +1,155 @@
+"""Signs, marks and forms: what is surely one, what may be, and what isn't."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from heedful.core.errors import UndecidedError
+from heedful.core.nouns import Check
+from heedful.verify import Response, check
+
+LEAST = {"at_least": 1}
+NONE = {"at_most": 0}
+
+# For each check: texts that meet it, texts that readers may differ on, texts that do not meet it.
+CASES: list[tuple[str, dict[str, Any], list[str], list[str], list[str]]] = [
+    (
+        "count",
+        {"unit": "headings", **LEAST},
+        ["# Rain", "   ## Rain", "# Rain\n\nIt fell."],
+        [
+            "**A *b* c**\n\nText here.", "Rain\n====\n\nText.", "__Rain__\n\nText.",
+            "***Rain***\n\nText.", "**Rain:**\n\nText.", "<h2 class='a'>Rain</h2>",
+            "1. **Rain**\n\nText", "RAIN\n\nIt fell.", "- # Rain", "> # Rain", "##标题\n下了。",
+            "一、雨\n下了。", "It fell.\n\n*Snow*\n\nIt fell.",
+        ],
+        [
+            "**Rain** and snow.\n\nText.", "    # code", "```\n# comment\n```", "Only text.",
+            "\\# none", "It is #rain and #snow.",
+        ],
+    ),
+    (
+        "count",
+        {"unit": "dashes", **NONE},
+        ["10–20 days", "well-known", "- item", "---", "a‑b", "2020-2021", "|a|\n|--|\n|b|", "no"],
+        ["a--b", "a -- b", "a―b", "a – b"],
+        ["a — b", "He—well.", "——"],
+    ),
+    (
+        "count",
+        {"unit": "hashtags", **LEAST},
+        ["#rain", "(#rain)", "#雨天", "#a_b, and", "It rains. #wet"],
+        ["#1!", "#2024goals", "#fff", "＃雨", "issue #12"],
+        ["# Rain", "a#b", "&#39;", "C# and F#", "#!", "https://x.com/a#rain"],
+    ),
+    (
+        "count",
+        {"unit": "links", **LEAST},
+        ["http://a.b", "[a](b)", "<https://a.b>", "HTTP://A.B", "ftp://a.b", "[a]: https://b.c"],
+        [
+            "www.example.com", "example.com", "x@y.org", "mailto:x@y.org", "![img](a.png)",
+            "[a][b]", "<a href='x'>y</a>", "[a]()",
+        ],
+        ["see https://", "Node.js", "e.g. this", "a.b", "3.com5", "[a] (b)"],
+    ),
+    (
+        "count",
+        {"unit": "links", "at_least": 1, "at_most": 1},
+        ["[a](https://b.c)", "Go to https://b.c."],
+        ["[https://b.c](https://b.c)"],
+        ["https://b.c and https://d.e"],
+    ),
+    (
+        "count",
+        {"unit": "quotation_marks", **NONE},
+        ["Don't stop, it's Anna's.", "rock-n-roll"],
+        ["He said 'no' to it.", 'It is 5" tall.', "the dogs' house"],
+        ['"Hi"', "“Hi”", "«Salut»", "„Hallo“", "「你好」"],
+    ),
+    (
+        "count",
+        {"unit": "commas", **NONE},
+        ["No such sign; none."],
+        ["It costs 1,000 dollars.", "苹果、梨"],
+        ["a, b", "a，b", "مرحبا، أهلا", "1, 2"],
+    ),
+    (
+        "count",
+        {"unit": "colons", **NONE},
+        ["No; none."],
+        ["At 10:30 we go.", "See http://a.b"],
+        ["So: go.", "他说：走"],
+    ),
+    ("count", {"unit": "question_marks", **NONE}, ["Go!"], ["http://a.b/?q=1"], ["Go?", "كيف؟"]),
+    ("count", {"unit": "exclamation_marks", **NONE}, ["Go?"], ["![it](a.png)", "a != b"], ["Go!"]),
+    ("count", {"unit": "brackets", **NONE}, ["None."], ["See [it](a.md).", "1) One"], ["(so)"]),
+    (
+        "case",
+        {"case": "title"},
+        ["A Tale Of Two Cities", "O'Neil's Way", "The 2nd World War", "École Normale"],
+        [
+            "My iPhone And NASA's Plan", "The Lord of the Rings", "Self-driving Cars", "ALL OF IT",
+            "The Dog Ran through the Park", "全部大写",
+        ],
+        ["Hello world", "The Dog ran quickly"],
+    ),
+    (
+        "case",
+        {"case": "upper"},
+        ["ALL CAPS!", "ALL CAPS 123"],
+        ["天气 GOOD 很好", "天气很好", "HELLO 你好"],
+        ["ALL Caps", "iPHONE"],
+    ),
+    ("case", {"case": "lower"}, ["hello, i am"], ["你好 hello", "123"], ["Hello", "hello World"]),
+    (
+        "format",
+        {"format": "quoted"},
+        ['"Hi."', "“Hi”", "«Salut»", "„Hallo“", "”Hej”", "「你好」", "＂Hi＂"],
+        ['"Hi" and "Bye"', "“Hi” and “Bye”", '"Hi".', '**"Hi"**', "'Hi'", '"Hi," she said, "bye"'],
+        ['"Hi', "Hi", 'He said "no" to me'],
+    ),
+    (
+        "format",
+        {"format": "xml"},
+        [
+            "<a/>", "<a>x</a>", "<?xml version='1.0'?>\n<a b='c'/>", "```xml\n<a/>\n```",
+            "<!-- x --><a/>", "<a><![CDATA[<]]></a>", "<ns:a>x</ns:a>",
+        ],
+        ["<a>x</a><b/>", "text <a>x</a>", "<!DOCTYPE a><a/>", "<a>x</a> done"],
+        ["<a><b></a></b>", "<a>1 < 2</a>", "<a b=c>x</a>", "<br>", "<A></a>", "plain", "a < b"],
+    ),
+    (
+        "format",
+        {"format": "html"},
+        ["<p>Hi</p>", "```html\n<p>a</p>\n```", "<!DOCTYPE html>\n<title>a</title>"],
+        ["<p>Hi", "<notatag>x</notatag>", "I use <T> here", "some <b>bold</b> text"],
+        ["a < b > c", "plain"],
+    ),
+    (
+        "format",
+        {"format": "latex"},
+        ["so $x^2$", "$x$", r"\begin{a}", r"\[x\]"],
+        ["It costs $5 and $6.", "a^b"],
+        ["plain"],
+    ),
+    ("format", {"format": "csv"}, ["a,b\n1,2"], ["Hello, world\nGoodbye, moon"], ["no"]),
+    ("format", {"format": "yaml"}, [], ["a: 1", "- a\n- b", '{"a": 1}'], ["no such text"]),
+]  # fmt: skip
+
+ROWS = [
+    (id_, args, text, expected)
+    for id_, args, *columns in CASES
+    for expected, texts in zip((True, None, False), columns, strict=True)
+    for text in texts
+]
+
+
+@pytest.mark.parametrize(("id_", "args", "text", "expected"), ROWS)
+def test_verdicts(id_: str, args: dict[str, Any], text: str, *, expected: bool | None) -> None:
+    try:
+        verdict: bool | None = check(Check(id=f"heedful:{id_}", args=args), Response(text)).met
+    except UndecidedError:
+        verdict = None
+    assert verdict is expected
