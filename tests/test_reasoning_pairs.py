@@ -99,12 +99,12 @@ def test_intervals_are_the_inequalities_that_describe_them(
     assert compare(r" \cup ".join(as_intervals(moved, closed)), answer).equal is False
 
 
-ONES = re.findall(
+ONES: list[str] = re.findall(
     r"\w+",
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
     " sixteen seventeen eighteen nineteen",
 )
-TENS = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
+TENS: list[str] = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
 
 
 def in_words(number: int) -> str:

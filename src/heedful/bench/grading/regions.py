@@ -52,6 +52,7 @@ _ASSIGNMENTS = 6
 
 _DENOMINATOR, _MOST = 997, 3000
 _ROUNDING = 1e-3
+_DIGITS = 30
 
 
 class _UnreadableError(Exception):
@@ -257,17 +258,35 @@ def same_region(gold: str, answer: str) -> tuple[bool | None, str]:
 
 
 def _same(gold: Any, answer: Any) -> bool | None:
-    import sympy
-
+    """Compare two sets piece by piece; sympy has joined the pieces that touch."""
     if gold == answer:
         return True
-    is_empty = sympy.SymmetricDifference(gold, answer).is_empty
-    if is_empty is False:
-        ends = [sorted(float(end) for end in region.boundary) for region in (gold, answer)]
-        if ends[0] != ends[1] and len(ends[0]) == len(ends[1]) and all(map(_are_close, *ends)):
-            return None  # the ends of one may be rounded
-    return None if is_empty is None else bool(is_empty)
+    ours, theirs = map(_pieces, (gold, answer))
+    if ours is None or theirs is None:
+        return None
+    if [piece[1::2] for piece in ours] != [piece[1::2] for piece in theirs]:
+        return False
+    ends = [
+        (a, b)
+        for x, y in zip(ours, theirs, strict=True)
+        for a, b in zip(x[::2], y[::2], strict=True)
+    ]
+    if all(a == b or abs((a - b).evalf(2 * _DIGITS)) < 10**-_DIGITS for a, b in ends):
+        return True
+    close = all(math.isclose(float(a), float(b), rel_tol=_ROUNDING) for a, b in ends)
+    return None if close else False  # the ends of one may be rounded
 
 
-def _are_close(first: float, second: float) -> bool:
-    return math.isclose(first, second, rel_tol=_ROUNDING)
+def _pieces(region: Any) -> list[tuple[Any, bool, Any, bool]] | None:
+    """Return the ends of a set's pieces in order, each with whether it is left out."""
+    import sympy
+
+    pieces: list[tuple[Any, bool, Any, bool]] = []
+    for piece in region.args if isinstance(region, sympy.Union) else [region]:
+        if isinstance(piece, sympy.Interval):
+            pieces.append((piece.start, bool(piece.left_open), piece.end, bool(piece.right_open)))
+        elif isinstance(piece, sympy.FiniteSet):
+            pieces += [(point, False, point, False) for point in piece]
+        elif piece is not sympy.S.EmptySet:
+            return None
+    return sorted(pieces, key=lambda piece: (float(piece[0]), float(piece[2])))
