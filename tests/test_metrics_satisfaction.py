@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary, cfbench_scores, scores
 
@@ -550,3 +551,19 @@ def test_declared_points_score_like_the_verdicts_they_repeat(verdicts: str, of: 
     told = row(verdicts, of[: len(verdicts)], declared=declared([float(v) for v in verdicts], "1"))
     assert cfbench_scores(*plain, "faithful") == cfbench_scores(*told, "faithful")
     assert cfbench_scores(*plain, "strict")["psr"] == cfbench_scores(*plain, "faithful")["psr"]
+
+
+def test_rows_that_ifevals_rates_leave_out_are_counted() -> None:
+    check = Check(id="punctuation:no_comma")
+    checked = Constraint(text="No commas.", check=check)
+    rows = [
+        Sample(id="1", checklist=(checked,), response="a"),
+        Sample(id="2", checklist=(checked, Constraint(text="Be kind.")), response="a"),
+        Sample(id="3", checklist=(Constraint(text="Be kind."),), response="a"),
+    ]
+    summary = evaluate(rows, judge="rules").summary
+    assert summary["metrics"]["ifeval"]["prompt_strict"]["denominator"] == 1
+    (note,) = (note for note in summary["notes"] if "IFEval" in note)
+    assert note.endswith(": 2")
+    assert not any("IFEval" in note for note in evaluate(rows[:1]).summary["notes"])
+    assert not any("IFEval" in note for note in evaluate(rows[2:]).summary["notes"])

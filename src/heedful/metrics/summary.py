@@ -356,6 +356,15 @@ class Summary:
                 "SysBench turns without a system_id or a turn from 1 to 5, which are not in SSR: "
                 f"{self._systems.unplaced}"
             )
+        rated = [("ifeval", "prompt_strict") in part for part in self._open_parts()]
+        unrated = sum(
+            self._counts[number]
+            for row, number in self._outcomes.items()
+            if row.verdicts.total and not rated[number] and row.benchmark != "multiif"
+        )
+        if any(rated) and unrated:
+            what = "samples with a constraint that has no check, which are not in IFEval's rates"
+            notes.append(f"{what}: {unrated}")
         return notes
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.reporting.chart import (
     COLOURS,
     CONFIG,
-    IMAGE_WIDTH,
+    LETTER_WIDTH,
+    STEP,
     colour_channel,
     dash_channel,
     shape_channel,
@@ -84,7 +85,11 @@ class Axis(NamedTuple):
         """Lay it out as a channel of an encoding."""
         axis: Spec = {"title": self.label, "domain": False}
         if self.names:
-            axis |= {"labelAngle": -30 if sum(map(len, self.names)) > IMAGE_WIDTH // 8 else 0}
+            slant = f"width < {LETTER_WIDTH * sum(len(name) + 2 for name in self.names)}"
+            axis |= {
+                "labelAngle": {"expr": f"{slant} ? -30 : 0"},
+                "labelAlign": {"expr": f"{slant} ? 'right' : 'center'"},
+            }
             return {"field": field, "type": "ordinal", "sort": list(self.names), "axis": axis}
         scale: Spec = {"zero": False, "nice": self.bounds is None and not self.logarithmic}
         if self.logarithmic:
@@ -291,5 +296,6 @@ def heat_map(
 
 
 def _side(field: str, title: str, names: Mapping[str, str]) -> Spec:
-    axis = {"title": title, "domain": False, "ticks": False, "labelLimit": SIDE_PIXELS}
+    axis = {"title": title, "domain": False, "ticks": False}
+    axis |= {"labelLimit": SIDE_PIXELS, "maxExtent": SIDE_PIXELS + STEP}
     return {"field": field, "type": "nominal", "sort": list(names.values()), "axis": axis}

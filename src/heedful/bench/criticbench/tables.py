@@ -146,17 +146,21 @@ def _total(result: Result, count: str) -> int:
 
 
 def _self_check(checks: Sequence[Result]) -> Table:
+    """Lay out what checking does for votes; names that are the same in all rows are left out."""
+    names = ["critic"]
+    if any(check["critic"] != check["generator"] for check in checks):
+        names.append("generator")
+    if len({check["task"] for check in checks}) > 1:
+        names.append("task")
     rows = [
         [
-            check["critic"],
-            check["generator"],
-            check["task"],
+            *(check[name] for name in names),
             f"{check['threshold']:g}",
             f"{check['queries']:,}",
             percent(check["plain"]["value"]),
             percent(check["checking"]["value"]),
             signed(check["difference"]),
-            interval(check["interval"]),
+            interval(check["interval"], signed),
             f"{check['fixed']:,} / {check['broken']:,}",
             signed(check["error_reduction"], 1),
             f"{check['critiques']:,}",
@@ -164,17 +168,15 @@ def _self_check(checks: Sequence[Result]) -> Table:
         ]
         for check in checks
     ]
-    columns = ["critic", "generator", "task", "below", "queries", "SC %", "SC² %", "change"]
+    columns = [*names, "below", "queries", "SC %", "SC² %", "change"]
     columns += [INTERVAL, "fixed / broken", "reduction %", "critiques", "undecided"]
     details = ["queries", INTERVAL, "fixed / broken", "undecided"]
-    if all(check["critic"] == check["generator"] for check in checks):
-        details.append("generator")
     note = (
         "SC: majority vote. SC²: where certainty is below the threshold, answers that the critic "
         "judges incorrect have no vote. reduction: of the errors"
     )
     title = "Self-consistency with self-check"
-    return Table(title, columns, rows, words=3, note=note, details=details)
+    return Table(title, columns, rows, words=len(names), note=note, details=details)
 
 
 def names_in(critics: Mapping[str, Result], part: str) -> list[str]:
