@@ -28,6 +28,11 @@ HINTS = {
 Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]
 
 
+def gate_names(gates: str) -> str | list[str]:
+    """Read a list of gates with commas; ``all`` and ``none`` stay words."""
+    return gates if gates in ("all", "none") else [name.strip() for name in gates.split(",")]
+
+
 @Parameter(name="*", group="The reward")
 @dataclass(frozen=True, kw_only=True)
 class RewardFlags:
@@ -73,7 +78,7 @@ class RewardFlags:
             self._length(),
             self.undecided,
             judge_empty=self.judge_empty,
-            gates=self.gates if self.gates in ("all", "none") else self.gates.split(","),
+            gates=gate_names(self.gates),
         )
 
     def _length(self) -> LengthPenalty | None:

@@ -40,8 +40,12 @@ REPEATED = 0.7
 REPEATS = 5
 """A sentence that makes up this share of a text and stands in it this often is a repetition."""
 
+QUOTED = 0.6
+"""A response is a copy of the checklist if half of the constraints stand in it word for word and
+make up this share of its words."""
+
 COPIED = 0.9
-"""A response of whose words this share stands in the checklist, in order, is a copy of it."""
+"""A response is a copy of the instruction if each has this share of its words in the other."""
 
 RUN = 5
 """Words in a row that two texts must share, so that it is no chance."""
@@ -99,7 +103,18 @@ def _empty(facts: Facts) -> str | None:
     return "it shows nothing" if shows_nothing(facts.sample.response or "") else None
 
 
+_ACKNOWLEDGEMENT = re.compile(
+    r"[^\w\n]*(?:ok(?:ay)?|sure|done|got it|of course|certainly|absolutely|understood|will do|n/?a"
+    r"|none|tbd|todo|placeholder|lorem ipsum.*|\W*insert .* here|here (?:it|you) (?:is|go|are)"
+    r"|sure,? here (?:it is|you go)|好的?|收到|明白了?|没问题|当然可以?|可以的?|行)[^\w\n]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
 def _near_empty(facts: Facts) -> str | None:
+    text = facts.text.strip()
+    if len(text) < MANY and _ACKNOWLEDGEMENT.fullmatch(text) and not _may_be_short(facts):
+        return f"it only says {text[:40]!r}"
     # Emoji and other symbols may be an answer; a dot, a dash and a question mark are none.
     if any(char.isalnum() or (not char.isascii() and char.isprintable()) for char in facts.text):
         if not facts.text.strip("。．・…—–-－＿、，！？；：“”‘’「」『』（）《》【】～·\n\t "):
@@ -110,6 +125,19 @@ def _near_empty(facts: Facts) -> str | None:
     ):
         return None
     return "it has only punctuation"
+
+
+MANY = 300
+"""Characters that no acknowledgement has."""
+
+
+def _may_be_short(facts: Facts) -> bool:
+    """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
+    wanted = (
+        r"\b(?:reply|respond|answer|say|choose|pick|classif|label|word|yes|no)\b|只|回答|选|是否|吗"
+    )
+    several = len(facts.sample.conversation) > 1
+    return several or re.search(wanted, facts.instruction, re.IGNORECASE) is not None
 
 
 def _too_long(facts: Facts) -> str | None:
@@ -160,11 +188,9 @@ def _repetition(facts: Facts) -> str | None:
 
 def _echo(facts: Facts) -> str | None:
     words = _words(_LIST_MARK.sub("", facts.text))
-    quoted = [_words(normal.normalised(text)) for text in facts.constraints]
-    checklist = [word for text in quoted for word in text]
-    if len(quoted) > 1 and _copied(words, checklist) >= COPIED:
-        whole = sum(_copied(text, words) >= COPIED for text in quoted)
-        if 2 * whole >= len(quoted) and whole > 1:
+    if len(facts.constraints) > 1:
+        quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
+        if quoted > 1 and 2 * quoted >= len(facts.constraints) and share >= QUOTED:
             return "it copies the checklist"
     asked = _words(facts.asked)
     # A turn after others may be material to work on, as in a game that a system prompt sets.
@@ -183,6 +209,18 @@ _LIST_MARK = re.compile(r"^[^\w\n]*+\d{1,2}[.)、:]", re.MULTILINE)
 def _words(text: str) -> list[str]:
     """Split a text into words; of Chinese and Japanese each character is one."""
     return re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+", text.casefold())
+
+
+def _quoted(words: Sequence[str], constraints: Sequence[Sequence[str]]) -> tuple[int, float]:
+    """Count the constraints that stand in a text word for word, and the share that they make up."""
+    text = f" {' '.join(words)} "
+    quotes = {" ".join(constraint) for constraint in constraints}
+    inside = [quote for quote in quotes if quote and f" {quote} " in text]
+    left = text
+    for quote in sorted(inside, key=len, reverse=True):
+        left = left.replace(f" {quote} ", " ")
+    share = 1 - len(left.split()) / len(words) if words else 0.0
+    return sum(" ".join(constraint) in inside for constraint in constraints), share
 
 
 def _copied(words: Sequence[str], source: Sequence[str]) -> float:

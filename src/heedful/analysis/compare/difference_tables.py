@@ -9,6 +9,7 @@ from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
     NOTHING,
+    bounds,
     interval,
     p_value,
     percent,
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     Difference = Mapping[str, Any]
 
 
-COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE)
+COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
 ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
 """The columns of :func:`cells`, of one test and of several."""
 
@@ -41,6 +42,7 @@ def cells(measured: Difference) -> tuple[str, ...]:
         higher(measured),
         f"{measured['compared']:,}",
         percent(measured["coverage"], 1),
+        bounds(measured, signed),
     )
 
 

@@ -44,8 +44,9 @@ CUT = 100
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations; below 0.05 it shows which "
-    "side is higher, and the interval excludes 0. n: samples compared{systems}. Decided: on both "
-    "sides; what only one side decided is in neither."
+    "side is higher, and the interval excludes 0. n: samples compared{systems}. Coverage: decided "
+    "on both sides; what only one side decided is in neither. Bounds: the difference if all else "
+    "were unmet on the first side and met on the second, and the other way round."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -201,7 +202,7 @@ def _metrics(pair: Mapping[str, Any]) -> Table:
         ],
         READ.format(systems=systems),
         details=DETAILS,
-    )
+    ).filled()
 
 
 def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
@@ -271,7 +272,7 @@ def _all_rates(
     ]
     note = summary([measured for _, _, measured in measures], "groups")
     columns = ("metric", dimension, *ADJUSTED)
-    return Table(f"By {dimension}: {named}", columns, rows, note, words=2, details=DETAILS)
+    return Table(f"By {dimension}: {named}", columns, rows, note, words=2, details=DETAILS).filled()
 
 
 def _one_rate(
@@ -291,7 +292,7 @@ def _one_rate(
     if left:
         note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
     columns = (dimension, *ADJUSTED)
-    return Table(f"{what} by {dimension}: {named}", columns, rows, note, details=DETAILS)
+    return Table(f"{what} by {dimension}: {named}", columns, rows, note, details=DETAILS).filled()
 
 
 def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:
