@@ -3,6 +3,7 @@
 - ``prompt`` or ``instruction`` (text) for a conversation of one user turn; ``messages`` for
   ``conversation``; ``constraints`` for ``checklist``;
 - an item of the checklist, and a check, may be plain text (the constraint; the verifier's id);
+- ``source`` may be text, the name of where the row comes from, and becomes a tag;
 - ``priority`` may be CFBench's 主需 or 次需, types may have any name of the taxonomy;
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
@@ -66,8 +67,9 @@ def sample(record: dict[str, Any], number: int) -> Sample:
             del fields[key]
     if "checklist" in fields:
         fields["checklist"] = _checklist(fields["checklist"])
-    if "tags" in fields:
-        fields["tags"] = _tags(fields["tags"])
+    named = isinstance(fields.get("source"), str | int | float)  # where the row comes from
+    if named or "tags" in fields:
+        fields["tags"] = _tags(fields, ["source"] if named else [])
     try:
         read = Sample.model_validate(fields)
     except ValidationError as error:
@@ -143,13 +145,16 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
     return constraint
 
 
-def _tags(tags: Any) -> dict[str, Any]:
+def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:
+    """Read the tags, and take further fields among them."""
+    tags = fields.get("tags", {})
     if not isinstance(tags, dict):
         raise RowError(f"tags is {shown(tags)}, not an object")
     for key, value in tags.items():
         if isinstance(value, list | dict):
             raise RowError(f"tags.{key} is {shown(value)}; a tag is text, a number or a boolean")
-    return {key: value for key, value in tags.items() if value is not None}
+    own = {key: value for key, value in tags.items() if value is not None}
+    return {key: fields.pop(key) for key in others} | own
 
 
 def _recording(fields: Mapping[str, Any]) -> dict[str, Any]:
