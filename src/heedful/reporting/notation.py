@@ -118,14 +118,14 @@ def counts(measure: Measure) -> str:
     return f"{shown} / {measure['denominator']:,}"
 
 
-def bounds(measure: Measure) -> str:
+def bounds(measure: Measure, write: Any = percent) -> str:
     """Write the rate if everything undecided were unmet, and if it were met.
 
     >>> bounds({"coverage": 0.9, "bounds": [0.5, 0.6]}), bounds({"coverage": 1, "bounds": [1, 1]})
     ('50.0 to 60.0', '')
     """
     possible = measure.get("bounds")
-    return interval(possible) if possible and measure["coverage"] < 1 else ""
+    return interval(possible, write) if possible and measure["coverage"] < 1 else ""
 
 
 def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:

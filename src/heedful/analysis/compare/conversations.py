@@ -92,7 +92,10 @@ class Systems:
                 clusters[first, len(whole), second, len(whole)] += 1
         contrasted = contrast({"": clusters} if clusters else {}, seed=seed)
         return Difference(
-            **contrasted, compared=complete, coverage=complete / max(1, self._total())
+            **contrasted,
+            compared=complete,
+            coverage=complete / max(1, self._total()),
+            bounds=None,
         )
 
     def notes(self) -> list[str]:
@@ -216,6 +219,7 @@ class Turns:
             **contrasted,
             compared=sum(self._compared[cell] for cell in cells),
             coverage=sum(covered) / len(covered),
+            bounds=None,
         )
 
     def _clusters(self, languages: Iterable[str], turns: Sequence[int]) -> Counter[Sums]:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import FAMILIES, pooled
+from heedful.metrics.satisfaction import BASES, FAMILIES, pooled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from heedful.core.nouns import Scoring
     from heedful.metrics.contrasts import Sums
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     Four = tuple[float, float, float, float]
     """Numerator and denominator of the first side, then of the second."""
+
+    MetRates = tuple[tuple[Rate, float], ...]
+    """Rates at which a side's undecided verdicts are taken to be met."""
 
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
@@ -40,41 +44,63 @@ class Difference(Contrast):
     Attributes:
         compared: samples that are in it; of SysBench's SSR systems.
         coverage: share of the paired samples' units that were decided on both sides.
+        bounds: the difference if all else were unmet on the first side and met on the second, and
+            the other way round; ``None`` for rates over conversations.
     """
 
     compared: int
     coverage: float
+    bounds: list[float] | None
 
 
 class Part(NamedTuple):
-    """Contribution of a pair: numerator and denominator of both sides, units, decided units."""
+    """Contribution of a pair to a rate.
+
+    Attributes:
+        sums: numerator and denominator of both sides.
+        units: of the side that has more.
+        covered: units decided on both sides.
+        extremes: of both sides the units that count if all that isn't compared is unmet, those that
+            count if it is met, and all units.
+    """
 
     sums: Four
     units: int
     covered: float
+    extremes: tuple[float, ...]
 
 
 @lru_cache(maxsize=1 << 16)
 def parts(
-    first_row: RowOutcome, second_row: RowOutcome, scorings: tuple[Scoring, Scoring]
+    first_row: RowOutcome,
+    second_row: RowOutcome,
+    scorings: tuple[Scoring, Scoring],
+    met: tuple[MetRates, MetRates],
 ) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
+
+    As in a summary, a row that can still pass or fail counts with the probability that it passes.
 
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
     first, second = (
         {
-            (family, name): share
+            (family, name): _settled(share, (family, name), dict(rates))
             for family, contribute in FAMILIES.items()
             for name, share in contribute(row, scoring).items()
         }
-        for row, scoring in zip((first_row, second_row), scorings, strict=True)
+        for row, scoring, rates in zip((first_row, second_row), scorings, met, strict=True)
     )
     return tuple(
         (rate, joint(share, second[rate]))
         for rate, share in first.items()
         if rate in second and rate not in NOT_ROW_BY_ROW
     )
+
+
+def _settled(share: ClusterShare, rate: Rate, met: Mapping[Rate, float]) -> ClusterShare:
+    base = met.get(BASES[rate]) if share.open is not None else None
+    return share if base is None else share.settled(base)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -87,9 +113,11 @@ def joint(first: ClusterShare, second: ClusterShare) -> Part:
     """Pair two contributions; what either side leaves out is in neither."""
     units, covered = max(first.units, second.units), min(first.covered, second.covered)
     if not (first.denominator and second.denominator):
-        return Part(NOTHING, units, 0.0)
+        left = (0.0, first.units, first.units, 0.0, second.units, second.units)
+        return Part(NOTHING, units, 0.0, left)
+    extremes = (first.low, first.high, first.units, second.low, second.high, second.units)
     sums = (first.numerator, first.denominator, second.numerator, second.denominator)
-    return Part(sums, units, covered)
+    return Part(sums, units, covered, extremes)
 
 
 class Clusters:
@@ -144,6 +172,7 @@ class Differences:
         self._compared: Counter[Key] = Counter()
         self._units: Counter[Key] = Counter()
         self._covered: dict[Key, float] = {}
+        self._extremes: dict[Key, tuple[float, ...]] = {}
         self._groups: dict[str, set[str]] = {}
         self.dropped: set[str] = set()
 
@@ -154,6 +183,8 @@ class Differences:
         key = (dimension, group, *rate)
         self._units[key] += part.units
         self._covered[key] = self._covered.get(key, 0.0) + part.covered
+        before = self._extremes.get(key, (0.0,) * len(part.extremes))
+        self._extremes[key] = tuple(map(add, before, part.extremes))
         if part.sums[1]:
             self._compared[key] += 1
             self._clusters.add(key, part.sums)
@@ -189,6 +220,7 @@ class Differences:
             **contrasted,
             compared=sum(self._compared[key] for key in compared.values()),
             coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
+            bounds=_bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
         )
 
     def _room(self, dimension: str, group: str) -> bool:
@@ -200,3 +232,13 @@ class Differences:
                 self.dropped.add(dimension)
                 known.clear()
         return dimension not in self.dropped
+
+
+def _bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
+    """Compute the bounds of a difference, averaged over strata."""
+    ends = [
+        (low / units - other_high / other_units, high / units - other_low / other_units)
+        for low, high, units, other_low, other_high, other_units in strata
+        if units and other_units
+    ]
+    return [sum(side) / len(ends) for side in zip(*ends, strict=True)] if ends else None

@@ -70,7 +70,7 @@ def _against(rate: str, baseline: str, measures: Measures) -> Table:
             other = 1 - pair.index(baseline)
             rows.append((pair[other], *cells(measured)))
     what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
-    return Table(f"{rate}: {what}", ("run", *ADJUSTED), rows, details=DETAILS)
+    return Table(f"{rate}: {what}", ("run", *ADJUSTED), rows, details=DETAILS).filled()
 
 
 def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:

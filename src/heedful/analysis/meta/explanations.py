@@ -172,7 +172,11 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         return entry.failure is not None or None in _replies(entry)
 
     def begin(self, store: Store) -> None:
-        """Record who is compared by whom."""
+        """Record who is compared by whom, and drop the pairs of other verdicts."""
+        pairings = self.settings["pairings"]
+        if store.meta("pairings") not in (None, pairings):
+            store.truncate(0)
+        store.set_meta("pairings", pairings)
         store.set_meta("about", {"heedful": __version__, **self.about})
         logger.info(
             "requests to %s in %s", self._arbiter.name, store.directory or "a temporary run"
