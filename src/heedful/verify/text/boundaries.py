@@ -103,18 +103,17 @@ class Style(NamedTuple):
 
 def style_of(text: str) -> Style:
     """Tell how a text is written."""
+    if not _AMBIGUOUS.search(text):
+        return Style(foreign=False, lowercase=False, uppercase=False)  # which makes no difference
     return Style(is_foreign(text), text.islower(), text.isupper())
 
 
-def boundaries(line: str, text: str) -> Iterator[Boundary]:
-    """Find where sentences of a line may end, but for its own end.
+_AMBIGUOUS = re.compile("[.!?‼⁇⁈⁉‽]")
 
-    Args:
-        line: to be split.
-        text: that it belongs to; its style tells how to read the line.
-    """
+
+def boundaries(line: str, style: Style) -> Iterator[Boundary]:
+    """Find where sentences of a line may end, but for its own end."""
     begin, size = 0, len(line)
-    style: Style | None = None
     spans: list[tuple[int, int]] | None = None
     pattern = _STOP if line.isascii() or not _OTHERS.search(line) else _STOP_OF_OTHERS
     for stop in pattern.finditer(line):
@@ -127,7 +126,6 @@ def boundaries(line: str, text: str) -> Iterator[Boundary]:
         elif line[at].isspace():
             sure = False
         else:
-            style = style or style_of(text)
             ends = _ends(_context(line, stop, begin), style)
             if ends is False:
                 continue
@@ -144,7 +142,7 @@ def _context(line: str, stop: re.Match[str], begin: int) -> _Context:
     """Take the text around a stop of a sentence that begins there."""
     at, end = stop.span()
     words = line[max(begin, at - _CONTEXT) : at].split()
-    before = words.pop() if words and not line[at - 1].isspace() else ""
+    before = "" if not words or line[at - 1].isspace() else words.pop()
     return _Context(
         before.lstrip(_OPENERS),
         stop["mark"],
