@@ -31,9 +31,11 @@ __all__ = [
     "CONVERSATION_KEYS",
     "FORMAT",
     "PRIORITIES",
+    "RESULT_FIELDS",
     "judgments",
     "sample",
     "write",
+    "write_beside_results",
 ]
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
@@ -42,7 +44,10 @@ CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
 _NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
-_RESULT_FIELDS = ("judgments", "scores", "line", "status", "declared", "error")
+_OWN_FIELDS = "own_fields"
+"""Field of a results file for the user's own fields that have the names of its others."""
+
+RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", _OWN_FIELDS})
 """Fields of a results file beside the sample; judging again writes them again."""
 
 
@@ -56,7 +61,9 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     fields["conversation"] = _conversation(fields)
     if fields.get("judgments") is not None:
         fields["recording"] = _recording(fields)
-        fields = {key: value for key, value in fields.items() if key not in _RESULT_FIELDS}
+        own = fields.get(_OWN_FIELDS)
+        fields = {key: value for key, value in fields.items() if key not in RESULT_FIELDS}
+        fields |= own if isinstance(own, dict) else {}
     fields["id"] = row_id(record, number, "id")
     if not isinstance(fields.get("response"), str):
         fields["response"] = response_text(record)
@@ -86,6 +93,13 @@ def write(sample: Sample) -> dict[str, Any]:
     return sample.model_dump(mode="json", exclude_defaults=True)
 
 
+def write_beside_results(sample: Sample) -> dict[str, Any]:
+    """Write a sample for a results file: fields with the names of results' own are set apart."""
+    fields = write(sample)
+    own = {name: fields.pop(name) for name in sorted(RESULT_FIELDS) if name in fields}
+    return fields | ({_OWN_FIELDS: own} if own else {})
+
+
 def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
     """Lay out judgments for a results file, each beside the constraint it is on."""
     return [
@@ -112,8 +126,8 @@ def _conversation(fields: dict[str, Any]) -> Any:
         return messages(fields.pop(key), key)
     if any(fields.get(key) is not None for key in CHECKLIST_KEYS):
         return ()  # rules and recordings judge a response without the prompt
-    if fields.get("error") and fields.get("judgments") is not None:
-        raise RowError(f"the row had failed before: {fields['error']}")
+    if fields.get("problem") and fields.get("judgments") is not None:
+        raise RowError(f"the row had failed before: {fields['problem']}")
     raise RowError(f"conversation is missing; give one of {', '.join(CONVERSATION_KEYS)}")
 
 
