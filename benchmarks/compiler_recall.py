@@ -1,6 +1,6 @@
 """Compile rate and wrong verdicts on the constraints in plain words of the tests.
 
-    PYTHONPATH=tests python benchmarks/compiler_recall.py
+PYTHONPATH=tests python benchmarks/compiler_recall.py
 """
 
 from __future__ import annotations

@@ -246,6 +246,10 @@ def test_two_runs_are_compared(watched: Watched) -> None:
 def test_pages_fit_a_phone_and_print(chromium: Browser, address: str, scheme: str) -> None:
     context = chromium.new_context(viewport={"width": 360, "height": 740}, color_scheme=scheme)  # type: ignore[arg-type]
     watched = Watched(context.new_page(), address)
+    for cell in watched.page.locator(".runs tbody td, .runs tbody th").all():
+        place = cell.bounding_box()
+        assert place is not None
+        assert place["x"] + place["width"] <= 360
     for run, more in (("small", ""), ("small", "/samples"), ("panel", "/samples/7")):
         page = watched.open(run, more)
         assert page.evaluate("document.documentElement.scrollWidth") <= 360

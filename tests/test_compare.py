@@ -41,9 +41,10 @@ def test_a_case_by_hand(tmp_path: Path) -> None:
     assert value(pair, "cfbench.csr", "first") == 2.5 / 4
     assert value(pair, "cfbench.csr", "second") == 3 / 4
     assert value(pair, "cfbench.csr") == pytest.approx(-0.125)
-    # ISR: y2 is not complete on both sides, so x1, x2 and y1 remain.
-    assert value(pair, "cfbench.isr") == pytest.approx(2 / 3 - 1 / 3)
-    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 3
+    # ISR: y2 has failed on the first side and is open on the second, whose run met 7 of 9.
+    assert value(pair, "cfbench.isr", "first") == 2 / 4
+    assert value(pair, "cfbench.isr", "second") == pytest.approx((1 + 7 / 9) / 4)
+    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 4
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 8 / 9
     assert pair["outcomes"] == {"wins": 1, "losses": 1, "ties": 2, "undecided": 0}
     assert pair["verdicts"]["undecided"] == {"met": 1, "unmet": 0, "undecided": 0}
@@ -120,7 +121,9 @@ def test_a_run_does_not_differ_from_itself(
     for rates in pair["metrics"].values():
         for measured in rates.values():
             assert measured["difference"]["value"] in (0, None)
-            assert measured["difference"]["interval"] in ([0, 0], None)
+            low, high = measured["difference"]["interval"] or (0, 0)
+            assert low == pytest.approx(-high)
+            assert measured["p"] in (1, None)
 
 
 @pytest.mark.slow

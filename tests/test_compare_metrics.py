@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,9 +12,11 @@ from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
 from heedful import Check, Constraint, Message, Sample, UsageError, compare, evaluate
+from heedful.analysis.compare.difference_tables import summary
 from heedful.analysis.compare.tables import document
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
+from heedful.reporting.notation import interval, signed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -107,7 +110,7 @@ def test_a_metric_over_conversations_has_no_breakdown(
         main(["compare", str(first), str(second), "-m", "ssr"])
     assert done.value.code == 0
     assert "SysBench SSR" in capsys.readouterr().out
-    with pytest.raises(UsageError, match="none of the metrics that were asked for is broken down"):
+    with pytest.raises(UsageError, match="'turn'"):
         compare(first, second, metrics=["ssr"], by=["turn"])
 
 
@@ -204,7 +207,9 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
             assert value(pair, f"{family}.{name}", "first") == pytest.approx(measured["value"])
             assert value(pair, f"{family}.{name}") == 0
             found = pair["metrics"][family][name]
-            assert found["difference"]["interval"] in ([0, 0], None)
+            low, high = found["difference"]["interval"] or (0, 0)
+            assert low == pytest.approx(-high)
+            assert found["p"] == 1
             assert found["p"] == 1
     for dimension, groups in pair["by"].items():
         for group, families in groups.items():
@@ -283,8 +288,7 @@ def test_p_values_of_a_breakdown_are_adjusted_for_its_groups(tmp_path: Path) -> 
     adjusted = [found[group]["p_holm"] for group in "abc"]
     assert adjusted == pytest.approx([3 * 2 / 2**8, 2 * 2 / 2**7, 1])
     page = document(compare(*runs, by=["task"], metrics=["isr"])).markdown()
-    assert "2 of 3 intervals exclude 0; were there no difference at all, about 0.2 would. " in page
-    assert "2 p-values, adjusted for the number of groups (Holm), are below 0.05." in page
+    assert summary([*found.values()], "groups") in page
 
 
 def three(tmp_path: Path) -> list[Path]:
@@ -334,10 +338,12 @@ def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     found = compare(*three(tmp_path), metrics=["isr"])
     page = document(found).markdown()
     assert "## CFBench ISR: a − each" in page
-    assert "| b | 100.0 | 0.0 | +100.0 | +100.0 to +100.0 | 0.006 | 10 | 100.0 |" in page
+    # Of Bonett and Price: 10 / 12, with a variance of (12 / 12 - (10 / 12)²) / 12; Student's
+    # quantile for 11 degrees of freedom is 2.201.
+    low = 10 / 12 - 2.201 * math.sqrt((1 - (10 / 12) ** 2) / 12)
+    assert f"| b | 100.0 | 0.0 | +100.0 | {interval([low, 1], signed)} | 0.006 | first |" in page
     assert r"| CFBench ISR | 1 a | · | +100.0\* | +10.0 |" in page
     assert r"| CFBench ISR | 2 b | −100.0\* | · | −90.0\* |" in page
-    assert "2 of 3 intervals exclude 0" in page
     assert "All 3 pairs: responses, 10 samples matched by id." in page
     found_against = compare(tmp_path / "a", tmp_path / "b", tmp_path / "c", baseline="b")
     assert "## CFBench ISR: each − b" in document(found_against).markdown()

@@ -73,7 +73,6 @@ def test_a_filled_audit_gives_accuracies_with_intervals(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     audit = tmp_path / "audit.csv"
     assert run("critic", "audit", source, "--samples", "6", "-o", audit) == 0
     fill(
@@ -178,7 +177,6 @@ def test_wrong_use_is_refused(source: Path, tmp_path: Path) -> None:
 
 @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_wilson_is_scipys(counts: tuple[int, int]) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     expected = stats.binomtest(*counts).proportion_ci(method="wilson")
     assert wilson(*counts) == pytest.approx((expected.low, expected.high), abs=1e-12)

@@ -291,7 +291,7 @@ def test_runs_over_one_benchmark_are_reported_together(capsys: pytest.CaptureFix
         (("a", "a"), "in two of the runs"),
         (("bench",), "a run of heedful bench criticbench build"),
         (("gone",), "no such run"),
-        (("a", "--size", "small"), "is no size"),
+        (("a", "--size", "small"), "--size 'small'"),
         (("a", "--size", "tiny=1"), "'tiny'"),
     ):
         assert run("report", *words) == 2

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic_core import to_json
 
 from heedful import (
     Cascade,
@@ -275,3 +279,30 @@ def test_rows_without_a_generated_response_can_be_left_out_and_are_counted(tmp_p
     assert summary["verdicts"]["met"] == 2
     with pytest.raises(UsageError):
         evaluate([], exclude_generation_failures=True)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats() | st.text(max_size=5),
+    lambda values: st.lists(values, max_size=2) | st.dictionaries(st.text(max_size=4), values),
+    max_leaves=4,
+)
+FIELDS = st.sampled_from(("scores", "judgments", "declared", "problem", "line", "id2", "source"))
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.dictionaries(FIELDS, VALUES, max_size=4),
+    st.dictionaries(st.text(max_size=4), st.text() | st.integers(0, 9) | st.floats(0, 1)),
+    st.sampled_from((None, "", "One, two.", "é\u2028<|x|>")),
+)
+def test_lines_of_the_results_are_the_records_as_json(
+    fields: dict[str, Any], tags: dict[str, Any], response: str | None
+) -> None:
+    if not isinstance(fields.get("source", {}), dict):
+        del fields["source"]
+    checklist = [{"text": "No commas.", "check": {"id": "punctuation:no_comma"}}]
+    row = {"id": "1", "checklist": checklist, "response": response, "tags": tags, **fields}
+    with tempfile.TemporaryDirectory() as folder:
+        result = evaluate([Sample.model_validate(row)], run=folder)
+        written = (Path(folder) / "results.jsonl").read_bytes()
+    assert written == b"".join(to_json(record) + b"\n" for record in result.records())

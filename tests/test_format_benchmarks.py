@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from heedful.core.errors import InputError, RowError
-from heedful.core.nouns import Constraint, Recording, Sample
+from heedful.core.nouns import Constraint, Recording, Sample, Status
 from heedful.data import formats
 from heedful.data.formats import advancedif, cfbench, if_critic, ifeval, sysbench
+from heedful.judges import prompts
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="the benchmarks' data is not here")
@@ -360,3 +362,109 @@ def test_sysbench_reads_every_turn() -> None:
     assert (len(found), sum(len(sample.checklist) for sample in found)) == (2500, 5952)
     assert len({sample.id for sample in found}) == 2500
     assert sum("scenario" not in sample.tags for sample in found) == 15
+
+
+CRITERIA = "1. 回复不超过100字\n也不少于2. 个字 | 格式约束\n2. 语气友好 | 风格约束"
+WORKBOOK = {
+    "system_id": 3,
+    "领域": "旅游",
+    "场景": None,
+    "multi_rounds_related": True,
+    "alignment": "align",
+    "round_index": 2,
+    "system_prompt": "You answer briefly.",
+    "prompt": "How many?",
+    "referrence": "Forty-two.",
+    "answer": 42,
+    "infer_model": "gpt35",
+    "评判细则": CRITERIA,
+    "评判理由": "Fine.",
+    "评判结果": "1. 格式约束 | 是\n2. 风格约束 | 不确定",
+    "是否可用": 1,
+    "extra": "kept",
+}
+
+
+def test_sysbench_workbooks_are_read_as_released(tmp_path: Path) -> None:
+    """As pandas writes them: the rows on the first sheet, a number where the answer is one."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(list(WORKBOOK))
+    book.active.append(list(WORKBOOK.values()))
+    book.active.append([None] * len(WORKBOOK))
+    book.create_sheet("totals").append(["x"])
+    path = tmp_path / "gpt35_analysis.xlsx"
+    book.save(path)
+    assert formats.detect(path).name == "sysbench"
+    (row,) = formats.read(path)
+    assert row.problem is None
+    assert row.sample
+    sample = row.sample
+    assert (sample.id, sample.response, sample.reference) == ("gpt35-3-2", "42", "Forty-two.")
+    assert [constraint.type for constraint in sample.checklist] == ["format", "style"]
+    assert sample.checklist[0].text == "回复不超过100字\n也不少于2. 个字"
+    assert sample.source == {"extra": "kept"}
+    assert "scenario" not in sample.tags
+    assert sample.tags["multi_turn_dependent"] is True
+    assert sample.recording
+    assert sample.recording.declared == {"all_ok": True}
+    verdicts = prompts.read(sample.recording, sample.checklist)
+    assert [verdict.status for verdict in verdicts] == [Status.MET, Status.UNPARSED]
+
+
+def test_a_sheet_is_read_as_csv_is_and_another_zip_is_refused(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    book.active.append(["id", "prompt", "checklist", "response"])
+    book.active.append([7, "Count.", "Only digits.\nNo words.", 12345])
+    book.active.append([8, "Say nothing.", '["x"]', None])
+    path = tmp_path / "rows.xlsx"
+    book.save(path)
+    first, second = (row.sample for row in formats.read(path))
+    assert first
+    assert second
+    assert (first.id, first.response, len(first.checklist)) == ("7", "12345", 2)
+    assert second.response is None
+    other = tmp_path / "other.xlsx"
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("a.txt", "a")
+    with pytest.raises(InputError):
+        list(formats.read(other))
+
+
+def test_trace_is_read_with_its_constraints_one_by_one(tmp_path: Path) -> None:
+    record = {
+        "id": "5",
+        "messages": [{"role": "system", "content": "Help."}, {"role": "user", "content": "写诗"}],
+        "constraints": "1. 四句\n2. 押韵\n也要有春",
+        "constraints_splits": ["1. 四句", "2. 押韵\n也要有春"],
+        "levels2": ["句子数约束", "韵律约束"],
+        "category": "trace1.0",
+    }
+    path = tmp_path / "trace.jsonl"
+    path.write_text(json.dumps(record))
+    (row,) = formats.read(path)
+    assert row.sample
+    assert [c.text for c in row.sample.checklist] == record["constraints_splits"]
+    assert [c.type for c in row.sample.checklist] == record["levels2"]
+    assert row.sample.source == {"constraints": record["constraints"]}
+    path.write_text(json.dumps(record | {"levels2": ["x"]}))
+    (row,) = formats.read(path)
+    assert "levels2" in (row.problem or "")
+
+
+def test_no_row_of_the_real_files_is_lost(data: Path) -> None:
+    """Rows in are rows out, and none is a problem."""
+    files = [
+        *("cfbench/cfbench_data.json", "if_critic/checklists.json", "if_critic/critiques.json"),
+        *("if_critic/dpo_data.json", "if_critic/sft_data.json", "ifbench/IFBench_test.jsonl"),
+        *("ifeval/input_data.jsonl", "mifeval_en/en_input_data.jsonl", "sysbench/gpt35.jsonl"),
+        *("trace/2024_trace_evaluation.jsonl", "followbench/content_constraints.json"),
+    ]
+    for name in files:
+        text = (data / name).read_text(encoding="utf-8")
+        array = text.lstrip().startswith("[")
+        count = len(json.loads(text)) if array else sum(map(bool, map(str.strip, text.split("\n"))))
+        rows = list(formats.read(data / name))
+        assert len(rows) == count, name
+        assert not [row.problem for row in rows if row.problem], name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -371,7 +372,7 @@ def test_saved_runs_and_judges_are_compared_on_the_verdicts_that_both_decided(
     assert (pair["first"], pair["compared"]) == ("recorded", 5)
     assert pair["coverage"] == pytest.approx(5 / 6)
     assert (pair["only_first_right"], pair["only_second_right"]) == (1, 1)
-    assert pair["p"] == pair["p_holm"] == 1
+    assert pair["accuracy"]["p"] == pair["accuracy"]["p_holm"] == 1
     assert pair["accuracy"]["value"] == 0
     assert summary["alpha"]["judges"]["constraints"] == 5
     scripted = next(one for one in summary["judges"] if one["name"] == "scripted/plain")
@@ -608,6 +609,23 @@ def test_a_retry_requests_a_preference_that_could_not_be_read_once_more(tmp_path
     retried = meta(path, **options, retry_failed=True)["explanations"]
     assert (retried["outcomes"]["tie"], len(arbiter.calls)) == (3, 12)
     assert dry_run(meta, path, **options)["calls"] == 0
+
+
+def test_other_verdicts_of_the_same_judges_go_on_in_the_same_comparison(tmp_path: Path) -> None:
+    path = explained(tmp_path)
+    arbiter = ScriptedModel(lambda *_: "BETTER: NEITHER")
+    runs = [tmp_path / "runs" / name for name in "ab"]
+    options: dict[str, Any] = {"runs": runs, "arbiter": arbiter, "folder": tmp_path / "st"}
+    assert meta(path, **options)["explanations"]["pairs"] == len(arbiter.calls) / 2 == 3
+    shutil.rmtree(runs[0])
+    evaluate(tmp_path / "b.jsonl", judge="recorded", run=runs[0])
+    (place,) = (tmp_path / "st").glob("explanations-*")
+    # The judges agree on one verdict more now; their explanations of the others are b's.
+    again = meta(path, **options)["explanations"]
+    assert (again["pairs"], again["run"]) == (4, str(place))
+    assert list((tmp_path / "st").glob("explanations-*")) == [place]
+    assert meta(path, **options)["explanations"]["pairs"] == 4
+    assert len(arbiter.calls) <= 6 + 2 * 4
 
 
 def test_a_dry_run_without_a_judge_to_run_counts_no_call(tmp_path: Path) -> None:

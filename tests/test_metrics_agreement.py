@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,7 @@ from heedful.metrics.agreement import (
     RATES,
     Confusion,
     balanced_accuracy,
-    calibration,
     coincidences,
-    estimates,
     f1_met,
     f1_unmet,
     holm,
@@ -31,8 +28,11 @@ from heedful.metrics.agreement import (
     recall_met,
     recall_unmet,
 )
+from heedful.metrics.agreement_intervals import alpha_estimate, rate_estimates
 from heedful.metrics.averages import Parts, mean_over, mean_over_types
+from heedful.metrics.calibration import calibration
 from heedful.metrics.correction import corrected_rate, rogan_gladen
+from heedful.metrics.proportions import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -155,14 +155,12 @@ def test_alpha_of_two_is_scotts_pi_for_a_small_sample(cells: Confusion) -> None:
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_mcnemar_is_the_exact_binomial_test(first: int, second: int) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     expected = stats.binomtest(first, first + second).pvalue if first + second else 1.0
     assert mcnemar(first, second) == pytest.approx(expected, rel=1e-9)
     assert mcnemar(first, second) == mcnemar(second, first)
 
 
 def test_mcnemar_of_many_verdicts_neither_overflows_nor_takes_long() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     expected = stats.binomtest(100_000, 200_900).pvalue
     assert mcnemar(100_000, 100_900) == pytest.approx(expected, rel=1e-6)
@@ -187,20 +185,52 @@ def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
 
 
 def test_calibration_by_hand() -> None:
-    found = calibration({(1.0, True): 8, (1.0, False): 2, (0.7, True): 3, (0.7, False): 1})
+    counts = {(1.0, True): 8, (1.0, False): 2, (0.7, True): 3, (0.7, False): 1}
+    found = calibration([counts])
     assert found is not None
-    assert [one["low"] for one in found["bins"]] == [0.6, 0.9]
-    assert [one["accuracy"] for one in found["bins"]] == [0.75, 0.8]
-    assert found["ece"] == pytest.approx((4 * 0.05 + 10 * 0.2) / 14)
-    assert calibration({}) is None
+    assert [group["low"] for group in found["bins"]] == [0.6, 0.9]
+    assert [group["accuracy"] for group in found["bins"]] == [0.75, 0.8]
+    assert found["ece"]["value"] == pytest.approx((4 * 0.05 + 10 * 0.2) / 14)
+    assert found["ece"]["interval"] is None  # a single cluster
+    # Brier: 2 of 1², 3 of .3², 1 of .7²; by chance .7 x .3 for the four that aren't certain.
+    assert found["brier"]["value"] == pytest.approx((2 + 3 * 0.09 + 0.49) / 14)
+    assert found["brier"]["by_chance"] == pytest.approx(4 * 0.21 / 14)
+    assert calibration([]) is None
+
+
+def test_chance_alone_makes_a_calibration_error() -> None:
+    # Right in k of 4 by chance: |0.5 - k/4| is 0, 1/4 or 1/2 in 6, 8 and 2 of 16 cases.
+    found = calibration([{(0.5, True): 2, (0.5, False): 2}])
+    assert found is not None
+    assert found["ece"]["value"] == 0
+    assert found["ece"]["by_chance"] == pytest.approx((8 / 4 + 2 / 2) / 16, abs=0.005)
+    assert found["brier"]["value"] == found["brier"]["by_chance"] == 0.25
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.1])
+def test_the_calibration_error_is_covered_as_often_as_it_says(shift: float) -> None:
+    draw = np.random.default_rng(23)
+    levels = np.array([0.6, 0.8, 1.0])
+    hits = 0
+    for _ in range(60):
+        stated = draw.choice(levels, (12, 5))
+        right = draw.random((12, 5)) < stated - shift
+        clusters = [
+            Counter(zip(confidences, outcomes, strict=True))
+            for confidences, outcomes in zip(stated.tolist(), right.tolist(), strict=True)
+        ]
+        found = calibration(clusters)
+        low, high = (found and found["ece"]["interval"]) or (1, 0)
+        hits += low - 1e-9 <= shift <= high + 1e-9
+    assert hits / 60 >= 0.9
 
 
 @given(st.integers(1, 10))
 def test_each_share_of_ten_votes_has_a_bin_of_its_own(votes: int) -> None:
-    found = calibration({(votes / 10, True): 1})
+    found = calibration([{(votes / 10, True): 1}])
     assert found is not None
-    (one,) = found["bins"]
-    assert one["high"] == pytest.approx(votes / 10)
+    (group,) = found["bins"]
+    assert group["high"] == pytest.approx(votes / 10)
 
 
 # --- label noise --------------------------------------------------------------------------------
@@ -215,25 +245,52 @@ def test_the_correction_undoes_the_judges_errors(true: float, sens: float, spec:
 def test_a_judge_no_better_than_chance_cannot_be_corrected() -> None:
     assert math.isnan(rogan_gladen(0.5, 0.4, 0.6))
     found = corrected_rate(
-        {(1, 2): 5, (2, 2): 5}, {Confusion(1, 1, 1, 1): 3, Confusion(2, 2, 2, 2): 3}, name="x"
+        {(1, 2): 5, (2, 2): 5}, {Confusion(1, 1, 1, 1): 3, Confusion(2, 2, 2, 2): 3}
     )
     assert found["apparent"]["value"] == 0.75
     assert found["corrected"] == {"value": None, "interval": None}
 
 
+@pytest.mark.parametrize(("sensitivity", "specificity"), [(1, 1), (1, 0.8), (0.9, 0.7)])
+def test_a_correction_covers_the_truth_as_often_as_it_says(
+    sensitivity: float, specificity: float
+) -> None:
+    draw = np.random.default_rng(29)
+    truth, hits = 0.8, 0
+    for _ in range(400):
+        met = draw.random((12, 5)) < truth
+        right = draw.random((12, 5)) < np.where(met, sensitivity, specificity)
+        labelled = Counter(
+            Confusion(*cells)
+            for cells in zip(
+                (met & right).sum(1).tolist(),
+                (~met & ~right).sum(1).tolist(),
+                (met & ~right).sum(1).tolist(),
+                (~met & right).sum(1).tolist(),
+                strict=True,
+            )
+        )
+        apparent = truth * sensitivity + (1 - truth) * (1 - specificity)
+        judged = Counter((float(n), 5.0) for n in draw.binomial(5, apparent, 30).tolist())
+        corrected = corrected_rate(judged, labelled)["corrected"]
+        low, high = corrected["interval"] or (0, 1)
+        hits += low <= truth <= high
+    assert hits / 400 >= 0.92
+
+
 def test_a_corrected_rate_knows_less_than_an_apparent_one() -> None:
     judged: Counter[tuple[float, float]] = Counter({(3, 4): 20, (2, 4): 20, (4, 4): 10})
     labelled = Counter({Confusion(8, 0, 2, 2): 6, Confusion(9, 1, 1, 1): 6})
-    found = corrected_rate(judged, labelled, name="x")
+    found = corrected_rate(judged, labelled)
     assert found["sensitivity"]["value"] == pytest.approx(102 / 120)
     assert found["specificity"]["value"] == pytest.approx(18 / 24)
     assert found["corrected"]["value"] == pytest.approx((0.7 + 0.75 - 1) / (0.85 + 0.75 - 1))
     spans = []
-    for one in (found["apparent"], found["corrected"]):
-        assert one["value"] is not None
-        assert one["interval"] is not None
-        low, high = one["interval"]
-        assert low <= one["value"] <= high
+    for estimate in (found["apparent"], found["corrected"]):
+        assert estimate["value"] is not None
+        assert estimate["interval"] is not None
+        low, high = estimate["interval"]
+        assert low <= estimate["value"] <= high
         spans.append(high - low)
     assert spans[1] > 1.2 * spans[0]
 
@@ -241,23 +298,41 @@ def test_a_corrected_rate_knows_less_than_an_apparent_one() -> None:
 # --- intervals and averages ---------------------------------------------------------------------
 
 
-def test_intervals_are_those_of_resampling_whole_clusters() -> None:
-    draw = random.Random(1)
-    clusters = [Confusion(*(draw.randint(0, 4) for _ in range(4))) for _ in range(40)]
-    found = estimates(Counter(clusters), {"f1": mean_f1}, name="x")["f1"]
-    assert found["value"] == pytest.approx(float(mean_f1(np.sum(clusters, axis=0))))
-    replicates = [
-        float(mean_f1(np.sum(draw.choices(clusters, k=len(clusters)), axis=0))) for _ in range(4000)
-    ]
-    expected = np.quantile(replicates, [0.025, 0.975])
-    assert found["interval"] == pytest.approx(list(expected), abs=0.015)
+def test_accuracy_has_the_interval_of_a_rate() -> None:
+    single = {Confusion(1): 5, Confusion(tn=1): 3, Confusion(fp=1): 2}
+    assert rate_estimates(single)["accuracy"]["interval"] == pytest.approx(wilson(8, 10))
+
+
+@given(st.lists(CELLS, min_size=2, max_size=12))
+def test_intervals_hold_their_rates_and_stay_within_their_range(clusters: list[Confusion]) -> None:
+    for name, estimate in rate_estimates(Counter(clusters)).items():
+        if estimate["value"] is None:
+            assert estimate["interval"] is None
+        elif estimate["interval"] is not None:
+            low, high = estimate["interval"]
+            assert low - 1e-9 <= estimate["value"] <= high + 1e-9, name
+            assert (-1 if name in {"kappa", "mcc"} else 0) <= low <= high <= 1, name
+
+
+@pytest.mark.parametrize("name", ["mean_f1", "accuracy", "kappa", "mcc", "recall_unmet"])
+def test_a_judge_without_errors_may_still_err(name: str) -> None:
+    perfect = {Confusion(tp=3, tn=2): 6}
+    estimate = rate_estimates(perfect)[name]
+    assert estimate["value"] == pytest.approx(1)
+    assert estimate["interval"] is not None
+    assert estimate["interval"][0] < 0.9
+    alphas = {tuple(2 * n for n in coincidences((2, 0))): 4, coincidences((0, 2)): 4}
+    agreed = alpha_estimate(alphas)
+    assert agreed["value"] == pytest.approx(1)
+    assert agreed["interval"] is not None
+    assert agreed["interval"][0] < 0.9
 
 
 def test_one_cluster_has_no_interval_and_none_has_no_value() -> None:
-    one = estimates({Confusion(2, 1, 1, 2): 1}, {"f1": mean_f1}, name="x")["f1"]
-    assert one["value"] is not None
-    assert one["interval"] is None
-    assert estimates({Confusion(): 5}, {"f1": mean_f1}, name="x")["f1"]["value"] is None
+    single = rate_estimates({Confusion(2, 1, 1, 2): 1})
+    assert all(estimate["value"] is not None for estimate in single.values())
+    assert all(estimate["interval"] is None for estimate in single.values())
+    assert rate_estimates({Confusion(): 5})["mean_f1"]["value"] is None
 
 
 def test_averages_over_instructions_and_types_by_hand() -> None:
@@ -266,24 +341,26 @@ def test_averages_over_instructions_and_types_by_hand() -> None:
         ("a", 2, 0): Confusion(1, 1, 0, 0),  # 2/3 and 0
         ("b", 3, 0): Confusion(1, 0, 0, 1),  # 1 and 1
     }
-    strict = mean_over(parts, zero=False, name="x")
+    strict = mean_over(parts, zero=False)
     assert strict["f1_met"]["value"] == pytest.approx((1 + 2 / 3 + 1) / 3)
     assert strict["f1_unmet"]["value"] == pytest.approx(1 / 2)
     assert strict["defined"] == {"f1_met": 3, "f1_unmet": 2}
-    zero = mean_over(parts, zero=True, name="x")
+    zero = mean_over(parts, zero=True)
     assert zero["f1_unmet"]["value"] == pytest.approx(1 / 3)
-    by_type = mean_over_types(parts, zero=True, name="x")
+    by_type = mean_over_types(parts, zero=True)
     assert by_type["f1_met"]["value"] == pytest.approx(((1 + 2 / 3) / 2 + 1) / 2)
     assert by_type["f1_unmet"]["value"] == pytest.approx((0 + 1) / 2)
     assert by_type["mean_f1"]["value"] == pytest.approx((5 / 6 + 1) / 4 + 0.25)
 
 
-def test_draws_of_one_instruction_are_resampled_together() -> None:
+def test_samples_of_one_instruction_tell_little_more_than_one() -> None:
     alike: Parts = {("", k, 0): Confusion(1, k % 2, 0, 1) for k in range(20)}
-    drawn: Parts = {
-        ("", k, draw): Confusion(1, k % 2, 0, 1) for k in range(20) for draw in range(10)
+    sampled: Parts = {
+        ("", k, place): Confusion(1, k % 2, 0, 1) for k in range(20) for place in range(10)
     }
-    once, ten = (mean_over(parts, zero=False, name="x") for parts in (alike, drawn))
-    assert ten["mean_f1"]["value"] == pytest.approx(once["mean_f1"]["value"])
-    assert ten["mean_f1"]["interval"] == pytest.approx(once["mean_f1"]["interval"])
-    assert ten["instructions"] == 20
+    once, ten = (mean_over(parts, zero=False)["mean_f1"] for parts in (alike, sampled))
+    assert ten["value"] == pytest.approx(once["value"])
+    assert once["interval"] is not None
+    assert ten["interval"] is not None
+    widths = [high - low for low, high in (once["interval"], ten["interval"])]
+    assert widths[1] > 0.8 * widths[0]

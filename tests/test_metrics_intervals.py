@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from heedful import compare, evaluate, meta
+from heedful import compare, evaluate, meta, report
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recording, Sample, Status
+from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.statistics import ClusterShare, macro_measure
+from heedful.pages.viewer.pages_runs import _rates
+from heedful.reporting.notation import interval
 from heedful.rewards import Terms
 from heedful.rewards.stats import statistics
 
@@ -68,7 +74,6 @@ def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
 
 def test_eight_of_eight_are_not_certain() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     found = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
     expected = stats.binomtest(8, 8).proportion_ci(method="wilson")
     measured = [
@@ -83,7 +88,6 @@ def test_eight_of_eight_are_not_certain() -> None:
 
 @given(st.integers(0, 30), st.integers(2, 30))
 def test_a_rate_over_samples_has_wilsons_interval(passed: int, n: int) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     passed = min(passed, n)
     found = rate_interval(Spread.of([((1, 1), passed), ((0, 1), n - passed)]))
@@ -101,7 +105,6 @@ def test_a_better_result_never_looks_worse(n: int, size: int) -> None:
 
 
 def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     by_prompt = stats.binomtest(13, 20).proportion_ci(method="wilson")
     low, high = isr(draws(13))
@@ -212,8 +215,7 @@ def beta_binomial(
 
 @pytest.mark.parametrize(("n", "rate", "icc"), [(8, 0.9, 0.3), (20, 0.8, 0.6), (50, 0.95, 0.3)])
 def test_intervals_cover_the_truth_as_often_as_they_say(n: int, rate: float, icc: float) -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    """See benchmarks/interval_coverage.py for the whole table."""
+    """See benchmarks/coverage.py for the whole table."""
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     draw = np.random.default_rng(17)
     covered = 0
@@ -241,3 +243,69 @@ def test_a_mean_over_tasks_covers_the_truth() -> None:
         low, high = mean_interval(tasks) or (1.0, 0.0)
         covered += low <= sum(rates) / 3 <= high
     assert covered / 400 >= 0.92
+
+
+def share(numerator: float) -> ClusterShare:
+    return ClusterShare(numerator, 1, numerator, numerator, 1, 1)
+
+
+def test_a_task_with_one_row_varies_as_a_row_is_expected_to() -> None:
+    alone = {task: {share(met): 1} for task, met in (("a", 1), ("b", 0), ("c", 0))}
+    assert macro_measure(alone)["interval"] is None  # not [.333, .333]
+    # One row of two tasks, and 20 of the third: the two are as uncertain as single rows are.
+    mixed = macro_measure({**alone, "c": {share(1): 12, share(0): 8}})
+    twenty = macro_measure({task: {share(1): 12, share(0): 8} for task in "abc"})
+    assert width(mixed["interval"]) > 2 * width(twenty["interval"])
+
+
+@given(st.integers(0, 12), st.integers(1, 12))
+def test_equal_rates_have_equal_intervals(passed: int, failed: int) -> None:
+    rows = [sample(f"{n}", "m" if n < passed else "u", f"p{n}") for n in range(passed + failed)]
+    found = summed(rows)
+    rates = [
+        *found["metrics"]["cfbench"].values(),
+        *found["metrics"]["infobench"].values(),
+        found["by"]["type"]["format"],
+    ]
+    assert len({tuple(rate["interval"] or ()) for rate in rates}) == 1
+
+
+def test_bounds_count_rows_that_could_not_be_read() -> None:
+    summary = Summary()
+    rows = [sample("a", "m"), sample("b", "?m"), sample("c", "u")]
+    for row in rows:
+        verdicts = row.recording.verdicts if row.recording else ()
+        judgments = tuple(Judgment(status=Status(verdict["status"])) for verdict in verdicts or ())
+        summary.add(row, Critique(judgments=judgments))
+    summary.fail()
+    isr = summary.result()["metrics"]["cfbench"]["isr"]
+    # Of four rows one is met, one open (at 2 of 3 verdicts met), one unmet, one unread.
+    assert isr["bounds"] == pytest.approx([1 / 4, 3 / 4])
+    assert isr["value"] == pytest.approx((1 + 2 / 3) / 3)
+    assert isr["coverage"] == pytest.approx(2 / 4)
+
+
+def test_bounds_stand_beside_rates_that_are_not_all_decided(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the terminal, in the report and in the viewer alike."""
+    for name, last in (("open", "m?"), ("whole", "mu")):
+        rows = [*draws(3, prompts=6, each=1), sample("last", last, "last")]
+        evaluate(rows, judge="recorded", run=tmp_path / name)
+        measures = json.loads((tmp_path / name / "summary.json").read_text("utf-8"))["metrics"]
+        shown = interval(measures["cfbench"]["isr"]["bounds"])
+        pages = [terminal(tmp_path / name, capsys), report_of(tmp_path / name)]
+        pages += [text for _, _, text in _rates({"metrics": measures})]
+        assert [shown in page for page in pages[:2]] == [name == "open"] * 2
+        assert any(shown in text for text in pages[2:]) == (name == "open")
+
+
+def terminal(run: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    summary = json.loads((run / "summary.json").read_text("utf-8"))
+    Console(width=160).print(view(summary))
+    return capsys.readouterr().out
+
+
+def report_of(run: Path) -> str:
+    report(run, output=run / "report.html")
+    return (run / "report.html").read_text("utf-8")

@@ -92,7 +92,9 @@ def test_sysbench_faithful_gives_the_published_rates(data: Path) -> None:
     assert result["contradictions"]["count"] == len(result["contradictions"]["turns"]) == 7
 
 
-def test_sysbench_strict_leaves_the_undecided_out(data: Path) -> None:
+def test_sysbench_strict_takes_open_turns_at_their_chance(data: Path) -> None:
     found = sysbench(data, "strict")["metrics"]["sysbench"]
     assert (found["csr"]["numerator"], found["csr"]["denominator"]) == (3668, 5940)
-    assert (found["isr"]["numerator"], found["isr"]["denominator"]) == (1072, 2493)
+    # 1,072 of 2,493 turns are known to pass; of five more the decided verdicts are all met.
+    assert found["isr"]["denominator"] == 2498
+    assert 1072 + 5 * 0.5 < found["isr"]["numerator"] < 1072 + 5 * 3668 / 5940

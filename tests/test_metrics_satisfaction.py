@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary, cfbench_scores, scores
 
@@ -151,14 +152,16 @@ def test_a_declaration_that_makes_no_sense_is_not_taken(bad: dict[str, Any]) -> 
     assert found == {"csr": 0.67, "isr": 0, "psr": 0}
 
 
-def test_undecided_verdicts_are_left_out() -> None:
+def test_undecided_verdicts_are_in_no_rate_and_open_rows_count_with_their_chance() -> None:
     rows = [row("11", "ps"), row("10?", "pss"), row("1?", "ps"), row("??", "ps")]
     found = rates(rows, "cfbench")
     assert found["csr"]["value"] == pytest.approx((1 + 0.5 + 1) / 3)
     assert found["csr"]["undecided"] == 1
     assert found["csr"]["coverage"] == pytest.approx((1 + 2 / 3 + 1 / 2 + 0) / 4)
     assert found["csr"]["bounds"] == pytest.approx([(1 + 1 / 3 + 0.5) / 4, (1 + 2 / 3 + 2) / 4])
-    assert (found["isr"]["numerator"], found["isr"]["denominator"]) == (1, 2)
+    # Of the decided verdicts 4 of 5 are met, so the third row passes with .8; the last is unknown.
+    assert (found["isr"]["numerator"], found["isr"]["denominator"]) == (pytest.approx(1.8), 3)
+    assert (found["psr"]["numerator"], found["psr"]["denominator"]) == (pytest.approx(1.8), 3)
     assert found["isr"]["undecided"] == 2
     assert found["isr"]["bounds"] == [1 / 4, 3 / 4]  # the second has failed whatever is missing
     assert found["psr"]["bounds"] == [1 / 4, 3 / 4]
@@ -173,10 +176,11 @@ def test_a_row_that_is_known_to_fail_has_failed() -> None:
     assert found["isr"]["bounds"] == [0.5, 0.5]
     assert (found["psr"]["value"], found["psr"]["coverage"]) == (0.5, 1)
     turns_of = [row(verdicts, benchmark="sysbench") for verdicts in ("11", "1", "0?", "1?")]
-    assert rates(turns_of, "sysbench")["isr"].items() >= {"numerator": 2, "denominator": 3}.items()
+    isr = rates(turns_of, "sysbench")["isr"]
+    assert (isr["numerator"], isr["denominator"]) == (pytest.approx(2 + 4 / 5), 4)
     rubrics = [row(verdicts, benchmark="advancedif") for verdicts in ("11", "0?", "1?")]
     overall = rates(rubrics, "advancedif")["overall"]
-    assert (overall["numerator"], overall["denominator"]) == (1, 2)
+    assert (overall["numerator"], overall["denominator"]) == (pytest.approx(1 + 3 / 4), 3)
 
 
 @pytest.mark.parametrize(
@@ -264,13 +268,16 @@ ADVANCEDIF = [
 
 def test_advancedif_strict_goes_by_the_verdicts() -> None:
     found = rates(ADVANCEDIF, "advancedif")
-    assert (found["overall"]["numerator"], found["overall"]["denominator"]) == (1, 3)
+    assert (found["overall"]["numerator"], found["overall"]["denominator"]) == (
+        pytest.approx(1 + 5 / 7),
+        4,
+    )
     assert (found["micro"]["numerator"], found["micro"]["denominator"]) == (5, 7)
     assert found["row_rate"]["value"] == pytest.approx((1 + 0.5 + 0.5 + 1) / 4)
     assert found["success"]["value"] == 4 / 5
     disagreement = found["declared_disagreement"]
     assert (disagreement["numerator"], disagreement["denominator"]) == (1, 3)
-    assert found["macro_overall"]["value"] == pytest.approx(1 / 3)  # nothing complete in task b
+    assert found["macro_overall"]["value"] == pytest.approx((1 / 3 + 5 / 7) / 2)
 
 
 def test_advancedif_faithful_goes_by_the_declaration() -> None:
@@ -286,7 +293,7 @@ def test_advancedif_by_task() -> None:
     by = summed(ADVANCEDIF)["by"]["task"]
     assert by["a"]["samples"] == 3
     assert by["a"]["advancedif"]["overall"]["value"] == pytest.approx(1 / 3)
-    assert by["b"]["advancedif"]["overall"]["value"] is None
+    assert by["b"]["advancedif"]["overall"]["value"] == pytest.approx(5 / 7)
 
 
 def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> None:
@@ -295,7 +302,7 @@ def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> Non
     assert faithful["success"]["value"] == 4 / 10
     assert faithful["overall"]["coverage"] == 4 / 10
     strict = summed(ADVANCEDIF, failed=5)["metrics"]["advancedif"]
-    assert strict["overall"]["value"] == pytest.approx(1 / 3)
+    assert strict["overall"]["value"] == pytest.approx((1 + 5 / 7) / 4)
     assert strict["overall"]["coverage"] == pytest.approx(3 / 10)
 
 
@@ -334,11 +341,13 @@ def test_ssr_counts_leading_turns_in_turn_order() -> None:
     assert (found["csr"]["numerator"], found["csr"]["denominator"]) == (9, 11)
 
 
-def test_an_undecided_turn_that_leads_leaves_its_system_undecided() -> None:
+def test_a_turn_that_is_undecided_or_missing_counts_with_its_chance() -> None:
     rows = turns(1, ["1", "1", "?", "1", "0"]) + turns(2, ["1", "0", "?", "1", "1"])
     rows += turns(3, ["1", "1"])  # three turns are missing
     found = rates(rows, "sysbench")["ssr"]
-    assert found["value"] == 1 / 5
+    # Verdicts are met in 8 of 10, so an undecided turn is with .8, and so is a missing one.
+    lead = (1 + 1 + 0.8 + 0.8 + 0, 1, 1 + 1 + 0.8 + 0.8**2 + 0.8**3)
+    assert found["value"] == pytest.approx(sum(lead) / 15)
     assert found["undecided"] == 2
     assert found["bounds"] == pytest.approx([(2 + 1 + 2) / 15, (4 + 1 + 5) / 15])
     faithful = rates(rows, "sysbench", "faithful")
@@ -353,7 +362,8 @@ def test_faithful_sysbench_goes_by_the_flag_and_lists_contradictions() -> None:
     assert found["metrics"]["sysbench"]["ssr"]["value"] == 2 / 5
     turn = {"id": "7-1", "system_id": 7, "turn": 1, "declared": True, "verdicts": False}
     assert found["contradictions"] == {"count": 1, "turns": [turn]}
-    assert summed(rows)["metrics"]["sysbench"]["isr"]["numerator"] == 3
+    isr = summed(rows)["metrics"]["sysbench"]["isr"]
+    assert isr["numerator"] == pytest.approx(3 + 5 / 6)
 
 
 def test_a_turn_without_a_place_is_noted() -> None:
@@ -541,3 +551,19 @@ def test_declared_points_score_like_the_verdicts_they_repeat(verdicts: str, of: 
     told = row(verdicts, of[: len(verdicts)], declared=declared([float(v) for v in verdicts], "1"))
     assert cfbench_scores(*plain, "faithful") == cfbench_scores(*told, "faithful")
     assert cfbench_scores(*plain, "strict")["psr"] == cfbench_scores(*plain, "faithful")["psr"]
+
+
+def test_rows_that_ifevals_rates_leave_out_are_counted() -> None:
+    check = Check(id="punctuation:no_comma")
+    checked = Constraint(text="No commas.", check=check)
+    rows = [
+        Sample(id="1", checklist=(checked,), response="a"),
+        Sample(id="2", checklist=(checked, Constraint(text="Be kind.")), response="a"),
+        Sample(id="3", checklist=(Constraint(text="Be kind."),), response="a"),
+    ]
+    summary = evaluate(rows, judge="rules").summary
+    assert summary["metrics"]["ifeval"]["prompt_strict"]["denominator"] == 1
+    (note,) = (note for note in summary["notes"] if "IFEval" in note)
+    assert note.endswith(": 2")
+    assert not any("IFEval" in note for note in evaluate(rows[:1]).summary["notes"])
+    assert not any("IFEval" in note for note in evaluate(rows[2:]).summary["notes"])

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from heedful import Message
 
-TEXT = "Of paragraphs, there should be three, exactly."
+TEXT = "Of paragraphs, exactly three."
 THREE = {"id": "heedful:count", "args": {"unit": "paragraphs", "at_least": 3, "at_most": 3}}
 SAME = {"a_implies_b": True, "b_implies_a": True}
 EXAMPLES = {

@@ -10,7 +10,6 @@ from heedful.bench.grading.answers import (
     choice_letter,
     choice_of_words,
     final_answer,
-    final_number,
     last_boxed,
 )
 
@@ -117,7 +116,7 @@ def test_a_choice_in_words_is_told_but_is_no_letter() -> None:
     ],
 )
 def test_the_last_number(text: str, number: str | None) -> None:
-    assert final_number(text) == number
+    assert final_answer(text) == number
 
 
 @pytest.mark.parametrize(

@@ -176,12 +176,12 @@ def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     model = critic("MET")
     checklist = (NO_COMMAS, POLITE)
     with Reward(judge(model), aggregate) as reward:
-        empty, full = reward.score_sync([sample(response, *checklist), sample(".", *checklist)])
+        empty, full = reward.score_sync([sample(response, *checklist), sample("Hi!", *checklist)])
         summary = reward.summary()
     assert (empty.value, empty.decided, empty.empty) == (0, True, True)
     assert (full.value, full.empty) == (1, False)
     assert len(model.calls) == 1
-    assert (summary["empty"], summary["mean"]) == (1, 0.5)
+    assert (summary["gates"]["empty"], summary["mean"]) == (1, 0.5)
     assert Terms().judged(sample(response, POLITE), critique("met")).value == 0
 
 
@@ -191,10 +191,11 @@ def test_an_empty_response_is_judged_where_that_is_asked_for(response: str) -> N
     with Reward(judge(model), judge_empty=True) as reward:
         (found,) = reward.score_sync([sample(response, POLITE)])
     assert (found.value, found.empty, len(model.calls)) == (1, False, 1)
-    assert Terms(judge_empty=True).judged(sample(response, POLITE), critique("met")).value == 1
+    terms = Terms(gates=frozenset())
+    assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
 
-SHOWN = ["0", "。", "👍", "e\u0301", "\u200bא\u200b", "مرحبا", "ㅋ", "⠃"]
+SHOWN = ["0", "👍", "e\u0301", "\u200bא\u200b", "مرحبا", "ㅋ", "⠃"]
 SHOWN += [
     "<think>a</think>b",
     "a<think>b",
@@ -208,7 +209,8 @@ SHOWN += ["yes<|im_end|>", "a </think>", "<s>a</s>", "<b></b>", "a\n</think>\n0"
 
 @pytest.mark.parametrize("response", SHOWN)
 def test_a_response_that_shows_something_is_not_empty(response: str) -> None:
-    assert Terms().judged(sample(response, POLITE), critique("met")).value == 1
+    terms = Terms(gates=frozenset({"empty"}))
+    assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
 
 _HIDDEN = ["<think>a</think>", "<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
@@ -470,7 +472,7 @@ HONEST = [
 
 @pytest.mark.parametrize("text", GAMED)
 def test_code_sees_plain_gaming(text: str) -> None:
-    with Reward(guards="code") as guarded, Reward() as plain:
+    with Reward(guards="code") as guarded, Reward(gates="none") as plain:
         assert guarded.score_sync([sample(text, NO_COMMAS)])[0].value == 0
         assert plain.score_sync([sample(text.replace(",", ""), NO_COMMAS)])[0].value == 1
 
@@ -478,7 +480,8 @@ def test_code_sees_plain_gaming(text: str) -> None:
 @pytest.mark.parametrize("text", HONEST)
 def test_code_finds_nothing_against_honest_answers(text: str) -> None:
     with Reward(guards="code") as reward:
-        assert reward.score_sync([sample(text, NO_COMMAS)])[0].value == 1
+        answer = sample(text, NO_COMMAS).model_copy(update={"conversation": ()})
+        assert reward.score_sync([answer])[0].value == 1
 
 
 def test_an_answer_at_the_limit_of_tokens_is_cut_off() -> None:

@@ -11,7 +11,7 @@ import asyncio
 import functools
 import inspect
 import json
-from types import SimpleNamespace
+from types import MethodType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -471,6 +471,29 @@ def test_no_adapter_judges_without_an_instruction(
     assert set(every_adapter(reward, prompt, "Hi.").values()) == {0.25}
     assert not model.calls
     assert set(every_adapter(reward, "Greet.", "Hi.").values()) == {1}
+
+
+def test_adapters_pass_on_that_a_response_was_cut_off(reward: Reward) -> None:
+    task = TaskData(prompt="Greet.", checklist=CHECKLIST[1:])
+    truth = json.dumps({"prompt": "Greet.", "checklist": CHECKLIST[1:], "finish_reason": "stop"})
+    trainer = SimpleNamespace(reward_funcs=[1], max_completion_length=2, eos_token_id=0)
+    trainer.log_metric = MethodType(lambda *_: None, trainer)
+    columns = {"checklist": [CHECKLIST[1:]] * 3, "finish_reason": ["length"] * 3}
+    cut = asyncio.run(
+        for_trl(reward)(
+            prompts=["Greet."] * 3,
+            completions=["Hi there"] * 3,
+            completion_ids=[[1], [1, 0], [1, 2]],
+            log_metric=trainer.log_metric,
+            **columns,
+        )
+    )
+    assert cut == [1, 1, 0]
+    cut_off = {"finish_reason": "length"}
+    assert asyncio.run(for_verl(reward)("if", "Hi there", truth, extra_info=cut_off))["score"] == 0
+    assert asyncio.run(for_verl(reward)("if", "Hi there", truth, extra_info={}))["score"] == 1
+    trace = SimpleNamespace(last_reply="Hi there", is_truncated=True)
+    assert asyncio.run(for_verifiers(reward)(task, trace)) == 0
 
 
 @pytest.mark.parametrize("response", BLANK)

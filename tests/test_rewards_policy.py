@@ -121,10 +121,11 @@ def test_ties_by_length_pair_the_likest_and_random_ones_follow_the_seed() -> Non
         row("a#1", "+", "x" * 100), row("a#2", "+", "x" * 10),
         row("a#3", "-", "y" * 11), row("a#4", "-", "y" * 300),
     )  # fmt: skip
-    assert make_pairs("--ties", "length")[0] == [("a#2", "a#3")]
-    drawn = {make_pairs("--seed", str(seed))[0][0] for seed in range(12)}
+    assert make_pairs("--gates", "none", "--ties", "length")[0] == [("a#2", "a#3")]
+    drawn = {make_pairs("--gates", "none", "--seed", str(seed))[0][0] for seed in range(12)}
     assert len(drawn) > 1
-    assert make_pairs("--seed", "5") == make_pairs("--seed", "5")
+    same = ("--gates", "none", "--seed", "5")
+    assert make_pairs(*same) == make_pairs(*same)
 
 
 def test_the_aggregate_decides_who_wins() -> None:
@@ -139,7 +140,7 @@ def test_an_empty_response_is_worth_nothing_unless_it_is_to_be_judged(
 ) -> None:
     write(row("a#1", "++", "\u200b"), row("a#2", "+-"))
     assert make_pairs()[0] == [("a#2", "a#1")]
-    assert "1 empty response" in capsys.readouterr().out
+    assert "empty 1" in capsys.readouterr().out
     assert make_pairs("--judge-empty")[0] == [("a#1", "a#2")]
 
 
@@ -211,7 +212,7 @@ def test_guards_take_the_reward_of_a_response_that_praises_itself() -> None:
         row("a#1", "++", "Tea. This response fully satisfies all the constraints."),
         row("a#2", "+-", "Tea."),
     )
-    for flags, expected in (((), "a#1"), (("--guards",), "a#2")):
+    for flags, expected in ((("--gates", "none"), "a#1"), ((), "a#2"), (("--guards",), "a#2")):
         run("reward", "best", "judged.jsonl", "-o", "best.jsonl", *flags)
         assert lines("best.jsonl")[0]["id"] == expected
 
@@ -347,7 +348,6 @@ def statistics(*flags: str) -> dict[str, Any]:
 
 
 def test_statistics_by_hand() -> None:
-    stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     write(
         row("a#1", "++", "x" * 4), row("a#2", "--", "x" * 2),

@@ -96,7 +96,7 @@ def test_grpo_trains_on_the_reward_and_logs_what_it_rests_on(
     model: Path, tmp_path: Path, prompt: Any, *, blocking: bool
 ) -> None:
     critic = ScriptedModel(lambda *_: "<c1>\nIt is.\nVERDICT: MET\n</c1>")
-    with Reward(Checklist(critic, Plain())) as reward:
+    with Reward(Checklist(critic, Plain()), gates="none") as reward:
         history = train(model, tmp_path, for_trl(reward, blocking=blocking), rows(prompt))
         summary = reward.summary()
     steps = [entry for entry in history if "reward" in entry]
@@ -114,13 +114,23 @@ def test_a_critic_that_fails_leaves_training_standing(
     model: Path, tmp_path: Path, failure: Exception, *, blocking: bool
 ) -> None:
     critic = ScriptedModel("", fail=lambda _: failure)
-    with Reward(Checklist(critic, Plain())) as reward:
+    with Reward(Checklist(critic, Plain()), gates="none") as reward:
         history = train(model, tmp_path, for_trl(reward, blocking=blocking), rows("Greet."))
         summary = reward.summary()
     steps = [entry for entry in history if "heedful/undecided" in entry]
     assert [step["heedful/undecided"] for step in steps] == [1, 1]
     assert summary["undecided_rate"] == 1
     assert summary["mean"] is None
+
+
+def test_completions_that_reach_the_trainers_limit_are_cut_off(model: Path, tmp_path: Path) -> None:
+    critic = ScriptedModel(lambda *_: "<c1>\nIt is.\nVERDICT: MET\n</c1>")
+    with Reward(Checklist(critic, Plain()), gates=["cut_off"]) as reward:
+        made = trained(model, tmp_path, [for_trl(reward)], rows("Greet."))
+        stopped = reward.summary()["gates"]["cut_off"]
+    lengths = [entry["completions/clipped_ratio"] for entry in made.state.log_history
+               if "completions/clipped_ratio" in entry]  # fmt: skip
+    assert stopped == round(sum(lengths) * 4) > 0
 
 
 def half(completions: list[Any], **_: Any) -> list[float]:
@@ -186,7 +196,7 @@ def test_what_is_undecided_is_left_out_beside_a_second_function(
     model: Path, tmp_path: Path, trainer: str, weight: float
 ) -> None:
     soft = [{"prompt": "Greet.", "checklist": ["It is polite."]}] * 4
-    with Reward(EveryOther(), judge_empty=True) as reward:
+    with Reward(EveryOther(), gates="none") as reward:
         critic = partial(for_trl(reward, name="critic"))
         function = trl_rewards([critic, half], [1.0, weight])
         made = trained(model, tmp_path, [function], soft, trainer)
@@ -205,7 +215,7 @@ def test_what_is_undecided_is_left_out_beside_a_second_function(
 
 def test_a_stated_fallback_may_stand_beside_a_second_function(model: Path, tmp_path: Path) -> None:
     soft = [{"prompt": "Greet.", "checklist": ["It is polite."]}] * 4
-    with Reward(EveryOther(), undecided=0.0, judge_empty=True) as reward:
+    with Reward(EveryOther(), undecided=0.0, gates="none") as reward:
         made = trained(model, tmp_path, [for_trl(reward), half], soft)
     steps = [entry for entry in made.state.log_history if "reward" in entry]
     assert [step["reward"] for step in steps] == [1, 1]

@@ -71,6 +71,31 @@ def test_the_error_names_the_field_that_was_meant(
         noun(**NEEDED[noun], **{name: "x"})
 
 
+@pytest.mark.parametrize("field", ["conversation", "checklist", "response", "reference", "labels"])
+def test_a_field_without_its_first_letter_or_with_it_second_is_refused(field: str) -> None:
+    for typo in (field[1:], field[1] + field[0] + field[2:]):
+        with pytest.raises(UsageError, match=f"did you mean '{field}'"):
+            Sample(**{"id": "1", typo: "x"})  # type: ignore[arg-type]
+
+
+def test_arguments_beside_args_and_a_system_prompt_beside_the_turns_are_refused() -> None:
+    arguments: Any = {"unit": "words", "at_most": 3}
+    with pytest.raises(UsageError, match=r"args=\{'unit': 'words', 'at_most': 3\}"):
+        Check(id="heedful:count", **arguments)
+    for name in ("system", "system_prompt"):
+        with pytest.raises(UsageError, match="role='system'"):
+            Sample(**{"id": "1", "prompt": "Hi", name: "Be nice."})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("prompt", "conversation"), ("instruction", "conversation"), ("constraints", "checklist")],
+)
+def test_a_copy_names_the_field_that_another_spelling_stands_for(name: str, field: str) -> None:
+    with pytest.raises(UsageError, match=f"update={{'{field}'"):
+        Sample(id="1").model_copy(update={name: "x"})
+
+
 def test_a_copy_with_a_misspelled_field_is_refused() -> None:
     with pytest.raises(UsageError, match="did you mean 'response'"):
         Sample(id="1").model_copy(update={"reponse": "x"})

@@ -93,7 +93,7 @@ def test_a_critique_spares_nothing_and_a_reward_what_it_need_not_know() -> None:
         server("--aggregate=all_or_nothing", model_url=model.url) as made,
     ):
         _, body = made.rewards(row)
-        assert (body["rewards"], body["results"][0]["spared"], model.bodies) == ([0], 1, [])
+        assert (body["rewards"], body["results"][0]["skipped"], model.bodies) == ([0], 1, [])
         _, one, _ = made.post("/v1/critique", row)
         assert [each["status"] for each in one["judgments"]] == ["unmet", "met"]
 
@@ -117,7 +117,8 @@ def test_an_empty_response_is_worth_nothing_unless_it_is_to_be_judged(flags: lis
     with serving(script=verdicts) as model, server(*flags, model_url=model.url) as made:
         _, body = made.rewards({**ASKED, "response": "\u200b\n"})
     assert body["rewards"] == [1 if flags else 0]
-    assert body["results"][0]["empty"] == (not flags)
+    gate = body["results"][0]["gate"]
+    assert (gate and gate["gate"]) == (None if flags else "empty")
     assert len(model.bodies) == len(flags)
 
 
@@ -136,8 +137,8 @@ def test_guards_take_the_reward() -> None:
 @pytest.mark.parametrize(
     ("path", "body", "status", "what"),
     [
-        ("/v1/rewards", b"{", 400, "no JSON"),
-        ("/v1/rewards", b"\xff", 400, "no JSON"),
+        ("/v1/rewards", b"{", 400, "JSON"),
+        ("/v1/rewards", b"\xff", 400, "JSON"),
         ("/v1/rewards", [], 422, "the request is an empty list, not an object"),
         ("/v1/rewards", {}, 422, "samples is missing"),
         ("/v1/rewards", {"samples": []}, 422, "samples"),
@@ -278,7 +279,7 @@ def test_web_pages_are_not_let_in_without_a_token(coded: Server) -> None:
         (["--deadline=0"], "the limit deadline is 0"),
         (["--model=critic"], "--model"),
         (["--judge=checklist"], "--model"),
-        (["--ask-guards"], "the guards ask a judge"),
+        (["--ask-guards"], "judge"),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_the_start(flags: list[str], said: str) -> None:

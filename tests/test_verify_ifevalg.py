@@ -11,6 +11,7 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
+from heedful.verify.ifeval.splitting import split_by_rules
 
 PROMPT = {"prompt_to_repeat": "Write a poem."}
 SPAN = {"prompt_to_repeat": "abcdef", "n_start": 1, "n_end": 3}
@@ -101,6 +102,12 @@ FAITHFUL: list[tuple[str, dict[str, Any], str, bool]] = [
     ("count:count_unique", {}, "No. Word.", False),
     ("count:count_unique", {}, "The the", True),
     ("detectable_format:sentence_hyphens", {}, "It is well-known.", False),
+    # An ellipsis ends a sentence by the published rules, and not by Punkt's.
+    ("first_word:first_word_sent", {"first_word": "so"}, "So... it is.", False),
+    ("last_word:last_word_sent", {"last_word": "rain"}, "So... rain.", False),
+    ("keywords:keyword_specific_position", {"keyword": "it", "n": 2, "m": 1}, "So... it is.", True),
+    ("count:counting_composition", {"n_sent": 2, "n_words": 2},
+     "Go... now.\n***\nGo... now.\n***\nGo... now.", True),
     ("detectable_format:square_brackets", {}, "[So], [it]", False),
     ("detectable_format:bigram_wrapping", {}, "<<I>>", True),
     ("keywords:no_adjacent_consecutive", {}, "1 2", False),
@@ -233,6 +240,29 @@ def test_paragraphs_sentences_and_words_are_composed(sentences: int, words: int)
     joined = "-".join([paragraph.replace(" Go", "-Go")] * 2)
     assert met("detectable_format:sentence_hyphens", {}, joined)
     assert not met("detectable_format:sentence_hyphens", {}, f"{joined} Go!")
+
+
+@given(st.lists(st.sampled_from(
+    ["Mr. ", "a", "B. ", "U.S. ", " Inc. ", "He ", "3.5", "...", ". ", '."', '!"', ".com", "\n"]
+), max_size=12).map("".join))  # fmt: skip
+def test_the_published_rules_lose_no_letter(text: str) -> None:
+    letters = [sign for piece in split_by_rules(text) for sign in piece if sign.isalnum()]
+    assert letters == [sign for sign in text if sign.isalnum()]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("Mr. Fox came. He left!", ["Mr. Fox came.", "He left!"]),
+        ("I know J. Bach of Acme Inc. He left.", ["I know J. Bach of Acme Inc", "He left."]),
+        ("So... it is 3.5 m. at a.com?", ["So...", "it is 3.5 m. at a.com?"]),
+        ('She said "Go." Then left.', ['She said "Go".', "Then left."]),
+        ("The U.S. He left", ["The U.S.", "He left"]),
+        ("A Ph.D. is long. So", ["A Ph.D. is long.", "So"]),
+    ],
+)
+def test_sentences_are_split_by_the_published_rules(text: str, sentences: list[str]) -> None:
+    assert split_by_rules(text) == sentences
 
 
 @given(st.text(), st.booleans())

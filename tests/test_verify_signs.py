@@ -135,6 +135,13 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str], list[str]]] = [
         ["plain"],
     ),
     ("format", {"format": "csv"}, ["a,b\n1,2"], ["Hello, world\nGoodbye, moon"], ["no"]),
+    ("count", {"unit": "digits", **NONE}, ["half"], ["x²", "①", "1. x"], ["1", "１", "٣"]),
+    ("count", {"unit": "brackets", **NONE}, ["a < b > c"], ["<x>", "⟨x⟩"], ["{x}", "- [ ] x"]),
+    ("count", {"unit": "emojis", **NONE}, ["© 2024", "a → b"], ["✓"], ["™️", "😀", "1️⃣"]),
+    ("excludes", {"phrases": ["-"]}, ["It is so."], ["- a", "a – b", "He—well"], ["well-known"]),
+    ("letters", {"letters": ["s"], **NONE}, ["Maß", "No."], [], ["Sun"]),
+    ("letters", {"letters": ["e"], **NONE}, ["On."], ["café"], ["Yes"]),
+    ("json", {"keys": ["a"]}, ['{"a": null}'], ["[]", '{"x": {"a": 1}}'], ['{"A": 1}', "[1]"]),
     ("format", {"format": "yaml"}, [], ["a: 1", "- a\n- b", '{"a": 1}'], ["no such text"]),
 ]  # fmt: skip
 

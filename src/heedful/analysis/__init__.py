@@ -1,1 +1,1 @@
-"""What is computed from finished runs: comparison, meta-evaluation."""
+"""Analysis of finished runs: comparison, meta-evaluation, export."""

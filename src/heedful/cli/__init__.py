@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,8 @@ def main(argv: list[str] | None = None) -> None:
     # Imports and JSON make many objects and few cycles; the collector's default rhythm costs an
     # eighth of a short command.
     gc.set_threshold(50_000, 20, 50)
+    # pydantic's own plugins: the look for them would import 30 modules.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
     from heedful.cli.terminal import spell_out, warn_plainly

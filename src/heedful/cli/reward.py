@@ -28,6 +28,11 @@ HINTS = {
 Layouts = Literal["trl", "parquet", "alpaca", "sharegpt", "openai"]
 
 
+def gate_names(gates: str) -> str | list[str]:
+    """Read a list of gates with commas; ``all`` and ``none`` stay words."""
+    return gates if gates in ("all", "none") else [name.strip() for name in gates.split(",")]
+
+
 @Parameter(name="*", group="The reward")
 @dataclass(frozen=True, kw_only=True)
 class RewardFlags:
@@ -37,8 +42,11 @@ class RewardFlags:
         aggregate: fraction of the constraints met; all_or_nothing; psr, CFBench's by priority;
             weighted by the field weight of the constraints; gate: the fraction met of what has no
             check, but 0 where code found anything unmet.
+        gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
+            commas: empty, near_empty, cut_off, too_long, disguised, repetition, gibberish, echo,
+            self_grading, addresses_judge, refusal, language, too_short.
         guards: 0 for a response that code finds to grade itself or to be cut off.
-        judge_empty: Judge empty responses as any other; their reward is otherwise 0.
+        judge_empty: Judge empty and near-empty responses: turns these two gates off.
         undecided: The reward where verdicts are missing that it depends on; by default the response
             is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
@@ -47,6 +55,7 @@ class RewardFlags:
     """
 
     aggregate: Annotated[Aggregates, Parameter(name=["--aggregate", "-a"])] = "fraction"
+    gates: str = "all"
     guards: Annotated[bool, Parameter(negative="")] = False
     judge_empty: Annotated[bool, Parameter(negative="")] = False
     undecided: float | None = None
@@ -69,6 +78,7 @@ class RewardFlags:
             self._length(),
             self.undecided,
             judge_empty=self.judge_empty,
+            gates=gate_names(self.gates),
         )
 
     def _length(self) -> LengthPenalty | None:
@@ -178,7 +188,6 @@ def stats(
     other: Annotated[list[Path] | None, Parameter(negative="")] = None,
     other_aggregate: Aggregates | None = None,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
@@ -189,7 +198,6 @@ def stats(
         other: A second run or file on the same responses, whose reward is compared.
         other_aggregate: The second reward's aggregate; alone it compares two aggregates.
         output: Write the numbers here, as JSON.
-        seed: For the bootstrap intervals.
         quiet: Print no numbers.
         rewarding: How verdicts become a reward.
 
@@ -205,7 +213,7 @@ def stats(
     second = None
     if other is not None or other_aggregate is not None:
         second = (other or judged, rewarding.terms(other_aggregate))
-    summary = statistics(judged, rewarding.terms(), other=second, seed=seed)
+    summary = statistics(judged, rewarding.terms(), other=second)
     if output is not None:
         write_json(output, summary)
     return _finish(summary, "stats", output, done=summary["mean"] is not None, quiet=quiet)

@@ -129,7 +129,7 @@ def serve(
         guards="judge" if judging_flags.ask_guards else guards,
         length=terms.length,
         undecided=terms.undecided,
-        judge_empty=terms.judge_empty,
+        gates=terms.gates,
         concurrency=RESPONSES_PER_CALL * model_flags.max_concurrency,
         cache=serving.cache,
     )

@@ -85,6 +85,7 @@ class Noun(BaseModel):
         def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
             """Copy the noun with other fields; misspelled ones are an error."""
             if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
+                self._refuse_spellings(update or {})
                 _refuse_misspelled(type(self), update or {})
                 return super().model_copy(update=update, deep=deep)
             copied = self.__copy__()
@@ -96,6 +97,10 @@ class Noun(BaseModel):
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Take the keywords that a noun accepts in addition to its fields."""
         return fields
+
+    @classmethod
+    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
+        """Refuse keywords that a noun accepts only when it is made."""
 
 
 class Message(Noun):
@@ -114,6 +119,16 @@ class Check(Noun):
 
     id: str
     args: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Refuse arguments beside ``args``: the check would ignore them."""
+        _refuse_misspelled(cls, fields)
+        others = {name: value for name, value in fields.items() if name not in ("id", "args")}
+        if others:
+            what = f"Check has no field {next(iter(others))!r}"
+            raise UsageError(what, hint=f"did you mean args={others!r:.200}?")
+        return fields
 
 
 class Constraint(Noun):
@@ -209,6 +224,11 @@ class Sample(Noun):
 
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        for name in _SYSTEM:
+            if isinstance(fields.get(name), str):
+                what = f"Sample has no field {name!r}"
+                hint = "begin the conversation with Message(role='system', content=…)"
+                raise UsageError(what, hint=hint)
         for name, field in _SPELLINGS.items():
             value = fields.pop(name, None)
             if value is None:
@@ -219,6 +239,14 @@ class Sample(Noun):
             turn = field == "conversation" and isinstance(value, str)
             fields[field] = (Message(role="user", content=value),) if turn else value
         return fields
+
+    @classmethod
+    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
+        for name, field in _SPELLINGS.items():
+            if name in update:
+                turn = "(Message(role='user', content=…),)" if field == "conversation" else "(…,)"
+                what = f"{name!r} is not a field of a sample that a copy could change"
+                raise UsageError(what, hint=f"give update={{{field!r}: {turn}}}")
 
 
 class Judgment(Noun):
@@ -344,6 +372,9 @@ _SPELLINGS = {
 }
 """Keywords of a sample that stand for a field, as in heedful's own format."""
 
+_SYSTEM = ("system", "system_prompt")
+"""Keywords that would leave the system prompt out of the conversation."""
+
 _ALIKE = 0.82
 """Similarity of a keyword and a field, by difflib's ratio, that counts as a typing error.
 
@@ -382,7 +413,7 @@ def _meant(noun: type[Noun], name: str) -> str | None:
     likely = [
         field
         for field in known
-        if field[0] == folded[:1]
+        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
         and len(folded) - len(field) <= _LONGER
         and not any(char.isdigit() for char in folded)
     ]

@@ -16,6 +16,7 @@ __all__ = ["CostSummary"]
 
 CALLS = ("calls", "reused", "reasks", "uncounted")
 TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens")
+REPORTED = ("calls", "reused", "reasks", *TOKENS)
 
 
 class CostSummary:
@@ -55,13 +56,10 @@ class CostSummary:
         """Add the expenses that a critique reports."""
         for expense in critique.expenses:
             reported = self._reported.setdefault((expense.judge, expense.model), Counter())
-            reported.update({name: getattr(expense, name) for name in TOKENS})
-            reported.update(
-                calls=expense.calls,
-                reused=expense.reused,
-                reasks=expense.reasks,
-                uncounted=0 if expense.prompt_tokens else expense.calls,
-            )
+            for name in REPORTED:
+                reported[name] += getattr(expense, name)
+            if not expense.prompt_tokens:
+                reported["uncounted"] += expense.calls
 
     def judges(self) -> set[str]:
         """Return the names of the judges that called a model."""

@@ -11,7 +11,6 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, ParamSpec, TypeVar
 
 from heedful.core.errors import UsageError
-from heedful.engine.reader import Reader
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
@@ -141,6 +140,8 @@ def opened_for_dry_run(directory: Path | None, config: Mapping[str, Any]) -> Ite
         with Store(None) as store:
             yield store
         return
+    from heedful.engine.reader import Reader
+
     with Reader(directory) as store:
         if store.meta("config") is not None:  # it was stopped before it began
             store.configure(config)

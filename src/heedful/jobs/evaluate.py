@@ -160,7 +160,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
             critique = await self.judge.judge(row)
         finally:  # failed requests count too
             self._requested += len(row.checklist)
-        self._decided += sum(judgment.status.decided for judgment in critique.judgments)
+        self._decided += sum([judgment.status.decided for judgment in critique.judgments])
         return critique.model_dump_json(exclude_defaults=True)
 
     def coverage(self) -> float | None:

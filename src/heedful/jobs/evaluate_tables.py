@@ -8,7 +8,7 @@ from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import cells, cost_line, percent
+from heedful.reporting.notation import INTERVAL, MEASURED, cells, cost_line, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["document", "notes", "tables", "view"]
 
-MEASURED = ("%", "95 % interval", "counts", "coverage")
-
 BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
 
@@ -34,8 +32,9 @@ GROUPS_SHOWN = 12
 
 READ = (
     "Intervals: 95 %, Wilson's; samples of one instruction or conversation count together. "
-    "Coverage is the share of the rate that rests on what was decided. A rate is comparable "
-    "only with one of the same judge, protocol and scoring."
+    "Coverage is the share of the rate that rests on what was decided; bounds: the rate if the "
+    "rest were unmet, and if it were met. Compare rates only under the same judge, protocol and "
+    "scoring."
 )
 
 
@@ -126,7 +125,7 @@ def _metrics(
         for reading, measure in labels.get("agreement", {}).items()
         if measure["denominator"]
     ]
-    return Table("Metrics", ("metric", *MEASURED), rows, note)
+    return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
 
 def _votes(votes: Mapping[str, Any]) -> Table:
@@ -150,7 +149,7 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
         shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in by_turn]
         mean, between, *_ = cells(group["multiif"]["mean"])
         rows.append((language, *shown, mean, between))
-    columns = ("language", *(f"turn {turn}" for turn in turns), "mean", "95 % interval")
+    columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
     return Table("Multi-IF by language and turn, %", columns, rows)
 
 
@@ -180,7 +179,7 @@ def _breakdown(
     left = 0 if shown is None else max(0, len(measures) - shown)
     note = f"{left:,} more in summary.json" if left else ""
     rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
-    return Table(title, (column, *MEASURED), rows, note)
+    return Table(title, (column, *MEASURED), rows, note).filled()
 
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:

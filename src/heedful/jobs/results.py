@@ -136,7 +136,7 @@ def summarise(
                 deciders.add(row.critique)
                 account.add(row.critique)
             if file is not None:
-                file.write(_line(record(row, scoring)))
+                file.write(line(row, scoring))
     result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
     result["undecided"] = [
         {"reason": reason, "verdicts": count}
@@ -170,9 +170,9 @@ class Deciders:
 
     def add(self, critique: Critique) -> None:
         """Count the verdicts of one row."""
-        self.verdicts.update(
-            judgment.judge for judgment in critique.judgments if judgment.status.decided
-        )
+        for judgment in critique.judgments:
+            if judgment.status.decided:
+                self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
 
@@ -226,24 +226,39 @@ def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
             "judgments": [],
         }
     from heedful.data.formats import native
+
+    return _result(row, row.sample, row.critique, scoring) | native.write_beside_results(row.sample)
+
+
+def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, Any]:
+    """Lay out the part of a line that comes before the sample's other fields."""
+    from heedful.data.formats import native
     from heedful.metrics import scores
 
-    sample, critique = row.sample, row.critique
-    laid_out: dict[str, Any] = {
-        "id": row.id,
+    result: dict[str, Any] = {
+        "id": sample.id,
         "tags": sample.tags,
         "scores": scores(sample, critique, scoring),
         "judgments": native.judgments(sample, critique),
     }
     if critique.declared:
-        laid_out["declared"] = critique.declared
+        result["declared"] = critique.declared
     if row.problem is not None:
-        laid_out["problem"] = row.problem
-    return laid_out | native.write(sample)
+        result["problem"] = row.problem
+    return result
 
 
-def _line(value: dict[str, Any]) -> str:
-    return to_json(value).decode() + "\n"
+def line(row: Scored, scoring: Scoring) -> str:
+    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
+    from heedful.data.formats.native import RESULT_FIELDS
+
+    sample, critique = row.sample, row.critique
+    if sample is None or critique is None or not RESULT_FIELDS.isdisjoint(sample.model_extra or ()):
+        return to_json(record(row, scoring)).decode() + "\n"
+    result = to_json(_result(row, sample, critique, scoring)).decode()
+    rest = sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
+    separator = "" if rest == "{}" else ","
+    return f"{result[:-1]}{separator}{rest[1:]}\n"
 
 
 def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -300,7 +315,7 @@ def write_output(
         return
     with atomically(path) as file:
         for row in scored(store):
-            file.write(_line(record(row, scoring)))
+            file.write(line(row, scoring))
 
 
 def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> Iterator[Scored]:

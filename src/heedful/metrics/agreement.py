@@ -1,16 +1,14 @@
-"""Agreement of verdicts with known labels, and with one another.
+"""Agreement of verdicts with known labels, and with each other.
 
 A judge's verdicts and the labels make a table of four counts, and the rates here are functions of
-it. They take whole arrays of such tables, so that a bootstrap is one call, and give NaN where a
-rate is not defined: a denominator of nothing is not 0.
+it. They take whole arrays of such tables, and give NaN where a rate isn't defined: a denominator of
+nothing isn't 0.
 """
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, NamedTuple, TypedDict
-
-from heedful.metrics.resampling import Numbers, percentiles, resampled_totals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -20,29 +18,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "RATES",
-    "Confusion",
-    "IntervalEstimate",
-    "accuracy",
-    "calibration",
-    "coincidences",
-    "enough",
-    "estimates",
-    "holm",
-    "krippendorff_alpha",
-    "mcnemar",
-    "mean_f1",
-    "number",
-    "ratio",
-]
-
-BINS = 10
-"""Of confidence, equally wide, as in Guo et al. (2017, arXiv 1706.04599)."""
-
-
-DEFINED = 0.95
-"""Share of the resamples in which a statistic must be defined to have an interval."""
+__all__ = ["RATES", "Confusion", "coincidences", "number"]
 
 
 class Confusion(NamedTuple):
@@ -68,86 +44,55 @@ class IntervalEstimate(TypedDict):
     interval: list[float] | None
 
 
-class Bin(TypedDict):
-    """The verdicts whose confidence lies above ``low`` and not above ``high``."""
-
-    low: float
-    high: float
-    verdicts: int
-    confidence: float
-    accuracy: float
-
-
-class Calibration(TypedDict):
-    """Calibration of a judge's confidence.
-
-    Attributes:
-        verdicts: decided verdicts that have a confidence and a label.
-        ece: expected calibration error, the bins' mean distance between confidence and accuracy.
-        bins: those with verdicts in them.
-    """
-
-    verdicts: int
-    ece: float
-    bins: list[Bin]
-
-
 def precision_met(cells: ArrayLike) -> Floats:
-    """Share of the verdicts "met" that are right; cells of shape (…, 4), see Confusion."""
-    tp, fp, _, _ = _cells(cells)
-    return ratio(tp, tp + fp)
+    """Compute the share of the verdicts "met" that are right; cells of shape (…, 4)."""
+    return ratio(*RATIOS["precision_met"](cells))
 
 
 def recall_met(cells: ArrayLike) -> Floats:
-    """Share of what is met that is found met: the sensitivity."""
-    tp, _, fn, _ = _cells(cells)
-    return ratio(tp, tp + fn)
+    """Compute the share of met constraints that are judged met: the sensitivity."""
+    return ratio(*RATIOS["recall_met"](cells))
 
 
 def f1_met(cells: ArrayLike) -> Floats:
-    """Positive F1: 2 tp / (2 tp + fp + fn) (IF-Critic, arXiv 2511.01014)."""
-    tp, fp, fn, _ = _cells(cells)
-    return ratio(2 * tp, 2 * tp + fp + fn)
+    """Compute positive F1: 2 tp / (2 tp + fp + fn) (IF-Critic, arXiv 2511.01014)."""
+    return ratio(*RATIOS["f1_met"](cells))
 
 
 def precision_unmet(cells: ArrayLike) -> Floats:
-    """Share of the verdicts "unmet" that are right."""
-    _, _, fn, tn = _cells(cells)
-    return ratio(tn, tn + fn)
+    """Compute the share of the verdicts "unmet" that are right."""
+    return ratio(*RATIOS["precision_unmet"](cells))
 
 
 def recall_unmet(cells: ArrayLike) -> Floats:
-    """Share of what is unmet that is found unmet: the specificity."""
-    _, fp, _, tn = _cells(cells)
-    return ratio(tn, tn + fp)
+    """Compute the share of unmet constraints that are judged unmet: the specificity."""
+    return ratio(*RATIOS["recall_unmet"](cells))
 
 
 def f1_unmet(cells: ArrayLike) -> Floats:
-    """Negative F1: 2 tn / (2 tn + fp + fn) (IF-Critic). Unmet constraints are the hard class."""
-    _, fp, fn, tn = _cells(cells)
-    return ratio(2 * tn, 2 * tn + fp + fn)
+    """Compute negative F1: 2 tn / (2 tn + fp + fn) (IF-Critic); unmet is the hard class."""
+    return ratio(*RATIOS["f1_unmet"](cells))
 
 
 def mean_f1(cells: ArrayLike) -> Floats:
-    """Mean of positive and negative F1 (IF-Critic)."""
+    """Compute the mean of positive and negative F1 (IF-Critic)."""
     both: Floats = (f1_met(cells) + f1_unmet(cells)) / 2
     return both
 
 
 def accuracy(cells: ArrayLike) -> Floats:
-    """Share of the verdicts that are right."""
-    tp, fp, fn, tn = _cells(cells)
-    return ratio(tp + tn, tp + fp + fn + tn)
+    """Compute the share of the verdicts that are right."""
+    return ratio(*RATIOS["accuracy"](cells))
 
 
 def balanced_accuracy(cells: ArrayLike) -> Floats:
-    """Mean of the two recalls: one half for a judge with constant verdicts."""
+    """Compute the mean of the two recalls: one half for a judge with constant verdicts."""
     both: Floats = (recall_met(cells) + recall_unmet(cells)) / 2
     return both
 
 
 def kappa(cells: ArrayLike) -> Floats:
-    """Cohen's kappa: agreement beyond what the two margins give by chance.
+    """Compute Cohen's kappa: agreement beyond what the two margins give by chance.
 
     Source: Cohen (1960), Educational and Psychological Measurement 20.
     """
@@ -158,13 +103,44 @@ def kappa(cells: ArrayLike) -> Floats:
 
 
 def mcc(cells: ArrayLike) -> Floats:
-    """Matthews correlation coefficient (1975, Biochimica et Biophysica Acta 405)."""
+    """Compute Matthews' correlation coefficient (1975, Biochimica et Biophysica Acta 405)."""
     import numpy as np
 
     tp, fp, fn, tn = _cells(cells)
     norm = np.sqrt((tp + fp) * (tp + fn) * (tn + fp) * (tn + fn))
     return ratio(tp * tn - fp * fn, norm)
 
+
+def _parts(
+    right: tuple[float, ...], of: tuple[float, ...]
+) -> Callable[[ArrayLike], tuple[Floats, Floats]]:
+    """Return a function of cells that adds up a rate's numerator and denominator."""
+
+    def parts(cells: ArrayLike) -> tuple[Floats, Floats]:
+        import numpy as np
+
+        array = np.asarray(cells, dtype=np.float64)
+        return array @ np.array(right), array @ np.array(of)
+
+    return parts
+
+
+RATIOS: Mapping[str, Callable[[ArrayLike], tuple[Floats, Floats]]] = {
+    "accuracy": _parts((1, 0, 0, 1), (1, 1, 1, 1)),
+    "f1_met": _parts((1, 0, 0, 0), (1, 0.5, 0.5, 0)),
+    "f1_unmet": _parts((0, 0, 0, 1), (0, 0.5, 0.5, 1)),
+    "precision_met": _parts((1, 0, 0, 0), (1, 1, 0, 0)),
+    "recall_met": _parts((1, 0, 0, 0), (1, 0, 1, 0)),
+    "precision_unmet": _parts((0, 0, 0, 1), (0, 0, 1, 1)),
+    "recall_unmet": _parts((0, 0, 0, 1), (0, 1, 0, 1)),
+}
+"""The rates that are ratios of sums of cells, by numerator and denominator."""
+
+MEANS = {
+    "mean_f1": ("f1_met", "f1_unmet"),
+    "balanced_accuracy": ("recall_met", "recall_unmet"),
+}
+"""The rates that are means of two of these."""
 
 RATES: Mapping[str, Callable[[ArrayLike], Floats]] = {
     "mean_f1": mean_f1,
@@ -183,14 +159,14 @@ RATES: Mapping[str, Callable[[ArrayLike], Floats]] = {
 
 
 def coincidences(values: Sequence[int]) -> tuple[float, ...]:
-    """Work out what one unit contributes to Krippendorff's alpha.
+    """Compute the contribution of one unit to Krippendorff's alpha.
 
     Args:
-        values: how many annotators gave the unit each of the values; who gave none is not in it.
+        values: how many annotators gave the unit each of the values.
 
     Returns:
-        The unit's disagreeing coincidences, then its values again; zeros for a unit that fewer
-        than two annotated, which nothing can be paired in.
+        The unit's disagreeing coincidences, then its values again; zeros for a unit with fewer
+        than two annotators.
     """
     annotators = sum(values)
     if annotators < 2:  # noqa: PLR2004 - a pair
@@ -221,15 +197,14 @@ def krippendorff_alpha(totals: ArrayLike) -> Floats:
 
 
 def mcnemar(first: int, second: int) -> float:
-    """Compute McNemar's exact test: do two judges err equally often on the same verdicts?
+    """Compute McNemar's exact test of two sides on the same units.
 
-    The two-sided binomial test of the verdicts that only one of them got right (McNemar 1947,
-    Psychometrika 12). It takes verdicts as independent; an interval that resamples instructions
-    does not.
+    The two-sided binomial test of the units that only one of them passed (McNemar 1947,
+    Psychometrika 12). It assumes independent verdicts: use it on one verdict per cluster.
 
     Args:
-        first: verdicts that only the first judge got right.
-        second: verdicts that only the second judge got right.
+        first: units that only the first side passed.
+        second: units that only the second side passed.
 
     Returns:
         The p-value.
@@ -265,85 +240,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def calibration(counts: Mapping[tuple[float, bool], int]) -> Calibration | None:
-    """Compare confidence with accuracy.
-
-    The expected calibration error is that of Naeini et al. (2015, AAAI) and Guo et al. (2017),
-    over ten equally wide bins, each closed above: the shares of ten votes get a bin each.
-
-    Args:
-        counts: how many verdicts had a confidence (0 to 1) and were right, or not.
-
-    Returns:
-        The calibration; ``None`` without verdicts.
-    """
-    bins: dict[int, list[float]] = {}
-    for (confidence, right), count in counts.items():
-        # Rounded first, or 0.7 x 10 would be more than 7.
-        place = max(math.ceil(round(confidence * BINS, 9)), 1) - 1
-        sums = bins.setdefault(place, [0.0, 0.0, 0.0])
-        sums[0] += count
-        sums[1] += count * confidence
-        sums[2] += count * right
-    total = sum(sums[0] for sums in bins.values())
-    if not total:
-        return None
-    return Calibration(
-        verdicts=int(total),
-        ece=math.fsum(abs(sums[1] - sums[2]) for sums in bins.values()) / total,
-        bins=[
-            Bin(
-                low=place / BINS,
-                high=(place + 1) / BINS,
-                verdicts=int(n),
-                confidence=confidence / n,
-                accuracy=right / n,
-            )
-            for place, (n, confidence, right) in sorted(bins.items())
-        ],
-    )
-
-
-def estimates(
-    counts: Mapping[Numbers, int],
-    formulas: Mapping[str, Callable[[Floats], Floats]],
-    *,
-    name: str,
-    seed: int = 0,
-) -> dict[str, IntervalEstimate]:
-    """Compute statistics of totals over clusters, each with a 95 % percentile interval.
-
-    Args:
-        counts: how many clusters contributed each tuple of numbers.
-        formulas: the statistics, from arrays of totals of shape (…, length of the tuples).
-        name: as for :func:`heedful.metrics.statistics.bootstrap_interval`; all formulas are
-            computed on the same resamples.
-        seed: as there.
-
-    Returns:
-        Each statistic. There is no interval for fewer than two clusters, nor where the statistic
-        is undefined in more than a twentieth of the resamples.
-    """
-    import numpy as np
-
-    counts = {row: count for row, count in counts.items() if any(row)}
-    if not counts:
-        return dict.fromkeys(formulas, IntervalEstimate(value=None, interval=None))
-    totals = np.array([np.multiply(row, count) for row, count in counts.items()]).sum(axis=0)
-    draws = resampled_totals(counts, name=name, seed=seed) if enough(counts) else None
-    by_formula = {}
-    for formula, compute in formulas.items():
-        value = number(compute(totals))
-        interval = None
-        if value is not None and draws is not None:
-            computed = compute(draws)
-            defined = computed[~np.isnan(computed)]
-            if len(defined) >= DEFINED * len(computed):
-                interval = list(percentiles(defined))
-        by_formula[formula] = IntervalEstimate(value=value, interval=interval)
-    return by_formula
-
-
 def _cells(cells: ArrayLike) -> tuple[Floats, Floats, Floats, Floats]:
     import numpy as np
 
@@ -364,8 +260,3 @@ def number(value: Floats) -> float | None:
     """Return a single number, or ``None`` where it is not defined."""
     rounded = float(value)
     return None if math.isnan(rounded) else rounded
-
-
-def enough(counts: Mapping[Numbers, int]) -> bool:
-    """Check whether there are at least two clusters: one says nothing of how they vary."""
-    return sum(count for row, count in counts.items() if any(row)) > 1

@@ -30,8 +30,8 @@ BYTES = 16
 WAITING = 2000
 """Rows that are gathered in memory before they go into the file."""
 
-KEPT = 4000
-"""Clusters whose changes are kept, for others that contribute the same."""
+CACHED = 4000
+"""Clusters whose changes are cached, for others that contribute the same."""
 
 Cell: TypeAlias = tuple[str, ...]
 Spreads: TypeAlias = "dict[tuple[Cell, Any], Spread]"
@@ -46,7 +46,7 @@ ORDER BY cluster
 
 
 def cluster_of(sample: Sample) -> bytes:
-    """Tell what a sample varies together with.
+    """Identify the cluster of a sample: what it varies together with.
 
     That is its conversation or system (the tags ``conversation_id`` and ``system_id``), or else its
     instruction (the field ``instruction_id``, which ``heedful respond`` writes), or else all that
@@ -82,10 +82,10 @@ def cluster_digest(
 
 
 def instruction_of(key: str, tags: Mapping[str, Any]) -> tuple[str, int]:
-    """Take an id apart as ``heedful respond`` puts it together: ``INSTRUCTION@MODEL#DRAW``.
+    """Take an id apart as ``heedful respond`` puts it together: ``INSTRUCTION@MODEL#NUMBER``.
 
     Returns:
-        The instruction's id and which draw it is, from 1.
+        The instruction's id and the number of the sample, from 1.
     """
     named, mark, number = key.rpartition("#")
     sampled = bool(mark) and number.isdecimal()
@@ -136,7 +136,7 @@ class ClusterStore:
         spreads: Spreads = {}
         known: dict[tuple[str, tuple[int, ...]], dict[Any, Spread]] = {}
         for members in self._together():
-            if len(known) > KEPT:
+            if len(known) > CACHED:
                 known.clear()
             for cell, numbers in members.items():
                 if len(numbers) < 2:  # noqa: PLR2004 - alone in its cell
@@ -168,7 +168,7 @@ class ClusterStore:
 
 
 def _changes(rows: Sequence[Mapping[Any, ClusterShare]]) -> dict[Any, Spread]:
-    """Say what changes in each rate when rows are one cluster."""
+    """Compute the change in each rate when rows are a single cluster."""
     pairs: dict[Any, list[Pair]] = {}
     for row in rows:
         for rate, share in row.items():

@@ -1,19 +1,14 @@
-"""Rates freed of the known errors of the judge that reports them."""
+"""Rates corrected for the known errors of the judge that reports them."""
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
-from heedful.metrics.agreement import (
-    IntervalEstimate,
-    enough,
-    estimates,
-    number,
-    ratio,
-    recall_met,
-    recall_unmet,
-)
-from heedful.metrics.resampling import percentiles, resampled_totals
+from heedful.metrics.agreement import RATIOS, IntervalEstimate, number, ratio
+from heedful.metrics.agreement_intervals import rate_estimates, ratio_estimate
+from heedful.metrics.proportions import MIN_CLUSTERS, Spread, rate_trials
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,7 +16,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
-    from heedful.metrics.agreement import Confusion
+    from heedful.metrics.linearised import Numbers
+    from heedful.metrics.proportions import EffectiveTrials, Interval, Pair
 
     Floats = NDArray[np.float64]
 
@@ -29,14 +25,14 @@ __all__ = ["corrected_rate"]
 
 
 class Corrected(TypedDict):
-    """A rate freed of its judge's known errors.
+    """A rate corrected for its judge's known errors.
 
     Attributes:
-        apparent: the rate as the judge has it.
-        sensitivity: share of what is met that the judge finds met.
-        specificity: share of what is unmet that the judge finds unmet.
-        corrected: what the rate must be for the judge to report the apparent one; ``None`` where
-            the judge is no better than chance.
+        apparent: the rate as judged.
+        sensitivity: share of the met constraints that are judged met.
+        specificity: share of the unmet constraints that are judged unmet.
+        corrected: the rate for which the judge would report the apparent one; ``None`` if the
+            judge is no better than chance.
     """
 
     apparent: IntervalEstimate
@@ -49,11 +45,11 @@ def rogan_gladen(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike
     """Correct an apparent rate for its judge's errors.
 
     (rate + specificity - 1) / (sensitivity + specificity - 1), kept within 0 and 1. Source: Rogan
-    and Gladen (1978), American Journal of Epidemiology 107. It holds if the judge errs on the
+    and Gladen (1978), American Journal of Epidemiology 107. It is valid if the judge errs on the
     unlabelled data as often as on the labelled.
 
     Returns:
-        The corrected rate; NaN where the judge is no better than chance.
+        The corrected rate; NaN if the judge is no better than chance.
     """
     import numpy as np
 
@@ -65,52 +61,77 @@ def rogan_gladen(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike
     return np.where(youden > 0, corrected, np.nan)
 
 
-def corrected_rate(
-    judged: Mapping[tuple[float, float], int],
-    labelled: Mapping[Confusion, int],
-    *,
-    name: str,
-    seed: int = 0,
-) -> Corrected:
-    """Correct a rate by :func:`rogan_gladen`, with a bootstrap interval.
-
-    Labelled and unlabelled clusters are resampled apart from one another, so that the interval
-    holds the uncertainty of the judge's errors too. Resamples in which the judge is no better
-    than chance say nothing, and widen the interval at both ends.
+def corrected_rate(judged: Mapping[Pair, int], labelled: Mapping[Numbers, int]) -> Corrected:
+    """Correct a rate by :func:`rogan_gladen`, with a 95 % interval.
 
     Args:
         judged: how many unlabelled clusters had (met, decided) verdicts.
-        labelled: how many labelled clusters had these counts.
-        name: as for :func:`heedful.metrics.statistics.bootstrap_interval`.
-        seed: as there.
+        labelled: how many labelled clusters contributed each
+            :class:`~heedful.metrics.agreement.Confusion`.
     """
-    import numpy as np
-
-    rated = estimates(
-        labelled,
-        {"sensitivity": recall_met, "specificity": recall_unmet},
-        name=f"{name}.labelled",
-        seed=seed,
-    )
-    rates = estimates(judged, {"apparent": _share}, name=f"{name}.judged", seed=seed)
-    values = [rates["apparent"], rated["sensitivity"], rated["specificity"]]
-    known = [value["value"] for value in values if value["value"] is not None]
-    value = number(rogan_gladen(*known)) if len(known) == len(values) else None
+    apparent = ratio_estimate(judged)
+    errors = rate_estimates(labelled, ("recall_met", "recall_unmet"))
+    estimates = [apparent, errors["recall_met"], errors["recall_unmet"]]
+    known = [estimate["value"] for estimate in estimates if estimate["value"] is not None]
+    value = number(rogan_gladen(*known)) if len(known) == len(estimates) else None
     interval = None
-    if value is not None and enough(judged) and enough(labelled):
-        cells = resampled_totals(labelled, name=f"{name}.labelled", seed=seed)
-        pairs = resampled_totals(judged, name=f"{name}.judged", seed=seed)
-        draws = rogan_gladen(_share(pairs), recall_met(cells), recall_unmet(cells))
-        low, _ = percentiles(np.where(np.isnan(draws), 0.0, draws))
-        _, high = percentiles(np.where(np.isnan(draws), 1.0, draws))
-        interval = [low, high]
+    if value is not None:
+        spreads = [
+            Spread.of(judged.items()),
+            *(Spread.of(_pairs(labelled, name).items()) for name in errors),
+        ]
+        if all(spread.clusters >= MIN_CLUSTERS for spread in spreads):
+            interval = list(_fieller(*map(_smoothed, map(rate_trials, spreads))))
     return Corrected(
-        apparent=rates["apparent"],
-        sensitivity=rated["sensitivity"],
-        specificity=rated["specificity"],
+        apparent=apparent,
+        sensitivity=errors["recall_met"],
+        specificity=errors["recall_unmet"],
         corrected=IntervalEstimate(value=value, interval=interval),
     )
 
 
-def _share(pairs: Floats) -> Floats:
-    return ratio(pairs[..., 0], pairs[..., 1])
+def _pairs(labelled: Mapping[Numbers, int], name: str) -> Counter[Pair]:
+    pairs: Counter[Pair] = Counter()
+    for cells, n in labelled.items():
+        right, of = RATIOS[name](cells)
+        pairs[float(right), float(of)] += n
+    return pairs
+
+
+class _Rate(TypedDict):
+    """A rate shrunk towards one half, its variance, and the quantile for its interval."""
+
+    rate: float
+    variance: float
+    quantile: float
+
+
+def _smoothed(trials: EffectiveTrials) -> _Rate:
+    """Add half a trial of either outcome: one without errors isn't known to make none."""
+    n = trials.trials + 1
+    rate = (trials.rate * trials.trials + 0.5) / n
+    return _Rate(rate=rate, variance=rate * (1 - rate) / n, quantile=trials.quantile)
+
+
+def _fieller(apparent: _Rate, sensitivity: _Rate, specificity: _Rate) -> Interval:
+    """Solve for the true rates that the apparent one does not contradict.
+
+    A true rate t would appear as t x sensitivity + (1 - t) x (1 - specificity). The interval holds
+    each t for which the apparent rate is within so many standard deviations of that (Fieller 1954,
+    Journal of the Royal Statistical Society B 16). If the judge may be no better than chance, it
+    reaches from 0 to 1.
+    """
+    false_met = 1 - specificity["rate"]
+    slope = sensitivity["rate"] - false_met
+    level = apparent["rate"] - false_met
+    square = max(each["quantile"] for each in (apparent, sensitivity, specificity)) ** 2
+    # (level - t slope)² <= square (v + t² v1 + (1 - t)² v0), as a t² - 2 b t + c <= 0
+    v, v1, v0 = apparent["variance"], sensitivity["variance"], specificity["variance"]
+    a = slope * slope - square * (v1 + v0)
+    b = level * slope - square * v0
+    c = level * level - square * (v + v0)
+    root = b * b - a * c
+    if a <= 0 or root < 0 or slope <= 0:
+        return 0.0, 1.0
+    low, high = ((b + sign * math.sqrt(root)) / a for sign in (-1, 1))
+    return min(1.0, max(0.0, low)), min(1.0, max(0.0, high))

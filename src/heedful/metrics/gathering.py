@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections import Counter
+from itertools import accumulate
+from operator import mul
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
@@ -72,9 +75,10 @@ class SessionStability:
 
     SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
     number of leading turns that are all met, divided by the five turns of a conversation (arXiv
-    2408.10943). Strict scoring leaves a system out if a turn is undecided or missing before the
-    first turn that fails; faithful scoring goes by the shipped flags and takes a missing turn as
-    one that fails.
+    2408.10943). Strict scoring takes a turn that is undecided, or missing, at the probability that
+    all of it is met (see :mod:`heedful.metrics.satisfaction`), and leaves out a system of which no
+    turn was decided: to leave out others would leave out more of the better ones. Faithful scoring
+    goes by the shipped flags and takes a missing turn as one that fails.
     """
 
     def __init__(self, scoring: Scoring) -> None:
@@ -82,6 +86,9 @@ class SessionStability:
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
         self._contradictions = 0
+        self._verdicts: Counter[int] = Counter()
+        self._states: Counter[int] = Counter()
+        self._left: Counter[int] = Counter()
         self.unplaced = 0
 
     def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
@@ -98,6 +105,10 @@ class SessionStability:
             self.unplaced += 1
             return
         state = turn_state(states, all_ok, faithful=self._faithful)
+        self._verdicts.update(states)
+        self._states[state] += 1
+        if state == UNDECIDED:
+            self._left[list(states).count(UNDECIDED)] += 1
         key = (str(tags.get("model", "")), str(system))
         self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
 
@@ -106,9 +117,10 @@ class SessionStability:
 
         The systems of one system prompt, each of a model, are one cluster.
         """
+        chances = self._chances()
         prompts: dict[str, list[ClusterShare]] = {}
         for (_, prompt), turns in self._turns.items():
-            prompts.setdefault(prompt, []).append(self._share(turns))
+            prompts.setdefault(prompt, []).append(self._share(turns, chances))
         if not prompts:
             return None
         together = Spread()
@@ -127,12 +139,27 @@ class SessionStability:
         """Return how many turns have a flag that contradicts the verdicts, and the first ones."""
         return {"count": self._contradictions, "turns": self._contradicting}
 
-    def _share(self, turns: bytes) -> ClusterShare:
+    def _chances(self) -> Mapping[int, float]:
+        """Compute how probably all of a turn is met, by its state."""
+        decided = self._verdicts[MET] + self._verdicts[UNMET]
+        rate = self._verdicts[MET] / decided if decided else 0.0
+        expected = math.fsum(rate**left * count for left, count in self._left.items())
+        undecided = self._left.total()
+        return {
+            MET: 1.0,
+            UNMET: 0.0,
+            UNDECIDED: expected / undecided if undecided else 0.0,
+            MISSING: (self._states[MET] + expected) / max(1, self._states.total()),
+        }
+
+    def _share(self, turns: bytes, chances: Mapping[int, float]) -> ClusterShare:
         certain = leading(turns, {MET})
         possible = certain if self._faithful else leading(turns, {MET, UNDECIDED, MISSING})
-        decided = int(certain == possible)
         low, high = certain / TURNS, possible / TURNS
-        return ClusterShare(low if decided else 0.0, decided, low, high, 1, decided)
+        if certain == possible:
+            return ClusterShare(low, 1, low, high, 1, 1)
+        expected = math.fsum(accumulate((chances[turn] for turn in turns), mul)) / TURNS
+        return ClusterShare(expected, int({*turns} & {MET, UNMET} != set()), low, high, 1, 0)
 
 
 class Labels:

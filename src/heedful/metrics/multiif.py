@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from heedful.metrics.satisfaction import ifeval
+from heedful.metrics.satisfaction import BASES, ifeval
 from heedful.metrics.statistics import ClusterShare, mean_measure, measure
 
 if TYPE_CHECKING:
@@ -38,21 +38,22 @@ class Conversations:
         self._scoring = scoring
         self._turns: dict[tuple[str, str], dict[int, Shares]] = {}
         self._languages: dict[tuple[str, str], str] = {}
-        self._kept: dict[Shares, Shares] = {}
+        self._distinct: dict[Shares, Shares] = {}
+        self._met: tuple[float, ...] | None = None
 
     def __bool__(self) -> bool:
         """Check whether any turn was taken in."""
         return bool(self._turns)
 
     def add(self, sample: Sample, row: RowOutcome) -> None:
-        """Take in one turn of Multi-IF; other rows are none of its business."""
+        """Take in one turn of Multi-IF; other rows are ignored."""
         shares = ifeval(row, self._scoring) if row.benchmark == "multiif" else {}
         if not shares:
             return
         tags = sample.tags
         key = (str(tags.get("model", "")), str(tags.get("conversation_id", sample.id)))
         part = tuple(shares[name] for name in ACCURACIES)
-        part = self._kept.setdefault(part, part)
+        part = self._distinct.setdefault(part, part)
         self._turns.setdefault(key, {})[int(tags.get("turn", 1))] = part
         self._languages[key] = str(tags.get("language", "unknown"))
 
@@ -111,27 +112,54 @@ class Conversations:
         turns = self._numbers()
         return [("turns", turns), *((f"turn_{turn}", (turn,)) for turn in turns)]
 
+    def _rates(self) -> tuple[float, ...]:
+        """Compute the rate at which undecided verdicts are taken to be met, by accuracy."""
+        if self._met is None:
+            totals: Counter[int] = Counter()
+            met: Counter[int] = Counter()
+            for turns in self._turns.values():
+                for shares in turns.values():
+                    for place, share in enumerate(shares):
+                        met[place] += int(share.numerator)
+                        totals[place] += share.denominator
+            pooled = [met[at] / totals[at] if totals[at] else 0.0 for at in range(len(ACCURACIES))]
+            bases = (BASES.get(("ifeval", name), ("ifeval", name)) for name in ACCURACIES)
+            self._met = tuple(pooled[ACCURACIES.index(name)] for _, name in bases)
+        return self._met
+
     def _in(self, language: str | None) -> Iterable[tuple[str, str]]:
         return (key for key in self._turns if language in {None, self._languages[key]})
 
     def _clusters(self, turns: Iterable[int], language: str | None) -> Counter[Shares]:
         """Count the conversations by what they contribute: four shares for each turn.
 
-        What several models answered in one conversation goes together.
+        Answers of several models in one conversation go together.
         """
         turns = tuple(turns)
+        rates = self._rates()
         by_cluster: dict[str, Shares] = {}
         for key in self._in(language):
             had = self._turns[key]
             if any(turn in had for turn in turns):
-                shares = tuple(s for turn in turns for s in had.get(turn, NOTHING))
+                shares = tuple(
+                    share.settled(rate)
+                    for turn in turns
+                    for share, rate in zip(had.get(turn, NOTHING), rates, strict=True)
+                )
                 before = by_cluster.get(key[1])
                 by_cluster[key[1]] = shares if before is None else tuple(map(_sum, before, shares))
         return Counter(by_cluster.values())
 
 
 def _sum(*shares: ClusterShare) -> ClusterShare:
-    return ClusterShare(*(sum(field) for field in zip(*shares, strict=True)))
+    return ClusterShare(
+        numerator=sum(share.numerator for share in shares),
+        denominator=sum(share.denominator for share in shares),
+        low=sum(share.low for share in shares),
+        high=sum(share.high for share in shares),
+        units=sum(share.units for share in shares),
+        covered=sum(share.covered for share in shares),
+    )
 
 
 def _cell(clusters: Mapping[Shares, int], *, readable: float) -> dict[str, Any]:

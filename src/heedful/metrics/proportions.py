@@ -1,7 +1,7 @@
-"""Intervals of rates: Wilson's, for samples that go together in clusters too.
+"""Intervals of rates: Wilson's, also for samples that vary together in clusters.
 
 A rate is a ratio of sums over clusters. Its interval needs only a few sums of squares over them
-(:class:`Spread`), so neither clusters nor draws are kept, and equal data have equal intervals.
+(:class:`Spread`), so no cluster is stored, nothing is random, and equal data have equal intervals.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Spread", "mean_interval", "rate_interval", "wilson"]
 
+MIN_CLUSTERS = 2
+"""A single cluster says nothing of how clusters vary."""
+
 NORMAL_QUANTILE = 1.959963984540054
 """The standard normal's 97.5 % quantile, for intervals of 95 %."""
 
@@ -24,7 +27,7 @@ WEIGHT = 4
 """Clusters that this expectation is worth."""
 
 SCALE = 1 << 32
-"""Numerators are summed as whole multiples of 1 / SCALE, so that no order of rows matters."""
+"""Sums are whole multiples of 1 / SCALE, so that they don't depend on the order of the rows."""
 
 Interval: TypeAlias = tuple[float, float]
 Pair: TypeAlias = tuple[float, float]
@@ -32,15 +35,15 @@ Pair: TypeAlias = tuple[float, float]
 
 
 class Spread(NamedTuple):
-    """Sums over clusters that tell how a rate varies between them.
+    """Sums over clusters from which the variance of a rate follows.
 
     Attributes:
         clusters: those with a denominator.
-        y: of the numerators, times :data:`SCALE`.
-        m: of the denominators.
-        yy: of the numerators' squares, times the square of :data:`SCALE`.
-        ym: of the products, times :data:`SCALE`.
-        mm: of the denominators' squares.
+        y: sum of the numerators, times :data:`SCALE`.
+        m: sum of the denominators, times :data:`SCALE`.
+        yy: sum of the numerators' squares, times the square of :data:`SCALE`.
+        ym: sum of the products, likewise.
+        mm: sum of the denominators' squares, likewise.
     """
 
     clusters: int = 0
@@ -60,30 +63,28 @@ class Spread(NamedTuple):
         n = y = m = yy = ym = mm = 0
         for (numerator, denominator), count in pairs:
             if denominator:
-                scaled, units = round(numerator * SCALE), int(denominator)
+                part, units = round(numerator * SCALE), round(denominator * SCALE)
                 n += count
-                y += scaled * count
+                y += part * count
                 m += units * count
-                yy += scaled * scaled * count
-                ym += scaled * units * count
+                yy += part * part * count
+                ym += part * units * count
                 mm += units * units * count
         return cls(n, y, m, yy, ym, mm)
 
     @classmethod
     def together(cls, rows: Sequence[Pair]) -> Spread:
-        """Return what changes when rows that were added up one by one are a single cluster.
+        """Return the change when rows that were added one by one are a single cluster.
 
         Args:
             rows: their numerators and denominators, all of these above 0.
         """
-        scaled = [round(numerator * SCALE) for numerator, _ in rows]
-        units = [int(denominator) for _, denominator in rows]
-        y, m = sum(scaled), sum(units)
+        alone = cls.of((row, 1) for row in rows)
         return cls(
-            clusters=1 - len(rows),
-            yy=y * y - sum(value * value for value in scaled),
-            ym=y * m - sum(value * unit for value, unit in zip(scaled, units, strict=True)),
-            mm=m * m - sum(unit * unit for unit in units),
+            clusters=1 - alone.clusters,
+            yy=alone.y * alone.y - alone.yy,
+            ym=alone.y * alone.m - alone.ym,
+            mm=alone.m * alone.m - alone.mm,
         )
 
     def plus(self, other: Spread) -> Spread:
@@ -93,12 +94,22 @@ class Spread(NamedTuple):
     @property
     def rate(self) -> float:
         """The rate itself."""
-        return self.y / SCALE / self.m
+        return self.y / self.m
 
     @property
     def simple(self) -> bool:
         """Whether each cluster is one unit that counts or does not."""
-        return self.clusters == self.m == self.mm and self.y * SCALE == self.yy
+        units = self.clusters * SCALE
+        return self.m == units and self.mm == units * SCALE and self.yy == self.y * SCALE
+
+    @property
+    def expected(self) -> float:
+        """Variance of the rate that is expected, in units of rate x (1 - rate).
+
+        Clusters of m units are expected to vary by p (1 - p) m (1 + (m - 1) x
+        :data:`CORRELATION`).
+        """
+        return ((1 - CORRELATION) * self.m * SCALE + CORRELATION * self.mm) / self.m**2
 
 
 def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Interval | None:
@@ -130,94 +141,119 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
 def rate_interval(spread: Spread) -> Interval | None:
     """Compute the 95 % interval of a rate over clusters.
 
-    Where each cluster is one unit that counts or does not, it is Wilson's. Otherwise it is Wilson's
-    with as many trials as the clusters are worth. The variance between clusters (of a ratio, by
-    linearisation) is drawn towards the one that units with a correlation of
-    :data:`CORRELATION` would have: near 0 % and 100 %, and for few clusters, the data hardly tell.
-    Student's quantile stands for the uncertainty of that variance.
+    Where each cluster is one unit that counts or doesn't, it is Wilson's. Otherwise it is Wilson's
+    with the effective number of trials. The variance between clusters (of a ratio, by
+    linearisation) is shrunk towards the one of units with a correlation of :data:`CORRELATION`:
+    near 0 % and 100 %, and for few clusters, the data hardly determine it. Student's quantile
+    accounts for its uncertainty.
 
-    ``benchmarks/interval_coverage.py`` shows how often it covers the truth.
+    ``benchmarks/coverage.py`` shows how often it covers the truth.
 
     Returns:
-        Low and high; ``None`` for fewer than two clusters: one says nothing of how they vary.
+        Low and high; ``None`` for fewer than :data:`MIN_CLUSTERS` clusters.
     """
-    return None if spread.clusters < 2 else _interval(spread)  # noqa: PLR2004 - as above
+    return None if spread.clusters < MIN_CLUSTERS else _interval(spread)
 
 
 def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
-    """Compute the 95 % interval of a rate averaged over strata, each weighing the same.
+    """Compute the 95 % interval of a rate averaged over strata with equal weights.
 
     Strata are given, not sampled, and independent: their variances add up.
 
     Returns:
-        Low and high; ``None`` where no stratum has two clusters. Strata without any are left out.
+        Low and high; ``None`` where no stratum has two clusters. Empty strata are left out.
     """
     known = [spread for spread in strata if spread.m]
-    if all(spread.clusters < 2 for spread in known):  # noqa: PLR2004 - a pair
+    if all(spread.clusters < MIN_CLUSTERS for spread in known):
         return None
-    return _interval(known[0]) if len(known) == 1 else _scored([_varying(each) for each in known])
+    if len(known) == 1:
+        return _interval(known[0])
+    return effective([_variance(spread) for spread in known]).interval
 
 
 def mean_interval(strata: Sequence[Mapping[tuple[Pair, ...], int]]) -> Interval | None:
     """Compute the 95 % interval of a mean of rates, itself averaged over strata.
 
-    Within a stratum the same clusters contribute to all rates; a cluster is expected to vary as a
-    single unit, so closely do its rates go together. Strata are as for
-    :func:`stratified_interval`.
+    Within a stratum the same clusters contribute to all rates, which are expected to vary together
+    completely. Strata are as for :func:`stratified_interval`.
 
     Args:
-        strata: for each stratum how many clusters contributed what to each of its rates.
+        strata: for each stratum, how many clusters contributed which pair to each of its rates.
 
     Returns:
-        Low and high; ``None`` where no stratum has two clusters, or a rate is not defined.
+        Low and high; ``None`` where no stratum has two clusters, or a rate isn't defined.
     """
     if all(len(pairs) == 1 for clusters in strata for pairs in clusters):
         spreads = [Spread.of((pairs[0], n) for pairs, n in clusters.items()) for clusters in strata]
         return stratified_interval(spreads) if all(spread.m for spread in spreads) else None
-    if all(sum(clusters.values()) < 2 for clusters in strata):  # noqa: PLR2004 - a pair
+    if all(sum(clusters.values()) < MIN_CLUSTERS for clusters in strata):
         return None
-    parts = [_of_means(clusters) for clusters in strata]
+    parts = [_mean_variance(clusters) for clusters in strata]
     known = [part for part in parts if part is not None]
-    return _scored(known) if len(known) == len(parts) else None
+    return effective(known).interval if len(known) == len(parts) else None
 
 
-class _Varying(NamedTuple):
+class Variance(NamedTuple):
     """Variance of a stratum's rate.
 
     Attributes:
         rate: the rate.
-        clusters: how many there are.
-        expected: the variance that is expected, in units of rate * (1 - rate).
-        seen: the variance that is seen between the clusters; ``None`` for a single one.
+        clusters: their number.
+        expected: the variance that is expected, in units of rate x (1 - rate).
+        observed: the variance between the clusters; ``None`` for a single one.
     """
 
     rate: float
     clusters: int
     expected: float
-    seen: float | None
+    observed: float | None
+
+
+class EffectiveTrials(NamedTuple):
+    """A rate and the number of independent trials that its data are worth.
+
+    Attributes:
+        rate: the rate.
+        trials: their number.
+        quantile: of the distribution of the score.
+    """
+
+    rate: float
+    trials: float
+    quantile: float
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's interval."""
+        return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
 
 
 def _interval(spread: Spread) -> Interval:
     if spread.simple:
-        return wilson(spread.y / SCALE, spread.m) or (0.0, 1.0)
-    return _scored([_varying(spread)])
+        return wilson(spread.y / SCALE, spread.clusters) or (0.0, 1.0)
+    return effective([_variance(spread)]).interval
 
 
-def _varying(spread: Spread) -> _Varying:
-    n, units = spread.clusters, spread.m
-    rate = min(1.0, max(0.0, spread.rate))
-    squares = spread.yy / SCALE**2 - 2 * rate * spread.ym / SCALE + rate * rate * spread.mm
-    return _Varying(
-        rate,
+def rate_trials(spread: Spread) -> EffectiveTrials:
+    """Return the number of trials that the clusters of a rate are worth."""
+    if spread.simple:
+        return EffectiveTrials(spread.rate, spread.clusters, NORMAL_QUANTILE)
+    return effective([_variance(spread)])
+
+
+def _variance(spread: Spread) -> Variance:
+    n = spread.clusters
+    squares = spread.yy - 2 * spread.rate * spread.ym + spread.rate**2 * spread.mm
+    return Variance(
+        min(1.0, max(0.0, spread.rate)),
         n,
-        # Clusters of m units are expected to vary by p (1 - p) m (1 + (m - 1) / 2).
-        (units + (spread.mm - units) * CORRELATION) / units**2,
-        max(0.0, squares) / units**2 * n / (n - 1) if n > 1 else None,
+        spread.expected,
+        max(0.0, squares) / spread.m**2 * n / (n - 1) if n > 1 else None,
     )
 
 
-def _scored(strata: Sequence[_Varying]) -> Interval:
-    """Compute Wilson's interval of the strata's mean, with as many trials as they are worth."""
+def effective(strata: Sequence[Variance]) -> EffectiveTrials:
+    """Return the number of trials that the mean of some strata is worth."""
     k = len(strata)
     rate = math.fsum(stratum.rate for stratum in strata) / k
     binomial = rate * (1 - rate)
@@ -225,44 +261,43 @@ def _scored(strata: Sequence[_Varying]) -> Interval:
     degrees = sum(stratum.clusters for stratum in strata) - k
     variance = expected
     if binomial > 0:
-        # What the data tell of how clusters vary fades towards 0 % and 100 %.
+        # The data determine the variance between clusters less towards 0 % and 100 %.
         data_weight = degrees * 4 * binomial
-        seen = math.fsum(
-            stratum.expected * binomial if stratum.seen is None else stratum.seen
+        observed = math.fsum(
+            stratum.expected * binomial if stratum.observed is None else stratum.observed
             for stratum in strata
         )
-        variance = (WEIGHT * expected + data_weight * seen / k**2 / binomial) / (
+        variance = (WEIGHT * expected + data_weight * observed / k**2 / binomial) / (
             WEIGHT + data_weight
         )
-    trials = 1 / variance
-    return wilson(rate * trials, trials, _student(degrees + WEIGHT)) or (0.0, 1.0)
+    return EffectiveTrials(rate, 1 / variance, student(degrees + WEIGHT))
 
 
-def _of_means(clusters: Mapping[tuple[Pair, ...], int]) -> _Varying | None:
-    """Say how a mean of rates over the same clusters varies."""
-    rates = len(next(iter(clusters), ()))
-    columns = [Spread.of((pairs[at], n) for pairs, n in clusters.items()) for at in range(rates)]
-    if not rates or not all(column.m for column in columns):
+def _mean_variance(clusters: Mapping[tuple[Pair, ...], int]) -> Variance | None:
+    """Return the variance of a mean of rates over the same clusters."""
+    n_rates = len(next(iter(clusters), ()))
+    columns = [Spread.of((pairs[at], n) for pairs, n in clusters.items()) for at in range(n_rates)]
+    if not n_rates or not all(column.m for column in columns):
         return None
-    each = [column.rate for column in columns]
+    rates = [column.rate for column in columns]
     squares = math.fsum(
-        count * math.fsum(map(_residual, pairs, each, columns)) ** 2
+        count * math.fsum(map(_residual, pairs, rates, columns)) ** 2
         for pairs, count in clusters.items()
     )
     n = sum(clusters.values())
-    return _Varying(
-        min(1.0, max(0.0, math.fsum(each) / rates)),
+    return Variance(
+        min(1.0, max(0.0, math.fsum(rates) / n_rates)),
         n,
-        1 / n,
-        squares / rates**2 * n / (n - 1) if n > 1 else None,
+        math.fsum(column.expected for column in columns) / n_rates,
+        squares / n_rates**2 * n / (n - 1) if n > 1 else None,
     )
 
 
 def _residual(pair: Pair, rate: float, column: Spread) -> float:
-    return (pair[0] - rate * pair[1]) / column.m
+    return (pair[0] - rate * pair[1]) * SCALE / column.m
 
 
-def _student(degrees: float) -> float:
+def student(degrees: float) -> float:
     """Compute Student's 97.5 % quantile for four degrees or more, to three digits.
 
     Source: Abramowitz and Stegun (1964), 26.7.5.

@@ -8,19 +8,21 @@ Rules for what was not decided, the same for all families under ``strict`` scori
 
 - An undecided verdict is never met, unmet or one half.
 - A rate over verdicts, and CSR, use the decided ones; a row with none is left out.
-- A rate over rows that asks whether *all* was met uses each row whose answer is known, whatever its
-  undecided verdicts would have been: a row with an unmet constraint is unmet. The others are left
-  out; what they can still change is in the bounds.
+- A rate over rows in which *all* must be met takes a row as failed that has an unmet constraint,
+  whatever its undecided verdicts would have been. A row that can still pass counts with the
+  probability that it does, if undecided verdicts are met as often as decided ones (:data:`BASES`).
+  A row of which nothing was decided is left out.
 
 ``faithful`` scoring computes what the published code computes.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from heedful.metrics.outcomes import outcome, sort_verdicts
-from heedful.metrics.statistics import ClusterShare
+from heedful.metrics.statistics import ClusterShare, OpenOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = ["FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
+__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
@@ -44,7 +46,12 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
         (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
         decided.
     """
-    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    return {**_scores(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)}
+
+
+@lru_cache(maxsize=4096)
+def _scores(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+    """Score all rows that came out alike."""
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
     levels = ifeval(row, scoring)
@@ -138,7 +145,7 @@ def sysbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     if scoring == "faithful":
         csr = csr._replace(denominator=verdicts.total)
         passed = int(verdicts.met == verdicts.total) if row.all_ok is None else int(row.all_ok)
-        isr = isr._replace(numerator=passed, denominator=1)
+        isr = isr._replace(numerator=passed, denominator=1, open=None)
         if row.all_ok is not None:
             isr = isr._replace(low=passed, high=passed)
     return {"csr": csr, "isr": isr}
@@ -200,7 +207,18 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
     "cfbench": cfbench,
     "infobench": infobench,
 }
-"""Each family's rates; a row that is none of its business contributes to none."""
+"""Each family's rates; a row of another benchmark contributes to none."""
+
+
+BASES = {
+    ("cfbench", "isr"): ("infobench", "drfr"),
+    ("cfbench", "psr"): ("infobench", "drfr"),
+    ("ifeval", "prompt_strict"): ("ifeval", "instruction_strict"),
+    ("ifeval", "prompt_loose"): ("ifeval", "instruction_loose"),
+    ("advancedif", "overall"): ("advancedif", "micro"),
+    ("sysbench", "isr"): ("sysbench", "csr"),
+}
+"""For each rate over rows, the rate at which an undecided verdict in a row is taken to be met."""
 
 
 def _rate(share: ClusterShare) -> float | None:
@@ -209,18 +227,20 @@ def _rate(share: ClusterShare) -> float | None:
 
 def _all_met(tally: VerdictCounts) -> ClusterShare:
     """Count the row as one unit that passes iff all is met."""
-    return _settled(int(tally.met == tally.total), int(not tally.unmet))
+    left = OpenOutcome(tally.undecided) if tally.decided else None
+    return _passing(int(tally.met == tally.total), int(not tally.unmet), left)
 
 
-def _settled(low: int, high: int) -> ClusterShare:
-    """Count the row as one unit, left out where what is undecided can make it pass or fail.
+def _passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
+    """Count the row as one unit.
 
     Args:
         low: whether it passes if all that is undecided is unmet.
         high: the same if it is met.
+        left: what must be met if that makes a difference; ``None`` leaves the row out then.
     """
     known = int(low == high)
-    return ClusterShare(low * known, known, low, high, 1, known)
+    return ClusterShare(low * known, known, low, high, 1, known, None if known else left)
 
 
 def _csr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
@@ -235,7 +255,7 @@ def _isr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
         return _all_met(tally)
     low = int(_mean(tally.met, tally.total, rounded=True) == 1)
     high = int(_mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
-    return _settled(low, high)
+    return _passing(low, high, None)
 
 
 def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -> ClusterShare:
@@ -247,7 +267,15 @@ def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -
         other.total,
         rounded=rounded,
     )
-    return _settled(low, high)
+    if rounded or not primary.decided + other.decided:
+        return _passing(low, high, None)
+    passing = (
+        met
+        for met in range(other.undecided + 1)
+        if _psr(primary.total, primary.total, other.met + met, other.total, rounded=False)
+    )
+    left = OpenOutcome(primary.undecided, other.undecided, next(passing, other.undecided + 1))
+    return _passing(low, high, left)
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:

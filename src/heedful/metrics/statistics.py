@@ -1,43 +1,63 @@
 """Rates with their intervals and bounds, and rank correlation.
 
 A rate is a ratio of sums over clusters (samples, as a rule), and a cluster enters it only through
-its contribution. Clusters that contribute the same are therefore counted, never kept: a million
-samples have a few hundred distinct contributions.
+its contribution. Clusters that contribute the same are counted, not stored: a million samples have
+a few hundred distinct contributions.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypedDict, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
 
+from heedful.metrics.agreement import IntervalEstimate
+from heedful.metrics.linearised import variance_between
 from heedful.metrics.proportions import (
     NORMAL_QUANTILE,
+    WEIGHT,
     Spread,
     mean_interval,
     rate_interval,
     stratified_interval,
+    student,
 )
-from heedful.metrics.resampling import CELLS, LEVEL, REPLICATES, generator, percentiles
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
     Floats = NDArray[np.float64]
 
-__all__ = [
-    "ClusterShare",
-    "RateEstimate",
-    "bootstrap_interval",
-    "macro_measure",
-    "measure",
-    "ranks",
-]
+__all__ = ["ClusterShare", "RateEstimate", "macro_measure", "measure"]
 
-Pair = TypeVar("Pair", bound=tuple[float, float])
+
+class OpenOutcome(NamedTuple):
+    """What must still be met for a sample to pass whose decided verdicts leave that open.
+
+    Attributes:
+        all_of: undecided verdicts that must all be met.
+        some_of: undecided verdicts of which ``at_least`` must be met.
+        at_least: as said.
+    """
+
+    all_of: int
+    some_of: int = 0
+    at_least: int = 0
+
+    def chance(self, rate: float) -> float:
+        """Compute how probably the sample passes.
+
+        Args:
+            rate: with which an undecided verdict is met: that of the decided ones.
+        """
+        n = self.some_of
+        return rate**self.all_of * math.fsum(
+            math.comb(n, met) * rate**met * (1 - rate) ** (n - met)
+            for met in range(self.at_least, n + 1)
+        )
 
 
 class ClusterShare(NamedTuple):
@@ -50,6 +70,7 @@ class ClusterShare(NamedTuple):
         high: the same if every undecided verdict were met.
         units: all of its units, decided or not.
         covered: how much of ``units`` rests on decided verdicts.
+        open: what decides about a unit that can still pass or fail, see :meth:`settled`.
     """
 
     numerator: float
@@ -58,6 +79,20 @@ class ClusterShare(NamedTuple):
     high: float
     units: int
     covered: float
+    open: OpenOutcome | None = None
+
+    def settled(self, rate: float) -> ClusterShare:
+        """Return the share with an open outcome taken at its expectation.
+
+        Samples that are known to fail are in the rate whatever is undecided in them. To leave out
+        only those that may still pass would bias the rate downwards.
+
+        Args:
+            rate: at which undecided verdicts are met.
+        """
+        if self.open is None:
+            return self
+        return self._replace(numerator=self.open.chance(rate), denominator=1, open=None)
 
 
 class RateEstimate(TypedDict):
@@ -69,11 +104,11 @@ class RateEstimate(TypedDict):
             where fewer than two clusters were decided.
         numerator: the sum behind the rate.
         denominator: what it was divided by.
-        undecided: units of which nothing was decided. Strict rates leave them out.
+        undecided: units that were not decided.
         coverage: share of the units that rest on decided verdicts, times the share of rows that
             could be read: a row that could not is taken to hold as many units as the others do.
-        bounds: the rate if every undecided verdict were unmet, and if every one were met. The
-            value lies between them.
+        bounds: the rate if every undecided verdict were unmet and every row that could not be read
+            failed, and if all were met and passed. The value lies between them.
     """
 
     value: float | None
@@ -127,7 +162,7 @@ def macro_measure(
     Returns:
         The mean; ``numerator`` is the sum of the strata's rates, ``denominator`` their number.
     """
-    parts = {key: _point(strata[key]) for key in sorted(strata)}
+    parts = {key: _point(strata[key], readable) for key in sorted(strata)}
     values = [part["value"] for part in parts.values() if part["value"] is not None]
     bounds = [part["bounds"] for part in parts.values() if part["bounds"] is not None]
     interval = stratified_interval(
@@ -139,9 +174,7 @@ def macro_measure(
         numerator=math.fsum(values),
         denominator=len(values),
         undecided=sum(part["undecided"] for part in parts.values()),
-        coverage=readable * math.fsum(part["coverage"] for part in parts.values()) / len(parts)
-        if parts
-        else 0.0,
+        coverage=math.fsum(part["coverage"] for part in parts.values()) / max(1, len(parts)),
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
@@ -154,7 +187,7 @@ def mean_measure(
     """Average rates that the same clusters contribute to, then average that over strata.
 
     A cluster has its part in every rate, so the interval knows that the rates go together. The
-    strata are given, not sampled. Where one of the rates is not decided, neither is the mean: to
+    strata are given, not sampled. Where one of the rates isn't decided, neither is the mean: to
     average the others would be another quantity.
 
     Args:
@@ -165,7 +198,7 @@ def mean_measure(
         The mean; ``numerator`` is the sum of the rates, ``denominator`` their number.
     """
     parts = [
-        _point(_column(clusters, place))
+        _point(_column(clusters, place), readable)
         for clusters in strata.values()
         for place in range(len(next(iter(clusters))))
     ]
@@ -179,46 +212,11 @@ def mean_measure(
         numerator=math.fsum(values),
         denominator=len(parts),
         undecided=sum(part["undecided"] for part in parts),
-        coverage=readable * math.fsum(part["coverage"] for part in parts) / max(1, len(parts)),
+        coverage=math.fsum(part["coverage"] for part in parts) / max(1, len(parts)),
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
     )
-
-
-def bootstrap_interval(
-    counts: Mapping[Pair, int],
-    *,
-    name: str,
-    seed: int = 0,
-    replicates: int = REPLICATES,
-    level: float = LEVEL,
-) -> tuple[float, float] | None:
-    """Compute the percentile interval of a ratio of sums, resampling whole clusters.
-
-    Drawing n clusters with replacement matters only through how often each distinct contribution
-    is drawn, and those counts are multinomial. Drawing them directly is the clustered bootstrap
-    itself, at a cost that does not grow with n.
-
-    Args:
-        counts: how many clusters contributed each (numerator, denominator).
-        name: what is measured; it keeps the streams of different measures apart, so that none
-            depends on which others are computed, or in which order.
-        seed: any integer.
-        replicates: number of resamples.
-        level: coverage of the interval.
-
-    Returns:
-        Low and high; ``None`` where fewer than two clusters have a denominator: one says nothing
-        of how they vary. Where all clusters are the same both are the rate itself.
-    """
-    counts = {pair: count for pair, count in counts.items() if pair[1] and count}
-    if sum(counts.values()) < 2:  # noqa: PLR2004 - as above
-        return None
-    if len(counts) == 1:
-        numerator, denominator = next(iter(counts))
-        return (numerator / denominator,) * 2
-    return percentiles(_replicates(counts, f"{seed}:{name}", replicates), level)
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
@@ -246,6 +244,47 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     norm = math.sqrt(float(deviations[0] @ deviations[0]) * float(deviations[1] @ deviations[1]))
     rho = min(1.0, max(-1.0, float(deviations[0] @ deviations[1]) / norm))
     return Correlation(rho=rho, n=n, interval=_fisher_interval(rho, n))
+
+
+def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> IntervalEstimate:
+    """Compute Spearman's rank correlation over clusters of pairs, with its 95 % interval.
+
+    The interval is Fisher's z with the variance between clusters, the ranks held fixed, shrunk
+    towards the one that :func:`spearman` has for one pair a cluster. There is none for fewer than
+    four clusters.
+    """
+    import numpy as np
+
+    sizes = [len(cluster) for cluster in clusters if cluster]
+    pairs = np.array([pair for cluster in clusters for pair in cluster], dtype=np.float64)
+    if len(pairs) < 2 or not np.ptp(pairs, axis=0).all():  # noqa: PLR2004 - a pair at least
+        return IntervalEstimate(value=None, interval=None)
+    # Centred, so that the sums below lose no digits.
+    x, y = (ranks(side) - (len(side) + 1) / 2 for side in pairs.T)
+    sums = np.add.reduceat(
+        np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), np.cumsum([0, *sizes[:-1]])
+    )
+    counts = Counter(tuple(map(float, row)) for row in sums)
+    rho = float(_pearson(sums.sum(axis=0)))
+    n = len(sizes)
+    if n <= 3 or abs(rho) == 1:  # noqa: PLR2004 - the expected variance divides by n - 3
+        return IntervalEstimate(value=rho, interval=None if n <= 3 else [rho, rho])  # noqa: PLR2004
+    observed = variance_between(_pearson, counts) / (1 - rho * rho) ** 2
+    expected = (1 + rho * rho / 2) / (n - 3)
+    variance = (WEIGHT * expected + (n - 1) * observed) / (WEIGHT + n - 1)
+    margin = student(n - 1 + WEIGHT) * math.sqrt(variance)
+    z = math.atanh(rho)
+    return IntervalEstimate(value=rho, interval=[math.tanh(z - margin), math.tanh(z + margin)])
+
+
+def _pearson(totals: Floats) -> Floats:
+    """Compute a correlation from totals of shape (…, 6): n, x, y, x², y², xy."""
+    import numpy as np
+
+    n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        r: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
+    return np.clip(r, -1.0, 1.0)
 
 
 def _fisher_interval(rho: float, n: int) -> list[float] | None:
@@ -278,7 +317,7 @@ def _point(shares: Mapping[ClusterShare, int], readable: float = 1.0) -> RateEst
         denominator=denominator,
         undecided=_undecided(shares),
         coverage=_total(shares, "covered") / units * readable if units else 0.0,
-        bounds=_bounds(shares),
+        bounds=_bounds(shares, readable),
     )
 
 
@@ -294,9 +333,12 @@ def _undecided(shares: Mapping[ClusterShare, int]) -> int:
     return sum(int(share.units - share.covered) * count for share, count in shares.items())
 
 
-def _bounds(shares: Mapping[ClusterShare, int]) -> list[float] | None:
+def _bounds(shares: Mapping[ClusterShare, int], readable: float) -> list[float] | None:
     units = _total(shares, "units")
-    return [_total(shares, side) / units for side in ("low", "high")] if units else None
+    if not units:
+        return None
+    low, high = (_total(shares, side) / units * readable for side in ("low", "high"))
+    return [low, min(1.0, high + (1 - readable))]
 
 
 def _spread(shares: Mapping[ClusterShare, int], together: Spread | None) -> Spread:
@@ -322,24 +364,3 @@ def _pairs(
     for shares, count in clusters.items():
         counts[tuple(share[:2] for share in shares)] += count
     return counts
-
-
-def _replicates(counts: Mapping[Pair, int], stream: str, size: int) -> Floats:
-    """Sample the rate ``size`` times; contributions are sorted so that their order is no matter."""
-    import numpy as np
-
-    random = generator(stream)
-    pairs = sorted(counts)
-    weights = np.array([counts[pair] for pair in pairs], dtype=np.int64)
-    n = int(weights.sum())
-    if pairs == [(0, 1), (1, 1)]:  # the multinomial of two classes, drawn in one go
-        return random.binomial(n, weights[1] / n, size) / n
-    numerators, denominators = np.array(pairs, dtype=np.float64).T
-    rates = np.empty(size)
-    block = max(1, CELLS // len(pairs))
-    for start in range(0, size, block):
-        multiplicities = random.multinomial(n, weights / n, min(block, size - start))
-        rates[start : start + block] = (multiplicities @ numerators) / (
-            multiplicities @ denominators
-        )
-    return rates

@@ -11,7 +11,7 @@ from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels, Sess
 from heedful.metrics.multiif import Conversations
 from heedful.metrics.outcomes import UNDECIDED, RowOutcome, outcome, sort_verdicts, unpack
 from heedful.metrics.proportions import Spread
-from heedful.metrics.satisfaction import FAMILIES, advancedif_unreadable, pooled
+from heedful.metrics.satisfaction import BASES, FAMILIES, advancedif_unreadable, pooled
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 from heedful.metrics.votes import Votes
 
@@ -41,7 +41,7 @@ class Summary:
 
     Memory does not grow with the rows, but for 12 bytes a row with priorities or types (rank
     correlation needs all of them) and some hundred bytes a conversation of SysBench or Multi-IF.
-    Which rows vary together is kept in a temporary file. The result does not depend on the order
+    Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
 
     Args:
@@ -212,6 +212,25 @@ class Summary:
     def _parts(self) -> list[dict[Rate, ClusterShare]]:
         """List each outcome's contributions, by the outcome's number.
 
+        Rows that can still pass or fail are taken at their expectation, by the rate of the run's
+        decided verdicts.
+        """
+        parts = self._open_parts()
+        pooled_rates = {
+            base: _ratio(shares)
+            for base, shares in _collect(self._counts, parts).items()
+            if base in BASES.values()
+        }
+        for shares in parts:
+            for rate, share in shares.items():
+                met = pooled_rates.get(BASES[rate]) if share.open is not None else None
+                if met is not None:
+                    shares[rate] = share.settled(met)
+        return parts
+
+    def _open_parts(self) -> list[dict[Rate, ClusterShare]]:
+        """List the contributions as the outcomes have them.
+
         IFEval's rates are for verifiers: a run in which none gave a loose verdict has none. The
         turns of Multi-IF go together by conversation, see :mod:`heedful.metrics.multiif`.
         """
@@ -337,7 +356,22 @@ class Summary:
                 "SysBench turns without a system_id or a turn from 1 to 5, which are not in SSR: "
                 f"{self._systems.unplaced}"
             )
+        rated = [("ifeval", "prompt_strict") in part for part in self._open_parts()]
+        unrated = sum(
+            self._counts[number]
+            for row, number in self._outcomes.items()
+            if row.verdicts.total and not rated[number] and row.benchmark != "multiif"
+        )
+        if any(rated) and unrated:
+            what = "samples with a constraint that has no check, which are not in IFEval's rates"
+            notes.append(f"{what}: {unrated}")
         return notes
+
+
+def _ratio(shares: Mapping[ClusterShare, int]) -> float | None:
+    met = sum(share.numerator * count for share, count in shares.items())
+    decided = sum(share.denominator * count for share, count in shares.items())
+    return met / decided if decided else None
 
 
 def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, ClusterShare]]) -> Shares:

@@ -1,1 +1,1 @@
-"""What people look at: made from a summary or a store, never from a model."""
+"""Tables, charts and documents, made from a summary or a store, never from a model."""

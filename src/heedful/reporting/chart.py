@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Chart", "Format", "Spec"]
 
 Format = Literal["svg", "png", "pdf"]
-"""What a chart's file may be."""
+"""Formats of a chart's file."""
 
 INSTALL = "pip install 'heedful[charts]'"
-"""What makes :meth:`Chart.image` possible."""
+"""The command that makes :meth:`Chart.image` possible."""
 
 Spec = dict[str, Any]
 """A Vega-Lite specification."""
@@ -104,7 +104,6 @@ CONFIG: Spec = {
         "symbolOpacity": 1,
         "symbolStrokeWidth": 0,
         "title": None,
-        "labelLimit": 300,
     },
     "range": {"category": list(COLOURS)},
 }
@@ -209,7 +208,12 @@ def colour_channel(order: Sequence[str]) -> Spec:
 def legend_columns(names: Sequence[str]) -> Spec:
     """Lay out a legend in as many columns as the chart's width has room for."""
     wide = LETTER_WIDTH * min(max(map(len, names), default=0), LEGEND_LETTERS) + SYMBOL_WIDTH
-    return {"columns": {"expr": f"clamp(floor(width / {wide}), 1, {max(1, len(names))})"}}
+    return {
+        "columns": {"expr": f"clamp(floor(width / {wide}), 1, {max(1, len(names))})"},
+        "labelLimit": {
+            "expr": f"clamp(width - {SYMBOL_WIDTH}, 120, {LEGEND_LETTERS * LETTER_WIDTH})"
+        },
+    }
 
 
 def shape_channel(order: Sequence[str]) -> Spec:

@@ -64,7 +64,7 @@ def _rows(rows: Mapping[str, int], verb: str) -> Text:
 
 
 def _caller(judge: Mapping[str, Any]) -> str:
-    """Name who requests and which model, where the one does not name the other."""
+    """Name who requests and which model, unless the name holds the model."""
     who, model = str(judge["judge"]), str(judge["model"])
     return who if model in who else f"{who}: {model}"
 

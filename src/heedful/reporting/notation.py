@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     Measure = Mapping[str, Any]
 
 __all__ = [
+    "COVERAGE",
+    "INTERVAL",
+    "MEASURED",
     "NOTHING",
+    "bounds",
     "cells",
     "cost_line",
     "counts",
@@ -27,6 +31,15 @@ __all__ = [
 
 NOTHING = "–"
 """Where nothing was decided, or there is no interval."""
+
+INTERVAL = "95 %"
+"""Heading of a column of intervals."""
+
+COVERAGE = "coverage"
+"""Heading of a column of coverages."""
+
+MEASURED = ("%", INTERVAL, "counts", COVERAGE, "bounds")
+"""Headings of the columns of :func:`cells`."""
 
 
 def percent(value: float | None, digits: int = 2) -> str:
@@ -105,13 +118,24 @@ def counts(measure: Measure) -> str:
     return f"{shown} / {measure['denominator']:,}"
 
 
-def cells(measure: Measure, digits: int = 2) -> tuple[str, str, str, str]:
-    """Write a measure: rate, interval, counts, coverage."""
+def bounds(measure: Measure, write: Any = percent) -> str:
+    """Write the rate if everything undecided were unmet, and if it were met.
+
+    >>> bounds({"coverage": 0.9, "bounds": [0.5, 0.6]}), bounds({"coverage": 1, "bounds": [1, 1]})
+    ('50.0 to 60.0', '')
+    """
+    possible = measure.get("bounds")
+    return interval(possible, write) if possible and measure["coverage"] < 1 else ""
+
+
+def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
+    """Write a measure in the columns :data:`MEASURED`; bounds only if something is undecided."""
     return (
         percent(measure["value"], digits),
         interval(measure.get("interval")),
         counts(measure),
         percent(measure["coverage"], 1),
+        bounds(measure),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -49,6 +49,19 @@ class Table:
     def is_group(self, row: Sequence[str]) -> bool:
         """Whether a row names a group."""
         return self.words == 1 and len(row) > 1 and bool(row[0]) and not any(row[1:])
+
+    def filled(self) -> Table:
+        """Return the table without the columns that are empty in every row."""
+        places = [
+            place
+            for place in range(len(self.columns))
+            if place < self.words or not self.rows or any(row[place] for row in self.rows)
+        ]
+        return replace(
+            self,
+            columns=[self.columns[place] for place in places],
+            rows=[[row[place] for place in places] for row in self.rows],
+        )
 
     def markdown(self) -> str:
         """Write it as Markdown, its title as a heading."""

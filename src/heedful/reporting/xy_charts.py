@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.reporting.chart import (
     COLOURS,
     CONFIG,
-    IMAGE_WIDTH,
+    LETTER_WIDTH,
+    STEP,
     colour_channel,
     dash_channel,
     shape_channel,
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Axis", "Line", "Point", "bounds_of", "heat_map", "line_chart"]
 
+
+EDGE_PIXELS = 12
+"""Pixels between the first and last number of the axis below and the chart's edges."""
 
 SIDE_PIXELS = 280
 """Pixels of a name beside or below a heat map."""
@@ -64,7 +68,7 @@ class Line(NamedTuple):
 
 
 class Axis(NamedTuple):
-    """What a side of a chart means.
+    """Meaning and scale of a side of a chart.
 
     Attributes:
         label: written beside it.
@@ -84,13 +88,19 @@ class Axis(NamedTuple):
         """Lay it out as a channel of an encoding."""
         axis: Spec = {"title": self.label, "domain": False}
         if self.names:
-            axis |= {"labelAngle": -30 if sum(map(len, self.names)) > IMAGE_WIDTH // 8 else 0}
+            slant = f"width < {LETTER_WIDTH * sum(len(name) + 2 for name in self.names)}"
+            axis |= {
+                "labelAngle": {"expr": f"{slant} ? -30 : 0"},
+                "labelAlign": {"expr": f"{slant} ? 'right' : 'center'"},
+            }
             return {"field": field, "type": "ordinal", "sort": list(self.names), "axis": axis}
         scale: Spec = {"zero": False, "nice": self.bounds is None and not self.logarithmic}
         if self.logarithmic:
             scale["type"] = "log"
         if self.bounds is not None:
             scale["domain"] = list(self.bounds)
+        elif field == "x":
+            scale["padding"] = EDGE_PIXELS
         if self.percent:
             axis["format"] = ".0%"
         return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}
@@ -291,5 +301,6 @@ def heat_map(
 
 
 def _side(field: str, title: str, names: Mapping[str, str]) -> Spec:
-    axis = {"title": title, "domain": False, "ticks": False, "labelLimit": SIDE_PIXELS}
+    axis = {"title": title, "domain": False, "ticks": False}
+    axis |= {"labelLimit": SIDE_PIXELS, "maxExtent": SIDE_PIXELS + STEP}
     return {"field": field, "type": "nominal", "sort": list(names.values()), "axis": axis}

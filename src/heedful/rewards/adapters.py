@@ -39,7 +39,8 @@ def for_verl(
     as ``prompt``, ``instruction``, ``question`` or ``raw_prompt``. verl does not hand over the
     column ``prompt`` itself, and the rows that IF-Critic's authors write (``if_prompts.py``) have
     the prompt nowhere else: name the files with ``data``, and it is looked up there. A judge that
-    is a model refuses a row without an instruction, whose reward is then the fallback.
+    is a model refuses a row without an instruction, whose reward is then the fallback. A
+    ``finish_reason`` in ``extra_info`` says whether the response was cut off.
 
     The result holds ``score``, and ``undecided`` and ``coverage``, which verl logs.
 
@@ -62,7 +63,9 @@ def for_verl(
         extra_info: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> dict[str, float]:
-        about = verl_prompts.look_up(prompts, ground_truth) | rows.prompt_of(extra_info or {})
+        extra = extra_info or {}
+        about = verl_prompts.look_up(prompts, ground_truth) | rows.prompt_of(extra)
+        about[rows.FINISH] = extra.get(rows.FINISH)
         (scored,) = await reward.score([rows.labelled(ground_truth, solution_str, about)])
         return {
             "score": _number(scored),
@@ -141,7 +144,9 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
         if system is not None and isinstance(prompt, str):
             turns = (("system", system), ("user", prompt))
             row["prompt"] = [{"role": role, "content": content} for role, content in turns]
-        (scored,) = await reward.score([rows.labelled(row, trace.last_reply, {})])
+        finish = "length" if getattr(trace, "is_truncated", False) is True else None
+        about = {rows.FINISH: finish}
+        (scored,) = await reward.score([rows.labelled(row, trace.last_reply, about)])
         return _number(scored)
 
     return checklist_met

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
@@ -77,7 +78,7 @@ class ResponseGroups:
         decided: how many of them were decided.
         fallbacks: undecided rewards that the terms' fallback replaces.
         guarded: responses that violate a guard.
-        empty: responses that are empty, whose reward is 0.
+        gated: responses that a gate stopped, by the gate.
         unread: rows that cannot be read, or hold no response.
         problems: the first of the reasons, each with the row's ``id``.
     """
@@ -88,7 +89,7 @@ class ResponseGroups:
     decided: int = 0
     fallbacks: int = 0
     guarded: int = 0
-    empty: int = 0
+    gated: Counter[str] = field(default_factory=Counter)
     unread: int = 0
     problems: list[dict[str, str]] = field(default_factory=list)
 
@@ -148,7 +149,8 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
         groups.decided += sum(status.decided for status in reward.statuses)
         groups.fallbacks += not reward.decided and reward.value is not None
         groups.guarded += any(guard.status == "unmet" for guard in reward.guards)
-        groups.empty += reward.empty
+        if reward.gate is not None:
+            groups.gated[reward.gate.gate] += 1
     return groups
 
 

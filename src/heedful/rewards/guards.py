@@ -1,4 +1,4 @@
-"""The two criteria against reward hacking: no self-evaluation, and nothing cut off.
+"""RIFL's two criteria against reward hacking: no self-evaluation, and nothing cut off.
 
 RIFL (arXiv 2511.10507) found that a policy learns to praise itself and to stop early, and adds two
 criteria to every checklist. Code sees the plain cases of both; a judge is needed for the rest.
@@ -8,30 +8,24 @@ Code fires only where it is sure: what it finds nothing against may still be eit
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.models.base import is_cut_off
+from heedful.rewards.gates import self_grading
+from heedful.rewards.normal import normalised
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from heedful.core.nouns import Sample
 
 __all__ = ["violations"]
 
 Guards = Literal["off", "code", "judge"]
-"""``code``: what code finds violated. ``judge``: besides, the judge is asked about the rest."""
+"""``code``: code alone decides. ``judge``: the judge also decides where code finds nothing."""
 
 CODE = "guards"
 """How judgments name the code that decided here."""
-
-_NOUN = (
-    r"(?:constraints?|requirements?|criteri(?:a|on)|instructions?|rubrics?|guidelines|"
-    r"conditions?)"
-)
 
 _CRITERIA = {
     "en": (
@@ -75,8 +69,12 @@ def violations(sample: Sample) -> tuple[Judgment | None, Judgment | None]:
     A sample's field ``completion``, as ``heedful respond`` writes it, says whether the model's
     answer ended at the limit of tokens.
     """
-    text = sample.response or ""
-    return _unmet(_self_grading(text)), _unmet(_cut_off(sample, text))
+    text = normalised(sample.response or "")
+    graded = self_grading(text)
+    return (
+        _unmet(graded and f"the response grades itself: {graded}"),
+        _unmet(_cut_off(sample, text)),
+    )
 
 
 def _unmet(explanation: str | None) -> Judgment | None:
@@ -85,25 +83,6 @@ def _unmet(explanation: str | None) -> Judgment | None:
         if explanation is None
         else Judgment(status=Status.UNMET, explanation=explanation, judge=CODE)
     )
-
-
-def _self_grading(text: str) -> str | None:
-    for pattern in _patterns():
-        match = pattern.search(text)
-        if match is not None:
-            return f"the response grades itself: {match[0].strip()!r}"
-    return None
-
-
-@lru_cache(maxsize=1)
-def _patterns() -> Sequence[re.Pattern[str]]:
-    """Read the expressions, which stand in a file of their own."""
-    from importlib import resources
-
-    text = resources.files(__package__).joinpath("self_grading.txt").read_text(encoding="utf-8")
-    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
-    flags = re.IGNORECASE | re.MULTILINE
-    return [re.compile(line.replace("NOUN", _NOUN), flags) for line in lines]
 
 
 def _cut_off(sample: Sample, text: str) -> str | None:

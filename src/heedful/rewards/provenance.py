@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.data.training_sets.card import table
 from heedful.engine.saved_run import SavedRun
 from heedful.rewards.aggregates import AGGREGATES
+from heedful.rewards.gates import GATES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -60,7 +61,8 @@ def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
     known = names.get(terms.aggregate)
     yield "aggregate", known or getattr(terms.aggregate, "__name__", "a function")
     yield "guards against reward hacking", terms.guards
-    yield "empty responses", "judged" if terms.judge_empty else "0"
+    off = [name for name in GATES if name not in terms.gates]
+    yield "gates", f"all but {', '.join(off)}" if off else "all"
     if terms.length is None:
         yield "length penalty", "none"
     else:
@@ -90,7 +92,7 @@ _LEFT_OUT = {
     "undecided": "responses without a decided reward",
     "fallbacks": "responses whose reward is the fallback",
     "guarded": "responses that violate a guard",
-    "empty": "empty responses",
+    "gated": "responses that a gate stopped",
     "unread": "rows that came to nothing",
     "undecided_groups": "instructions without a decided reward",
     "unprompted": "instructions without a prompt",

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from heedful.core.errors import HeedfulError, StopRunError, UsageError
+from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Status
 from heedful.engine.call_cache import cache_calls
@@ -18,14 +19,15 @@ from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
 from heedful.judges import Rules
 from heedful.judges.compose import better
-from heedful.judges.prompts.base import NO_INSTRUCTION
+from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
 from heedful.rewards.background import Background, Foreground
+from heedful.rewards.gates import GATES
 from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Collection, Mapping
     from concurrent.futures import Future
 
     from heedful.core.nouns import Judgment, Sample
@@ -43,8 +45,8 @@ REASONS_LOGGED = 20
 class RewardSession:
     """A reward at work in one event loop.
 
-    What was begun goes on when nobody waits for it any more: its answers are kept, and others may
-    wait for the same.
+    Judging continues when nobody waits for it any more: its answers are cached, and others may wait
+    for the same.
 
     Attributes:
         reward: begins to judge a response as far as its reward depends on it; the task raises
@@ -67,14 +69,15 @@ class Reward:
     ...     reward.score_sync([sample])[0].value
     1.0
 
-    Code goes first: it decides the constraints that have a check, and where that settles the reward
-    the judge is not asked. All judging happens in one event loop in a thread of its own, so a
-    reward may be used from any thread and any loop, several at a time. Askings that are equal are
-    made once, be they in flight or long answered.
+    Code goes first: it stops responses that game the reward (``gates``) and decides the constraints
+    that have a check. If that settles the reward, the judge isn't called. All judging happens in
+    one event loop in a thread of its own, so a reward may be used from any thread and any loop,
+    several at a time. Equal requests are made once, in flight or answered.
 
     Attributes:
         terms: how critiques become rewards.
-        judge: who decides what code does not.
+        judge: decides what code does not.
+        guard_judge: decides the guards, if it isn't the judge.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
@@ -82,7 +85,9 @@ class Reward:
         judge: Judge | None = None,
         aggregate: str | Aggregate = "fraction",
         *,
+        gates: Collection[str] | str = "all",
         guards: Guards = "off",
+        guard_judge: Judge | None = None,
         length: LengthPenalty | None = None,
         undecided: float | None = None,
         judge_empty: bool = False,
@@ -95,16 +100,20 @@ class Reward:
             judge: decides what code does not; ``None`` where code decides everything.
             aggregate: ``fraction`` (IF-Critic), ``all_or_nothing`` (RIFL), ``psr`` (CFBench),
                 ``weighted``, ``gate``, or a function of constraints and verdicts.
+            gates: the plain signs of gaming for which a response gets 0 without being judged, see
+                :data:`~heedful.rewards.gates.GATES`: ``all``, ``none``, or their names.
             guards: RIFL's criteria against reward hacking: ``off``; ``code``, where code finds
-                them violated; ``judge``, where the judge is asked about the rest too.
-            length: what is taken for length.
+                them violated; ``judge``, where a judge also decides the rest.
+            guard_judge: decides the guards with ``guards="judge"``, in a call of its own: another
+                model or prompt than the judge, so that a policy has to deceive both. By default
+                the judge decides them in its own call.
+            length: the penalty of long responses.
             undecided: the reward where verdicts are missing that it depends on; ``None`` leaves
                 it open, which trainers other than TRL do not take.
-            judge_empty: judge an empty response, or one of invisible characters only, as any
-                other; by default its reward is 0 and the judge is not asked.
+            judge_empty: judge empty and near-empty responses: turns these two gates off.
             concurrency: responses judged at a time.
-            cache: a directory that keeps the judge's answers over restarts; unless given they
-                are kept while the reward lives.
+            cache: a directory that keeps the judge's answers over restarts; by default they are
+                cached while the reward lives.
 
         Raises:
             UsageError: an option makes no sense.
@@ -112,11 +121,14 @@ class Reward:
         if concurrency < 1:
             raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
         if guards == "judge" and judge is None:
-            raise UsageError(
-                "the guards ask a judge, and there is none", hint="give a judge, or guards='code'"
-            )
-        self.terms = terms(aggregate, guards, length, undecided, judge_empty=judge_empty)
+            raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
+        if guard_judge is not None and guards != "judge":
+            raise UsageError("a guard_judge is given without guards='judge'", hint="give both")
+        self.terms = terms(
+            aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
+        )
         self.judge = judge
+        self.guard_judge = guard_judge
         self._rules = Rules()
         self._concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
@@ -125,6 +137,7 @@ class Reward:
         self._starting = threading.Lock()
         self._answered = False
         self._counts: Counter[str] = Counter()
+        self._gated: Counter[str] = Counter()
         self._explained: set[str] = set()
         self._sum = 0.0
 
@@ -144,16 +157,16 @@ class Reward:
         return self._submitted(samples).result()
 
     def summary(self, prices: Mapping[str, Price] | None = None) -> dict[str, Any]:
-        """Say what the rewards so far rest on.
+        """Sum up the rewards so far.
 
         Args:
-            prices: dollars by model; our own table unless given.
+            prices: dollars by model; by default heedful's table.
 
         Returns:
             ``responses``; ``decided`` of them; ``undecided_rate``; ``fallback``; ``mean`` of the
-            decided rewards; ``verdicts`` asked for and the ``coverage`` of these; ``skipped``
-            constraints; ``guarded``: responses with a violated guard; ``empty`` responses, whose
-            reward is 0; ``cost`` once models were asked.
+            decided rewards; ``verdicts`` requested and their ``coverage``; ``skipped``
+            constraints; ``guarded``: responses with a violated guard; ``gates``: how many responses
+            each gate stopped; ``cost`` once models were called.
         """
         counts = self._counts
         responses, decided = counts["responses"], counts["decided"]
@@ -168,7 +181,7 @@ class Reward:
             "coverage": counts["verdicts_decided"] / requested if requested else None,
             "skipped": counts["skipped"],
             "guarded": counts["guarded"],
-            "empty": counts["empty"],
+            "gates": {name: self._gated[name] for name in GATES if name in self.terms.gates},
         }
         place = self._foreground or self._background
         if place is not None:
@@ -178,7 +191,7 @@ class Reward:
         return result
 
     def close(self) -> None:
-        """End the thread, close the models and commit what is kept; using it again starts anew."""
+        """End the thread, close the models and commit the cache; using it again starts again."""
         if self._background is not None:
             self._background.close()
             self._background = None
@@ -195,7 +208,7 @@ class Reward:
     async def session(self) -> AsyncIterator[RewardSession]:
         """Judge in the running loop and not in a thread, as a server does, which has a loop.
 
-        Answers are kept and counted as ever. At the end, what is still under way is given up.
+        Answers are cached and counted as usual. At the end, unfinished judging is cancelled.
 
         Raises:
             UsageError: a session is open already, or :meth:`score` has been called.
@@ -231,86 +244,104 @@ class Reward:
     async def _score(self, samples: Sequence[Sample], turn: asyncio.Semaphore) -> list[Rewarded]:
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(sample, turn)) for sample in samples]
+                tasks = [group.create_task(self._reward(sample, turn)) for sample in samples]
         except BaseExceptionGroup as group_error:
             # Rows do not raise; what does stops all of them, and the first says why.
             raise group_error.exceptions[0] from None
         scored = [task.result() for task in tasks]
-        for one in scored:
-            self._count(one)
+        for reward in scored:
+            self._count(reward)
         return scored
 
     async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
-        scored = await self._one(sample, turn)
+        scored = await self._reward(sample, turn)
         self._count(scored)
         return scored
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
-        """Judge the whole checklist of one response, guards and what may be skipped aside."""
-        known = await self._judged(self._rules, sample, list(range(len(sample.checklist))))
-        left = [at for at, one in enumerate(known.judgments) if not one.status.decided]
+        """Judge the whole checklist of one response, without gates and guards."""
+        known = await self._by_code(sample)
+        left = _undecided(known.judgments)
         if self.judge is None or not left:
             return known
         async with turn:
-            critique, _ = await self._asked(self.judge, sample, known, (), left)
-        return critique
+            return await self._by_judge(self.judge, sample, known, left)
 
-    async def _one(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
+    async def _reward(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         """Judge one response: code first, then the judge for what the reward still depends on."""
-        known = await self._judged(self._rules, sample, list(range(len(sample.checklist))))
-        guards = self._code_guards(sample)
-        first = self.terms.reward(sample, known, guards)
-        left = [at for at, one in enumerate(known.judgments) if not one.status.decided]
-        asks = bool(left) or not all(guard.status.decided for guard in guards)
-        if self.judge is None or first.problem is not None or not asks:
+        known = await self._by_code(sample)
+        gate = None if sample.response is None else self.terms.gate(sample)
+        guards = self._guards_by_code(sample)
+        first = self.terms.reward(sample, known, guards, gate=gate)
+        left = _undecided(known.judgments)
+        if self.judge is None or first.problem is not None:
             return first
         if first.decided:
-            return self.terms.reward(sample, known, guards, skipped=len(left))
+            return replace(first, skipped=len(left))
         async with turn:
-            critique, guards = await self._asked(self.judge, sample, known, guards, left)
-        found = self.terms.reward(sample, critique, guards)
-        if not found.decided and any(
-            NO_INSTRUCTION in one.explanation for one in critique.judgments
-        ):
-            return replace(found, problem=NO_INSTRUCTION)
-        return found
+            if self.guard_judge is None:
+                critique, guards = await self._with_guards(self.judge, sample, known, guards)
+            else:
+                guards = await self._by_guard_judge(self.guard_judge, sample, guards)
+                first = self.terms.reward(sample, known, guards)
+                if first.decided or not left:
+                    return replace(first, skipped=len(left))
+                critique = await self._by_judge(self.judge, sample, known, left)
+        reward = self.terms.reward(sample, critique, guards)
+        refused = any(NO_INSTRUCTION in judgment.explanation for judgment in critique.judgments)
+        return replace(reward, problem=NO_INSTRUCTION) if refused and not reward.decided else reward
 
-    def _code_guards(self, sample: Sample) -> tuple[Judgment, ...]:
+    async def _by_code(self, sample: Sample) -> Critique:
+        return await self._judged(self._rules, sample, list(range(len(sample.checklist))))
+
+    async def _by_judge(
+        self, judge: Judge, sample: Sample, known: Critique, left: list[int]
+    ) -> Critique:
+        """Judge the constraints that are left, and put the judgments in their places."""
+        critique = await self._judged(judge, sample, left)
+        self._answered |= any(judgment.status.decided for judgment in critique.judgments)
+        judgments = list(known.judgments)
+        for at, judgment in zip(left, critique.judgments, strict=True):
+            judgments[at] = better(judgments[at], judgment)
+        return critique.model_copy(update={"judgments": tuple(judgments)})
+
+    async def _with_guards(
+        self, judge: Judge, sample: Sample, known: Critique, guards: tuple[Judgment, ...]
+    ) -> tuple[Critique, tuple[Judgment, ...]]:
+        """Judge what is left; undecided guards are further constraints in the same call."""
+        size = len(sample.checklist)
+        if not _undecided(guards):
+            left = _undecided(known.judgments)
+            return await self._by_judge(judge, sample, known, left), guards
+        checklist = (*sample.checklist, *guarding.criteria(sample))
+        sample = sample.model_copy(update={"checklist": checklist})
+        known = known.model_copy(update={"judgments": (*known.judgments, *guards)})
+        both = await self._by_judge(judge, sample, known, _undecided(known.judgments))
+        return both.model_copy(update={"judgments": both.judgments[:size]}), both.judgments[size:]
+
+    async def _by_guard_judge(
+        self, judge: Judge, sample: Sample, guards: tuple[Judgment, ...]
+    ) -> tuple[Judgment, ...]:
+        apart = sample.model_copy(update={"checklist": guarding.criteria(sample)})
+        critique = Critique(judgments=guards)
+        return (await self._by_judge(judge, apart, critique, _undecided(guards))).judgments
+
+    def _guards_by_code(self, sample: Sample) -> tuple[Judgment, ...]:
         if self.terms.guards == "off":
             return ()
         if self.terms.guards == "code":
             return code_guards(sample)
-        unasked = Critique.undecided(
+        open_ = Critique.undecided(
             guarding.criteria(sample), Status.UNSUPPORTED, "code found nothing", guarding.CODE
         )
-        found = guarding.violations(sample)
-        return tuple(one or other for one, other in zip(found, unasked.judgments, strict=True))
-
-    async def _asked(
-        self,
-        judge: Judge,
-        sample: Sample,
-        known: Critique,
-        guards: tuple[Judgment, ...],
-        left: list[int],
-    ) -> tuple[Critique, tuple[Judgment, ...]]:
-        """Ask the judge for what is left; guards are further constraints of the same checklist."""
-        size = len(sample.checklist)
-        judgments = [*known.judgments, *guards]
-        asked = left + [size + at for at, one in enumerate(guards) if not one.status.decided]
-        if guards:
-            checklist = (*sample.checklist, *guarding.criteria(sample))
-            sample = sample.model_copy(update={"checklist": checklist})
-        critique = await self._judged(judge, sample, asked)
-        self._answered |= any(one.status.decided for one in critique.judgments)
-        for at, judgment in zip(asked, critique.judgments, strict=True):
-            judgments[at] = better(judgments[at], judgment)
-        whole = critique.model_copy(update={"judgments": tuple(judgments[:size])})
-        return whole, tuple(judgments[size:])
+        pairs = zip(guarding.violations(sample), open_.judgments, strict=True)
+        return tuple(violated or judgment for violated, judgment in pairs)
 
     async def _judged(self, judge: Judge, sample: Sample, requested: list[int]) -> Critique:
-        """Ask a judge; whatever it raises costs this row only."""
+        """Call a judge; an error costs this row only."""
         try:
+            if _needs_instruction(judge) and lacks_instruction(sample):
+                raise RowError(NO_INSTRUCTION)  # noqa: TRY301 - as a judge of heedful's raises
             critique = await judge.judge(sample, requested)
             if len(critique.judgments) == len(requested):
                 return critique
@@ -340,8 +371,9 @@ class Reward:
             verdicts_decided=decided,
             skipped=reward.skipped,
             guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),
-            empty=int(reward.empty),
         )
+        if reward.gate is not None:
+            self._gated[reward.gate.gate] += 1
         if reward.decided and reward.value is not None:
             self._sum += reward.value
 
@@ -353,3 +385,16 @@ class Reward:
         if reason not in self._explained and len(self._explained) < REASONS_LOGGED:
             self._explained.add(reason)
             logger.warning("reward undecided: %s", reason)
+
+
+def _undecided(judgments: Sequence[Judgment]) -> list[int]:
+    """Return the positions of undecided judgments."""
+    return [at for at, judgment in enumerate(judgments) if not judgment.status.decided]
+
+
+def _needs_instruction(judge: Judge) -> bool:
+    """Tell whether a judge might judge without the instruction: those of heedful never do."""
+    parts = getattr(judge, "judges", None)
+    if isinstance(parts, Sequence):
+        return any(map(_needs_instruction, parts))
+    return not type(judge).__module__.startswith("heedful.judges.")

@@ -52,6 +52,10 @@ def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     return native.sample(record, number)
 
 
+FINISH = "finish_reason"
+"""The field that says why the policy's completion ended; ``length`` means that it was cut off."""
+
+
 def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int = 1) -> Sample:
     """Read a row whose checklist is its label, and whose prompt is there or in what goes with it.
 
@@ -60,14 +64,16 @@ def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int 
     Args:
         label: the checklist and maybe the prompt, as an object or as JSON.
         completion: the response, as text or messages.
-        about: further fields; their prompt counts where the label has none.
+        about: further fields: their prompt counts where the label has none, and their finish
+            reason in any case: one in the label isn't the policy's.
         number: names a row without an id.
     """
     try:
         fields = truth(label)
         if not any(fields.get(key) for key in ("conversation", "messages")):
             fields |= prompt_of(fields) or prompt_of(about)
-        return read({**fields, "response": reply_text(completion)}, number)
+        completed = {"response": reply_text(completion), FINISH: about.get(FINISH)}
+        return read({**fields, "completion": None, **completed}, number)
     except RowError as error:
         return unread(error, number)
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from heedful.metrics.agreement import IntervalEstimate
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
     from heedful.rewards.terms import Terms
 
@@ -42,7 +41,6 @@ def statistics(
     terms: Terms,
     *,
     other: tuple[Judged, Terms] | None = None,
-    seed: int = 0,
 ) -> dict[str, Any]:
     """Describe a reward on judged responses.
 
@@ -51,7 +49,6 @@ def statistics(
         terms: how verdicts become the reward.
         other: a second reward, on the same responses by their ids: the same or another judge's
             verdicts, and its terms.
-        seed: of the bootstrap.
 
     Returns:
         The result of :func:`row_counts`; ``mean`` with its interval, ``deviation``, ``quantiles``,
@@ -64,7 +61,7 @@ def statistics(
         RunError: a directory holds no readable run.
         UsageError: no response is in both.
     """
-    from heedful.metrics.statistics import bootstrap_interval
+    from heedful.metrics.agreement_intervals import mean_estimate
 
     groups = collect(data, terms)
     known = [
@@ -88,18 +85,18 @@ def statistics(
     description = {
         **row_counts(groups),
         "mean": math.fsum(flat) / len(flat) if flat else None,
-        "interval": bootstrap_interval(sums, name="reward.mean", seed=seed) if flat else None,
+        "interval": mean_estimate(sums)["interval"],
         **_spread(flat),
         "signal": _signal(known),
-        "best_of": best_of(known, seed),
-        "length": _related(lengths, "length", seed),
+        "best_of": best_of(known),
+        "length": _related(lengths),
     }
     if other is not None:
-        description["agreement"] = _agreement(groups, collect(*other), seed)
+        description["agreement"] = _agreement(groups, collect(*other))
     return description
 
 
-def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> list[dict[str, Any]]:
+def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any]]:
     """Estimate the mean reward of the best of k responses, for k = 1, 2, 4, … n.
 
     For each instruction it is the mean of the highest reward over all choices of k of its n
@@ -109,9 +106,8 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
 
     Args:
         clusters: of instructions that vary together, each with its rewards.
-        seed: of the bootstrap.
     """
-    from heedful.metrics.statistics import bootstrap_interval
+    from heedful.metrics.agreement_intervals import mean_estimate
 
     rows = []
     most = max((len(values) for cluster in clusters for values in cluster), default=0)
@@ -123,12 +119,11 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]], seed: int = 0) -> lis
         ]
         means = [mean for cluster in found_means for mean in cluster]
         counts = Counter((math.fsum(cluster), float(len(cluster))) for cluster in found_means)
-        interval = bootstrap_interval(counts, name=f"reward.best_of.{k}", seed=seed)
         rows.append(
             {
                 "k": k,
                 "mean": math.fsum(means) / len(means),
-                "interval": interval,
+                "interval": mean_estimate(counts)["interval"],
                 "instructions": len(means),
             }
         )
@@ -201,7 +196,7 @@ def _signal(clusters: Sequence[Sequence[Sequence[float]]]) -> dict[str, Any]:
     }
 
 
-def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dict[str, Any]:
+def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]:
     """Compare two rewards of the same responses, matched by their ids and texts."""
     second = {(response.id, response.text): response.value for response in others}
     shared = {(response.id, response.text) for response in groups} & {*second}
@@ -225,23 +220,22 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups, seed: int) -> dic
     pairs = [pair for cluster in joint for group in cluster for pair in group]
     return {
         "shared": len(shared),
-        **_related(joint, "agreement", seed),
+        **_related(joint),
         "equal": sum(first == other for first, other in pairs) / len(pairs) if pairs else None,
     }
 
 
-def _related(
-    clusters: Sequence[Sequence[Sequence[tuple[float, float]]]], name: str, seed: int
-) -> dict[str, Any]:
+def _related(clusters: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> dict[str, Any]:
     """Relate a reward to another quantity, over all responses and within groups.
 
     Returns:
-        ``responses``; ``rho``: Spearman's rank correlation over all of them, its interval from
-        resampled clusters with the ranks held fixed; ``within``: of the pairs of responses to the
+        ``responses``; ``rho``: Spearman's rank correlation over all of them, with an
+        interval over clusters, the ranks held fixed; ``within``: of the pairs of responses to the
         same instruction that both quantities order, the share ordered alike (0.5 is chance), and
         ``within_pairs``, how many those are.
     """
     from heedful.metrics.proportions import Spread, rate_interval
+    from heedful.metrics.statistics import clustered_spearman
 
     orders = []
     for cluster in clusters:
@@ -251,45 +245,13 @@ def _related(
     flat = [[pair for group in cluster for pair in group] for cluster in clusters]
     return {
         "responses": sum(map(len, flat)),
-        "rho": _rank_correlation(flat, name, seed),
+        "rho": clustered_spearman(flat),
         "within": {
             "value": alike / ordered if ordered else None,
             "interval": rate_interval(Spread.of((pair, 1) for pair in orders)),
         },
         "within_pairs": int(ordered),
     }
-
-
-def _rank_correlation(
-    clusters: Sequence[Sequence[tuple[float, float]]], name: str, seed: int
-) -> IntervalEstimate:
-    import numpy as np
-
-    from heedful.metrics.agreement import IntervalEstimate, estimates
-    from heedful.metrics.statistics import ranks
-
-    sizes = [len(cluster) for cluster in clusters if cluster]
-    pairs = np.array([pair for cluster in clusters for pair in cluster], dtype=np.float64)
-    if len(pairs) < 2 or not np.ptp(pairs, axis=0).all():  # noqa: PLR2004 - a pair at least
-        return IntervalEstimate(value=None, interval=None)
-    # Centred, so that the sums below lose no digits.
-    x, y = (ranks(side) - (len(side) + 1) / 2 for side in pairs.T)
-    sums = np.add.reduceat(
-        np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]),
-        np.cumsum([0, *sizes[:-1]]),
-    )
-    counts = Counter(tuple(map(float, row)) for row in sums)
-    return estimates(counts, {"rho": _pearson}, name=f"reward.{name}", seed=seed)["rho"]
-
-
-def _pearson(totals: Floats) -> Floats:
-    """Compute a correlation from totals of shape (…, 6): n, x, y, x², y², xy."""
-    import numpy as np
-
-    n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        correlation: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.clip(correlation, -1.0, 1.0)
 
 
 def _best_of(values: Sequence[float], k: int) -> float:

@@ -22,7 +22,6 @@ _COUNTED = (
     ("undecided", "reward", "undecided, left out"),
     ("fallbacks", "reward", "undecided, replaced by the fallback"),
     ("guarded", "response", "self-graded or cut off"),
-    ("empty", "empty response", "with reward 0"),
     ("unread", "row", "that cannot be used"),
 )
 
@@ -83,6 +82,9 @@ def _read(summary: Summary) -> Iterator[str]:
     for name, noun, words in _COUNTED:
         if summary[name]:
             yield f"{amount(summary[name], noun)} {words}"
+    if summary["gated"]:
+        gates = ", ".join(f"{name} {count:,}" for name, count in summary["gates"].items())
+        yield f"{amount(summary['gated'], 'response')} stopped by a gate: {gates}"
 
 
 def _relation(name: str, relation: Summary) -> Iterator[str]:

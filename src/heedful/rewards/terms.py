@@ -1,27 +1,27 @@
 """The terms of a reward: from a critique to a number, or to none.
 
-A verdict that was not decided is never taken as met, unmet or one half. The aggregate is computed
-twice, with the undecided verdicts unmet and with them met; where both come out the same the reward
-is decided all the same, and otherwise there is none. An empty response is worth 0 whatever a judge
-says of it, unless it is asked for otherwise.
+An undecided verdict is never taken as met, unmet or one half. The aggregate is computed twice, with
+the undecided verdicts unmet and with them met. If both give the same value, the reward is decided;
+otherwise there is none. A response that a gate stops is worth 0 whatever a judge says of it.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable  # noqa: TC003 - part of a public field's type
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, get_args
 
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.rewards import guards as guarding
 from heedful.rewards.aggregates import fraction, named
+from heedful.rewards.gates import GATES, Violation, violation
+from heedful.rewards.gates import enabled as enabled_gates
 from heedful.rewards.guards import Guards
-from heedful.rewards.visible import shows_nothing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.rewards.aggregates import Aggregate
@@ -31,16 +31,16 @@ __all__ = ["LengthPenalty", "Terms", "terms"]
 
 @dataclass(frozen=True, slots=True)
 class LengthPenalty:
-    """Takes from a reward what a response is too long.
+    """Lowers the reward of long responses.
 
-    Nothing up to ``free``, ``most`` from ``full`` on, and in proportion between: the soft overlong
-    punishment of DAPO (arXiv 2503.14476, equation 13), there in tokens.
+    By nothing up to ``free``, by ``most`` from ``full`` on, and in proportion between: the soft
+    overlong punishment of DAPO (arXiv 2503.14476, equation 13), there in tokens.
 
     Attributes:
         free: the length up to which nothing is taken.
         full: the length from which ``most`` is taken.
         most: what is taken at the most.
-        length: measures a response; characters unless given, as no tokenizer is at hand.
+        length: measures a response; by default in characters, as no tokenizer is at hand.
     """
 
     free: int
@@ -72,14 +72,14 @@ class Rewarded:
 
     Attributes:
         value: the reward; the stated fallback where it is not decided, ``None`` without one.
-        decided: whether the value rests on verdicts, and is no fallback.
+        decided: whether the value rests on verdicts, and isn't the fallback.
         bounds: the reward if all undecided verdicts were unmet, and if all were met; ``None``
             where nothing could be computed.
         critique: the judgments on the checklist.
-        guards: the judgments on the criteria against reward hacking; none unless asked for.
-        skipped: constraints that were not asked for, as the reward was decided without them.
-        empty: whether the reward is 0 because the response is empty or shows nothing.
+        guards: the judgments on the criteria against reward hacking, if these are in use.
+        skipped: constraints that were not judged, as the reward was decided without them.
         problem: why nothing could be computed.
+        gate: the gate that stopped the response, so that the reward is 0, and why.
     """
 
     value: float | None
@@ -89,7 +89,12 @@ class Rewarded:
     guards: tuple[Judgment, ...] = ()
     skipped: int = 0
     problem: str | None = None
-    empty: bool = False
+    gate: Violation | None = None
+
+    @property
+    def empty(self) -> bool:
+        """Whether the reward is 0 because the response is empty or shows nothing."""
+        return self.gate is not None and self.gate.gate == "empty"
 
     @property
     def statuses(self) -> tuple[Status, ...]:
@@ -98,7 +103,7 @@ class Rewarded:
 
     @property
     def coverage(self) -> float | None:
-        """Share of the verdicts asked for that were decided; ``None`` where none was."""
+        """Share of the requested verdicts that were decided; ``None`` without any."""
         requested = len(self.critique.judgments) - self.skipped
         return sum(status.decided for status in self.statuses) / requested if requested else None
 
@@ -114,16 +119,18 @@ class Terms:
             others our choice.
         length: what is taken for length.
         undecided: what a reward that is not decided is replaced by; ``None`` leaves it open.
-        judge_empty: judge a response that is empty, or shows nothing (see
-            :func:`~heedful.rewards.visible.shows_nothing`), as any other; by default it takes the
-            whole reward, as a violated guard does.
+        gates: the names of the gates that are on, see :mod:`heedful.rewards.gates`.
     """
 
     aggregate: Aggregate = fraction
     guards: Guards = "off"
     length: LengthPenalty | None = None
     undecided: float | None = None
-    judge_empty: bool = False
+    gates: frozenset[str] = field(default_factory=lambda: frozenset(GATES))
+
+    def gate(self, sample: Sample) -> Violation | None:
+        """Return the gate that stops a response, if one does."""
+        return violation(sample, self.gates)
 
     def reward(
         self,
@@ -132,6 +139,7 @@ class Terms:
         guards: Sequence[Judgment] = (),
         *,
         skipped: int = 0,
+        gate: Violation | None = None,
     ) -> Rewarded:
         """Compute the reward of a judged response.
 
@@ -139,11 +147,11 @@ class Terms:
             sample: the response with its checklist.
             critique: a judgment on each constraint.
             guards: judgments on the guards' criteria.
-            skipped: how many constraints were not asked for.
+            skipped: how many constraints were not judged.
+            gate: the gate that stops the response, as :meth:`gate` returned it.
         """
-        guards_judged = tuple(guards)
         try:
-            bounds = self.bounds(sample, critique, guards_judged)
+            bounds = self._bounds(sample, critique, guards, gate)
         except RowError as error:
             return Rewarded(
                 value=self.undecided,
@@ -154,15 +162,19 @@ class Terms:
             )
         decided = bounds[0] == bounds[1]
         value = bounds[0] if decided else self.undecided
-        empty = self._is_empty(sample)
-        return Rewarded(value, decided, bounds, critique, guards_judged, skipped, empty=empty)
+        return Rewarded(value, decided, bounds, critique, tuple(guards), skipped, gate=gate)
 
     def judged(self, sample: Sample, critique: Critique) -> Rewarded:
         """Compute the reward of a response that was judged elsewhere; code alone guards."""
-        return self.reward(sample, critique, () if self.guards == "off" else code_guards(sample))
+        guards = () if self.guards == "off" else code_guards(sample)
+        return self.reward(sample, critique, guards, gate=self.gate(sample))
 
-    def bounds(
-        self, sample: Sample, critique: Critique, guards: Sequence[Judgment]
+    def _bounds(
+        self,
+        sample: Sample,
+        critique: Critique,
+        guards: Sequence[Judgment],
+        gate: Violation | None,
     ) -> tuple[float, float]:
         """Compute the reward with all undecided verdicts unmet, and with all of them met.
 
@@ -179,29 +191,18 @@ class Terms:
         if len(critique.judgments) != len(sample.checklist):
             raise RowError("the critique is of another checklist")
         taken = 0.0 if self.length is None else self.length(sample.response)
-        low, high = (
-            self._value(sample, critique.judgments, guards, otherwise=otherwise) - taken
-            for otherwise in (False, True)
-        )
-        return low, high
-
-    def _value(
-        self,
-        sample: Sample,
-        judgments: Sequence[Judgment],
-        guards: Sequence[Judgment],
-        *,
-        otherwise: bool,
-    ) -> float:
-        """Compute the reward with every undecided verdict taken as ``otherwise`` says."""
-        guarded = all(_met(guard, otherwise=otherwise) for guard in guards)
-        if not guarded or self._is_empty(sample):
-            return 0.0
-        met = [_met(judgment, otherwise=otherwise) for judgment in judgments]
-        return self.aggregate(sample.checklist, met)
-
-    def _is_empty(self, sample: Sample) -> bool:
-        return not self.judge_empty and shows_nothing(sample.response or "")
+        # An aggregate of the user's may be negative, and a stopped response must not gain by 0.
+        nothing = min(0.0, self.aggregate(sample.checklist, [False] * len(sample.checklist)))
+        if gate is not None:
+            return nothing - taken, nothing - taken
+        values = []
+        for otherwise in (False, True):
+            value = nothing
+            if all(_met(guard, otherwise=otherwise) for guard in guards):
+                met = [_met(judgment, otherwise=otherwise) for judgment in critique.judgments]
+                value = self.aggregate(sample.checklist, met)
+            values.append(value - taken)
+        return values[0], values[1]
 
 
 def terms(
@@ -211,6 +212,7 @@ def terms(
     undecided: float | None,
     *,
     judge_empty: bool = False,
+    gates: Collection[str] | str = "all",
 ) -> Terms:
     """Make the terms of a reward.
 
@@ -219,16 +221,20 @@ def terms(
         guards: ``off``, ``code`` or ``judge``.
         length: what is taken for length.
         undecided: the fallback of a reward that is not decided.
-        judge_empty: judge empty responses too, whose reward is otherwise 0.
+        judge_empty: judge empty responses too: turns the gates ``empty`` and ``near_empty`` off.
+        gates: ``all``, ``none``, or the names of those that are on.
 
     Raises:
-        UsageError: a name is unknown, or the fallback is no finite number.
+        UsageError: a name is unknown, or the fallback isn't a finite number.
     """
     if guards not in get_args(Guards):
-        raise UsageError(f"there are no guards {guards!r}", hint="off, code or judge")
+        raise UsageError(f"no such guards: {guards!r}", hint="off, code or judge")
     if undecided is not None and not math.isfinite(undecided):
         raise UsageError(f"the fallback is {undecided}", hint="give a finite number, or none")
-    return Terms(named(aggregate), guards, length, undecided, judge_empty)
+    on = enabled_gates(gates)
+    if judge_empty:
+        on -= {"empty", "near_empty"}
+    return Terms(named(aggregate), guards, length, undecided, on)
 
 
 def code_guards(sample: Sample) -> tuple[Judgment, ...]:

@@ -292,11 +292,22 @@ def _samples(
         for name, values in columns.items()
         if name not in _NOT_COLUMNS and isinstance(values, list) and len(values) == len(prompts)
     }
+    finish = _finish_reasons(columns, len(prompts))
     samples = []
     for at, (prompt, completion) in enumerate(zip(prompts, completions, strict=True)):
-        label = {name: values[at] for name, values in known.items()}
-        samples.append(rows.labelled({**label, "prompt": prompt}, completion, {}, at + 1))
+        label = {**{name: values[at] for name, values in known.items()}, "prompt": prompt}
+        samples.append(rows.labelled(label, completion, {rows.FINISH: finish[at]}, at + 1))
     return samples
+
+
+def _finish_reasons(columns: Mapping[str, Any], size: int) -> list[str | None]:
+    """Return ``length`` for completions that reached the trainer's limit without an end token."""
+    trainer, completions = _trainer(columns), columns.get("completion_ids")
+    limit = getattr(trainer, "max_completion_length", None)
+    if not isinstance(limit, int) or not isinstance(completions, list) or len(completions) != size:
+        return [None] * size
+    ends = {getattr(trainer, name, None) for name in ("eos_token_id", "pad_token_id")}
+    return ["length" if len(ids) >= limit and ids[-1] not in ends else None for ids in completions]
 
 
 def _logged(

@@ -33,7 +33,12 @@ def shows_nothing(text: str) -> bool:
     >>> shows_nothing("<think>So.</think>\n```\n```<|im_end|>"), shows_nothing("<!-- a -->1")
     (True, False)
     """
-    return is_blank(_FENCE_LINE.sub("", "".join(_shown(text))))
+    return is_blank(_FENCE_LINE.sub("", visible(text)))
+
+
+def visible(text: str) -> str:
+    """Return what a reader sees of a response: no reasoning, comments or control tokens."""
+    return "".join(_shown(text))
 
 
 def _shown(text: str) -> list[str]:

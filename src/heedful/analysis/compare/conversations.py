@@ -1,6 +1,6 @@
 """Rates over whole conversations: SysBench's SSR, and Multi-IF's by turn and language.
 
-Both are of paired turns; how they are computed on one side is told in :mod:`heedful.metrics`.
+Both are of paired turns; :mod:`heedful.metrics` computes them on one side.
 """
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from heedful.analysis.compare.contrasts import contrast
 from heedful.analysis.compare.differences import NOTHING, Difference
 from heedful.core.text import amount
+from heedful.metrics.contrasts import contrast
 from heedful.metrics.gathering import (
     MISSING,
     NO_TURNS,
@@ -26,9 +26,9 @@ from heedful.metrics.outcomes import MET, UNDECIDED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from heedful.analysis.compare.contrasts import Sums
     from heedful.analysis.compare.differences import Four, Part, Rate
     from heedful.core.nouns import Sample, Scoring
+    from heedful.metrics.contrasts import Sums
 
     Cell = tuple[str, int]
     """A language and the number of a turn."""
@@ -49,13 +49,12 @@ class Systems:
     """Compares SysBench's SSR over the systems that are complete on both sides.
 
     A system is a system prompt (and a model) with its five turns. It counts if all five are in both
-    runs and decided: to take those in too that have failed before their first gap would leave out
-    only the better ones. Keeps some hundred bytes a system.
+    runs and decided: taking in those that failed before their first gap, too, would leave out only
+    the better ones. Keeps some hundred bytes a system.
     """
 
-    def __init__(self, scorings: tuple[Scoring, Scoring], *, mirrored: bool) -> None:
+    def __init__(self, scorings: tuple[Scoring, Scoring]) -> None:
         self._faithful = tuple(scoring == "faithful" for scoring in scorings)
-        self._mirrored = mirrored
         self._turns: dict[str, dict[str, tuple[bytes, bytes]]] = {}
         self._unplaced = 0
 
@@ -71,13 +70,13 @@ class Systems:
             return
         models = self._turns.setdefault(str(system), {})
         model = str(sample.tags.get("model", ""))
-        one, other = (
+        first, second = (
             with_turn(turns, turn, turn_state(verdicts, flag, faithful=faithful))
             for turns, verdicts, flag, faithful in zip(
                 models.get(model, (NO_TURNS, NO_TURNS)), states, flags, self._faithful, strict=True
             )
         )
-        models[model] = one, other
+        models[model] = first, second
 
     def result(self, *, seed: int) -> Difference:
         """Compute the difference of SSR; a system prompt's models go together."""
@@ -87,17 +86,17 @@ class Systems:
             whole = [pair for pair in models.values() if _complete(pair)]
             complete += len(whole)
             if whole:
-                one, other = (
+                first, second = (
                     sum(leading(pair[side], {MET}) for pair in whole) / TURNS for side in (0, 1)
                 )
-                clusters[one, len(whole), other, len(whole)] += 1
-        found = contrast(
-            {"": clusters} if clusters else {},
-            name="compare...sysbench.ssr",
-            seed=seed,
-            mirrored=self._mirrored,
+                clusters[first, len(whole), second, len(whole)] += 1
+        contrasted = contrast({"": clusters} if clusters else {}, seed=seed)
+        return Difference(
+            **contrasted,
+            compared=complete,
+            coverage=complete / max(1, self._total()),
+            bounds=None,
         )
-        return Difference(**found, compared=complete, coverage=complete / max(1, self._total()))
 
     def notes(self) -> list[str]:
         """Say how many systems are left out, and why."""
@@ -108,19 +107,19 @@ class Systems:
             f"{missing:,} without all {TURNS} turns in both runs" if missing else "",
             f"{undecided:,} with a turn that is undecided on a side" if undecided else "",
         ]
-        found = []
+        noted = []
         if any(reasons):
             said = ", ".join(filter(None, reasons))
             left = missing + undecided
-            found.append(
+            noted.append(
                 f"SysBench's SSR leaves out {left:,} of {amount(len(pairs), 'system')}: {said}"
             )
         if self._unplaced:
             turns = amount(self._unplaced, "turn")
-            found.append(
+            noted.append(
                 f"SysBench's SSR leaves out {turns} without a system_id or turn from 1 to 5"
             )
-        return found
+        return noted
 
     def _total(self) -> int:
         return sum(map(len, self._turns.values()))
@@ -132,15 +131,14 @@ class Turns:
     Keeps some hundred bytes a conversation.
     """
 
-    def __init__(self, *, mirrored: bool) -> None:
-        self._mirrored = mirrored
+    def __init__(self) -> None:
         self._conversations: dict[int, dict[Cell, tuple[Four, ...]]] = {}
-        self._kept: dict[tuple[Four, ...], tuple[Four, ...]] = {}
+        self._distinct: dict[tuple[Four, ...], tuple[Four, ...]] = {}
         self._compared: Counter[Cell] = Counter()
         self._units: Counter[tuple[Cell, int]] = Counter()
         self._covered: dict[tuple[Cell, int], float] = {}
 
-    def add(self, cluster: int, sample: Sample, found: Mapping[Rate, Part]) -> dict[str, str]:
+    def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
         """Take in a pair of turns, and their parts of IFEval's rates.
 
         Returns:
@@ -148,9 +146,10 @@ class Turns:
         """
         turn = int(sample.tags.get("turn", 1))
         language = str(sample.tags.get("language", "unknown"))
-        cell, parts = (language, turn), [found.get(("ifeval", name)) for name in ACCURACIES]
+        cell = (language, turn)
         fours = []
-        for place, part in enumerate(parts):
+        for place, name in enumerate(ACCURACIES):
+            part = parts.get(("ifeval", name))
             if part is not None:
                 self._units[cell, place] += part.units
                 covered = self._covered.get((cell, place), 0.0)
@@ -161,7 +160,7 @@ class Turns:
             cells = self._conversations.setdefault(cluster, {})
             before = cells.get(cell, (NOTHING,) * len(fours))
             new = tuple(map(_added, before, fours))
-            cells[cell] = self._kept.setdefault(new, new)
+            cells[cell] = self._distinct.setdefault(new, new)
         return {
             "turn": str(turn),
             "language": language,
@@ -182,7 +181,7 @@ class Turns:
         which, languages = name.removesuffix("_languages"), self._languages()
         turns = self._numbers() if which == "turns" else [int(which.removeprefix("turn_"))]
         strata = [languages] if which == name else [[language] for language in languages]
-        return self._mean(strata, turns, f"multiif.{name}", seed)
+        return self._mean(strata, turns, seed)
 
     def mean(self, dimension: str, group: str, *, seed: int) -> Difference | None:
         """Compute the difference of a group's mean; ``None`` for other breakdowns."""
@@ -194,7 +193,7 @@ class Turns:
         if not cells:
             return None
         languages, turns = (sorted(set(names)) for names in zip(*cells, strict=True))
-        return self._mean([languages], turns, f"{dimension}.{group}.multiif.mean", seed)
+        return self._mean([languages], turns, seed)
 
     def _languages(self) -> list[str]:
         return sorted({language for language, _ in self._compared})
@@ -202,16 +201,12 @@ class Turns:
     def _numbers(self) -> list[int]:
         return sorted({turn for _, turn in self._compared})
 
-    def _mean(
-        self, strata: Sequence[Sequence[str]], turns: Sequence[int], name: str, seed: int
-    ) -> Difference:
+    def _mean(self, strata: Sequence[Sequence[str]], turns: Sequence[int], seed: int) -> Difference:
         """Average the accuracies of turns, of languages pooled in each stratum, over the strata."""
         clusters = [self._clusters(pooled, turns) for pooled in strata]
-        found = contrast(
+        contrasted = contrast(
             {" ".join(pooled): of for pooled, of in zip(strata, clusters, strict=True) if of},
-            name=f"compare.{name}",
             seed=seed,
-            mirrored=self._mirrored,
         )
         cells = [(language, turn) for pooled in strata for language in pooled for turn in turns]
         covered = [
@@ -221,9 +216,10 @@ class Turns:
             for place in range(len(ACCURACIES))
         ]
         return Difference(
-            **found,
+            **contrasted,
             compared=sum(self._compared[cell] for cell in cells),
             coverage=sum(covered) / len(covered),
+            bounds=None,
         )
 
     def _clusters(self, languages: Iterable[str], turns: Sequence[int]) -> Counter[Sums]:
@@ -247,6 +243,6 @@ def _complete(pair: tuple[bytes, bytes]) -> bool:
     return not any({MISSING, UNDECIDED} & set(turns) for turns in pair)
 
 
-def _added(one: Four, other: Four) -> Four:
-    a, b, c, d = one
-    return a + other[0], b + other[1], c + other[2], d + other[3]
+def _added(sums: Four, more: Four) -> Four:
+    a, b, c, d = sums
+    return a + more[0], b + more[1], c + more[2], d + more[3]

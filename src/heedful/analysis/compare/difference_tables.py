@@ -1,40 +1,88 @@
-"""What tables of differences share: their cells, and what many intervals together say."""
+"""Cells of tables of differences, and the summary of many tests."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.reporting.notation import interval, p_value, percent, signed
+from heedful.metrics.contrasts import LEVEL
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    bounds,
+    interval,
+    p_value,
+    percent,
+    signed,
+)
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     Difference = Mapping[str, Any]
 
-COLUMNS = ("first", "second", "Δ", "95 %", "n", "decided")
-ADJUSTED = (*COLUMNS[:4], "p (Holm)", *COLUMNS[4:])
-"""The columns of :func:`cells`."""
 
-CHANCE = 0.05
-"""Of intervals of 95 %, how many miss a difference of nothing."""
+BOUNDS = (
+    "Coverage: decided on both sides. Bounds: the difference if all else were unmet on the first "
+    "side and met on the second, and the other way round."
+)
 
-FEW = 30
-"""Samples; with fewer a percentile interval misses more often: see docs/compare.md."""
+COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
+ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
+"""The columns of :func:`cells`, of one test and of several."""
+
+DETAILS = ("n", COVERAGE, "bounds")
+"""Columns that a terminal has no room for; :func:`undecided` has the last two."""
+
+GROUP_DETAILS = ("n", "higher", "bounds")
+"""The same for a breakdown."""
 
 
-def cells(measured: Difference, *, adjusted: bool = False) -> tuple[str, ...]:
-    """Write a difference, with its adjusted p-value or without."""
+def cells(measured: Difference) -> tuple[str, ...]:
+    """Write a difference, with its p-value (adjusted, if there are several) and what it shows."""
     difference = measured["difference"]
-    p = measured["p_holm"] if adjusted else None
     return (
         percent(measured["first"]["value"], 1),
         percent(measured["second"]["value"], 1),
         signed(difference["value"], 1),
         interval(difference["interval"], signed),
-        *(("–" if p is None else p_value(p),) if adjusted else ()),
+        NOTHING if measured["p_holm"] is None else p_value(measured["p_holm"]),
+        higher(measured),
         f"{measured['compared']:,}",
         percent(measured["coverage"], 1),
+        bounds(measured, signed),
     )
+
+
+def higher(measured: Difference) -> str:
+    """Name the side that is shown to be higher.
+
+    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}}
+    >>> higher(measured), higher({**measured, "p_holm": 0.3})
+    ('second', 'neither')
+    """
+    if measured["p_holm"] is None:
+        return NOTHING
+    if measured["p_holm"] >= LEVEL:
+        return "neither"
+    return "first" if measured["difference"]["value"] > 0 else "second"
+
+
+def undecided(measures: Mapping[str, Difference], title: str) -> Iterator[Table]:
+    """Lay out coverage and bounds apart, for a terminal, if anything is undecided.
+
+    Args:
+        measures: by the name of the rate.
+        title: of the table.
+    """
+    rows = [
+        (name, percent(measured["coverage"], 1), bounds(measured, signed) or NOTHING)
+        for name, measured in measures.items()
+        if measured["coverage"] < 1
+    ]
+    if rows:
+        yield Table(title, ("metric", COVERAGE, "bounds"), rows, BOUNDS)
 
 
 def delta(measured: Difference) -> float:
@@ -42,26 +90,24 @@ def delta(measured: Difference) -> float:
     return measured["difference"]["value"] or 0.0
 
 
-def apart(measured: Difference) -> bool:
-    """Whether the interval of a difference excludes 0."""
-    bounds = measured["difference"]["interval"]
-    return bounds is not None and (bounds[0] > 0 or bounds[1] < 0)
+def differs(measured: Difference) -> bool:
+    """Check whether a difference is shown when it is read alone: its interval excludes 0."""
+    return measured["p"] is not None and measured["p"] < LEVEL
 
 
-def many(measures: Collection[Difference], what: str) -> str:
-    """Say how far several intervals that are read together can be trusted; nothing of one.
+def summary(measures: Collection[Difference], what: str) -> str:
+    """Say how far several tests that are read together can be trusted; nothing of a single one.
 
     Args:
         measures: the differences; their p-values have been adjusted for their number.
-        what: what their number is that of, such as ``groups``.
+        what: what they are, such as ``groups``.
     """
-    known = [each for each in measures if each["difference"]["interval"] is not None]
-    if len(known) < 2:  # noqa: PLR2004 - several
+    tested = [measure for measure in measures if measure["p"] is not None]
+    if len(tested) < 2:  # noqa: PLR2004 - several
         return ""
-    tested = sum(each["p_holm"] is not None and each["p_holm"] < CHANCE for each in measures)
-    few = f" With n below {FEW} intervals are too narrow: go by p."
+    adjusted = sum(measure["p_holm"] < LEVEL for measure in tested)
     return (
-        f"{sum(map(apart, known)):,} of {len(known):,} intervals exclude 0; were there no "
-        f"difference at all, about {CHANCE * len(known):.1f} would. {tested:,} p-values, adjusted "
-        f"for the number of {what} (Holm), are below {CHANCE}."
-    ) + few * any(each["compared"] < FEW for each in known)
+        f"{sum(map(differs, tested)):,} of {len(tested):,} intervals exclude 0; without any "
+        f"difference about {LEVEL * len(tested):.1f} would. {adjusted:,} p-values, adjusted for "
+        f"the number of {what} (Holm), are below {LEVEL}."
+    )

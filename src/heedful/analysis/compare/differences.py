@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import lru_cache
+from operator import add
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.analysis.compare.contrasts import Contrast, contrast
+from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import FAMILIES, pooled
+from heedful.metrics.satisfaction import BASES, FAMILIES, pooled
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    from heedful.analysis.compare.contrasts import Sums
     from heedful.core.nouns import Scoring
+    from heedful.metrics.contrasts import Sums
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.statistics import ClusterShare
 
@@ -25,11 +26,14 @@ if TYPE_CHECKING:
     Four = tuple[float, float, float, float]
     """Numerator and denominator of the first side, then of the second."""
 
+    MetRates = tuple[tuple[Rate, float], ...]
+    """Rates at which a side's undecided verdicts are taken to be met."""
+
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
 
 NOT_ROW_BY_ROW = {("advancedif", "success")}
-"""What strict scoring takes as undecided on both sides was not so for the judge of each."""
+"""Rates of each judge's own results, which undecided verdicts of the other side don't change."""
 
 NOTHING = (0.0, 0.0, 0.0, 0.0)
 
@@ -40,35 +44,52 @@ class Difference(Contrast):
     Attributes:
         compared: samples that are in it; of SysBench's SSR systems.
         coverage: share of the paired samples' units that were decided on both sides.
+        bounds: the difference if all else were unmet on the first side and met on the second, and
+            the other way round; ``None`` for rates over conversations.
     """
 
     compared: int
     coverage: float
+    bounds: list[float] | None
 
 
 class Part(NamedTuple):
-    """What a pair contributes: numerator and denominator of both sides, and how much of it."""
+    """Contribution of a pair to a rate.
+
+    Attributes:
+        sums: numerator and denominator of both sides.
+        units: of the side that has more.
+        covered: units decided on both sides.
+        extremes: of both sides the units that count if all that isn't compared is unmet, those that
+            count if it is met, and all units.
+    """
 
     sums: Four
     units: int
     covered: float
+    extremes: tuple[float, ...]
 
 
 @lru_cache(maxsize=1 << 16)
 def parts(
-    one: RowOutcome, other: RowOutcome, scorings: tuple[Scoring, Scoring]
+    first_row: RowOutcome,
+    second_row: RowOutcome,
+    scorings: tuple[Scoring, Scoring],
+    met: tuple[MetRates, MetRates],
 ) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
 
-    Kept, because a million rows come to a few thousand distinct pairs of outcomes.
+    As in a summary, a row that can still pass or fail counts with the probability that it passes.
+
+    Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
     first, second = (
         {
-            (family, name): share
+            (family, name): _settled(share, (family, name), dict(rates))
             for family, contribute in FAMILIES.items()
             for name, share in contribute(row, scoring).items()
         }
-        for row, scoring in zip((one, other), scorings, strict=True)
+        for row, scoring, rates in zip((first_row, second_row), scorings, met, strict=True)
     )
     return tuple(
         (rate, joint(share, second[rate]))
@@ -77,19 +98,26 @@ def parts(
     )
 
 
+def _settled(share: ClusterShare, rate: Rate, met: Mapping[Rate, float]) -> ClusterShare:
+    base = met.get(BASES[rate]) if share.open is not None else None
+    return share if base is None else share.settled(base)
+
+
 @lru_cache(maxsize=1 << 16)
-def pooled_part(one: int, other: int) -> Part:
+def pooled_part(first: int, second: int) -> Part:
     """Pair two packed tallies as parts of the rate over constraints."""
-    return joint(pooled(unpack(one)), pooled(unpack(other)))
+    return joint(pooled(unpack(first)), pooled(unpack(second)))
 
 
-def joint(one: ClusterShare, other: ClusterShare) -> Part:
+def joint(first: ClusterShare, second: ClusterShare) -> Part:
     """Pair two contributions; what either side leaves out is in neither."""
-    units, covered = max(one.units, other.units), min(one.covered, other.covered)
-    if not (one.denominator and other.denominator):
-        return Part(NOTHING, units, 0.0)
-    sums = (one.numerator, one.denominator, other.numerator, other.denominator)
-    return Part(sums, units, covered)
+    units, covered = max(first.units, second.units), min(first.covered, second.covered)
+    if not (first.denominator and second.denominator):
+        left = (0.0, first.units, first.units, 0.0, second.units, second.units)
+        return Part(NOTHING, units, 0.0, left)
+    extremes = (first.low, first.high, first.units, second.low, second.high, second.units)
+    sums = (first.numerator, first.denominator, second.numerator, second.denominator)
+    return Part(sums, units, covered, extremes)
 
 
 class Clusters:
@@ -101,7 +129,7 @@ class Clusters:
         self._closed: dict[Key, Counter[Sums]] = {}
 
     def begin(self, cluster: int) -> None:
-        """Begin what is of one cluster; what is of the same one comes one after another."""
+        """Begin a cluster; all that belongs to it must follow before the next."""
         if cluster != self._cluster:
             self._close()
             self._cluster = cluster
@@ -133,19 +161,18 @@ class Differences:
     """The rates of both sides by group; memory grows with groups and distinct sums only.
 
     Args:
-        clusters: where the sums are kept.
-        mirrored: as for :func:`heedful.analysis.compare.contrasts.contrast`.
+        clusters: where the sums are stored.
 
     Attributes:
-        dropped: dimensions with more than :data:`GROUPS` groups, which are not kept.
+        dropped: dimensions with more than :data:`GROUPS` groups, which are left out.
     """
 
-    def __init__(self, clusters: Clusters, *, mirrored: bool) -> None:
+    def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
-        self._mirrored = mirrored
         self._compared: Counter[Key] = Counter()
         self._units: Counter[Key] = Counter()
         self._covered: dict[Key, float] = {}
+        self._extremes: dict[Key, tuple[float, ...]] = {}
         self._groups: dict[str, set[str]] = {}
         self.dropped: set[str] = set()
 
@@ -156,6 +183,8 @@ class Differences:
         key = (dimension, group, *rate)
         self._units[key] += part.units
         self._covered[key] = self._covered.get(key, 0.0) + part.covered
+        before = self._extremes.get(key, (0.0,) * len(part.extremes))
+        self._extremes[key] = tuple(map(add, before, part.extremes))
         if part.sums[1]:
             self._compared[key] += 1
             self._clusters.add(key, part.sums)
@@ -171,33 +200,31 @@ class Differences:
     def result(self, rate: Rate, dimension: str = "", group: str = "", *, seed: int) -> Difference:
         """Compute a difference of one rate."""
         key = (dimension, group, *rate)
-        return self._difference({"": key}, name=f"compare.{'.'.join(key)}", seed=seed)
+        return self._difference({"": key}, seed=seed)
 
-    def macro(self, rate: Rate, dimension: str, *, name: str, seed: int) -> Difference:
+    def macro(self, rate: Rate, dimension: str, *, seed: int) -> Difference:
         """Compute a difference of the mean of a rate over groups, each weighing the same.
 
         Groups of which nothing was compared are left out of the mean, not of the coverage.
         """
         keys = {group: (dimension, group, *rate) for group in self.groups(dimension)}
-        return self._difference(keys, name=f"compare.{name}", seed=seed)
+        return self._difference(keys, seed=seed)
 
-    def _difference(self, keys: Mapping[str, Key], *, name: str, seed: int) -> Difference:
+    def _difference(self, keys: Mapping[str, Key], *, seed: int) -> Difference:
         compared = {group: key for group, key in keys.items() if self._compared[key]}
-        found = contrast(
-            {group: self._clusters.counted(key) for group, key in compared.items()},
-            name=name,
-            seed=seed,
-            mirrored=self._mirrored,
+        contrasted = contrast(
+            {group: self._clusters.counted(key) for group, key in compared.items()}, seed=seed
         )
         units = [(self._covered.get(key, 0.0), self._units[key]) for key in keys.values()]
         return Difference(
-            **found,
+            **contrasted,
             compared=sum(self._compared[key] for key in compared.values()),
             coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
+            bounds=_bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
         )
 
     def _room(self, dimension: str, group: str) -> bool:
-        """Whether a group is kept: a breakdown by too many values helps nobody."""
+        """Check whether there is room for a group: a breakdown by too many values helps nobody."""
         known = self._groups.setdefault(dimension, set())
         if dimension not in self.dropped:
             known.add(group)
@@ -205,3 +232,13 @@ class Differences:
                 self.dropped.add(dimension)
                 known.clear()
         return dimension not in self.dropped
+
+
+def _bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
+    """Compute the bounds of a difference, averaged over strata."""
+    ends = [
+        (low / units - other_high / other_units, high / units - other_low / other_units)
+        for low, high, units, other_low, other_high, other_units in strata
+        if units and other_units
+    ]
+    return [sum(side) / len(ends) for side in zip(*ends, strict=True)] if ends else None

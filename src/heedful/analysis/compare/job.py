@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN
 from heedful.analysis.compare.pairing import paired
-from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison, adjust_p
+from heedful.analysis.compare.pairs import DIMENSIONS, LABELS, RunComparison
 from heedful.analysis.compare.sides import differing, sides
 from heedful.core.errors import InputError, UsageError
 from heedful.core.text import amount
 from heedful.core.version import __version__
-from heedful.metrics.agreement import holm
+from heedful.metrics.contrasts import adjust_p
 
 if TYPE_CHECKING:
     import os
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["adjust", "compare"]
 
 BY = ("type", "task", "split", "turn", "language", LANGUAGE_AND_TURN)
-"""What is broken down by unless asked otherwise, where it has two values or more."""
+"""Breakdowns by default, where there are two values or more."""
 
 
 def compare(
@@ -59,17 +59,17 @@ def compare(
         runs: directories of finished runs of :func:`heedful.evaluate`. ``RUN@MODEL`` is the rows
             of RUN whose tag ``model`` is MODEL; one run alone is compared by that tag.
         metrics: rates, as ``isr`` or ``cfbench.isr``, or a family of them, as ``ifeval``; all
-            unless given.
+            by default.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
-            unless given, by those of :data:`BY` that have two values or more.
+            by default those of :data:`BY` that have two values or more.
         match: what makes two rows the same sample: ``id``; ``instruction``, the id without the
-            model that answered; ``conversation``, what system and user said. Unless given, the
+            model that answered; ``conversation``, what system and user said. By default the
             first of them by which any rows match.
         baseline: one of the runs, as it was named or as the results call it: the others come
-            first, each minus it, and of the others pairs that are unlike are left out. Unless
-            given, each run comes minus those named after it, and no pair may be unlike.
+            first, each minus it, and of the others pairs that are unlike are left out. By
+            default each run comes minus those named after it, and no pair may be unlike.
         anyway: compare although more differs than the responses or the judge.
-        seed: of the bootstrap.
+        seed: of the randomization tests.
 
     Returns:
         Ready for JSON; docs/compare.md describes it.
@@ -79,16 +79,22 @@ def compare(
         RunError: a run is not there, or not finished.
         UsageError: the runs are not alike, or an option is unknown.
     """
-    found = sides([str(run) for run in runs])
-    asked = tuple(dict.fromkeys(BY if by is None else by))
-    reference = found[0] if baseline is None else _baseline(str(baseline), runs, found)
+    opened = sides([str(run) for run in runs])
+    dimensions = tuple(dict.fromkeys(BY if by is None else by))
+    reference = opened[0] if baseline is None else _baseline(str(baseline), runs, opened)
     pairs: list[dict[str, Any]] = []
     left_out = []
-    for first, second in _two_by_two(found, reference, named=baseline is not None):
+    for first, second in _two_by_two(opened, reference, named=baseline is not None):
         try:
             pairs.append(
                 _pair(
-                    first, second, metrics=metrics, by=asked, match=match, seed=seed, anyway=anyway
+                    first,
+                    second,
+                    metrics=metrics,
+                    by=dimensions,
+                    match=match,
+                    seed=seed,
+                    anyway=anyway,
                 )
             )
         except (InputError, UsageError) as error:
@@ -96,7 +102,7 @@ def compare(
                 raise
             left_out.append(f"{first.name} − {second.name} is left out: {error.what}")
     if by is not None:
-        _check_breakdowns(asked, pairs)
+        _check_breakdowns(dimensions, pairs)
     else:
         for pair in pairs:
             pair["by"] = {name: groups for name, groups in pair["by"].items() if len(groups) > 1}
@@ -105,7 +111,7 @@ def compare(
         "heedful": __version__,
         "seed": seed,
         "baseline": reference.name,
-        "runs": [side.about() for side in found],
+        "runs": [side.about() for side in opened],
         "pairs": pairs,
         "left_out": left_out,
     }
@@ -114,9 +120,7 @@ def compare(
 def adjust(pairs: Sequence[dict[str, Any]]) -> None:
     """Adjust the p-values of pairs that are shown together for their number (Holm), in place."""
     for test in ("constraints", "samples"):
-        adjusted = holm([pair["mcnemar"][test]["p"] for pair in pairs])
-        for pair, p in zip(pairs, adjusted, strict=True):
-            pair["mcnemar"][test]["p_holm"] = p
+        adjust_p([pair["mcnemar"][test] for pair in pairs])
     together: dict[Rate, list[dict[str, Any]]] = {}
     for pair in pairs:
         for family, rates in pair["metrics"].items():
@@ -126,31 +130,31 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
         adjust_p(measures)
 
 
-def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], found: Sequence[Side]) -> Side:
+def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequence[Side]) -> Side:
     """Find the run that the others are compared with.
 
     Raises:
         UsageError: it is none of them.
     """
-    if len(runs) == len(found):
-        for given, side in zip(runs, found, strict=True):
+    if len(runs) == len(opened):
+        for given, side in zip(runs, opened, strict=True):
             if str(given) == named:
                 return side
-    for side in found:
+    for side in opened:
         if side.name == named:
             return side
-    names = ", ".join(side.name for side in found)
+    names = ", ".join(side.name for side in opened)
     raise UsageError(
         f"the baseline {named!r} is none of the runs that are compared",
         hint=f"name one of {names}",
     )
 
 
-def _two_by_two(found: Sequence[Side], reference: Side, *, named: bool) -> list[tuple[Side, Side]]:
+def _two_by_two(opened: Sequence[Side], reference: Side, *, named: bool) -> list[tuple[Side, Side]]:
     """List the pairs: those with the baseline first, then the others."""
     if not named:
-        return list(combinations(found, 2))
-    others = [side for side in found if side is not reference]
+        return list(combinations(opened, 2))
+    others = [side for side in opened if side is not reference]
     return [(side, reference) for side in others] + list(combinations(others, 2))
 
 
@@ -172,7 +176,7 @@ def _pair(
         if faults and not anyway:
             raise _unlike(first, second, faults)
         comparison = RunComparison(
-            (first.scoring, second.scoring), by, mirrored=second.name < first.name
+            (first.scoring, second.scoring), by, (first.met_rates(), second.met_rates())
         )
         for pair in pairing:
             comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
@@ -196,7 +200,7 @@ def _pair(
 
 
 def _compared(responses: int, *, judged_alike: bool) -> str:
-    """Name what two runs differ in: what a difference of their rates can come from."""
+    """Name the difference between two runs, from which that of their rates can come."""
     if judged_alike:
         return "responses" if responses else "nothing"
     return "responses and judges" if responses else "judges"
@@ -241,24 +245,24 @@ def _reads(judge: Mapping[str, Any]) -> bool:
 
 
 def _unlike(first: Side, second: Side, faults: Sequence[tuple[str, str]]) -> UsageError:
-    mends = "; ".join(dict.fromkeys(hint for _, hint in faults if hint))
+    hints = "; ".join(dict.fromkeys(hint for _, hint in faults if hint))
     return UsageError(
         "these are not alike: " + "; ".join(what for what, _ in faults),
         where=f"{first.name} and {second.name}",
-        hint=f"{mends}; or compare them --anyway",
+        hint=f"{hints}; or compare them --anyway",
     )
 
 
-def _chosen(asked: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
-    """Find the rates that were asked for, by name or by family and name.
+def _chosen(names: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
+    """Find rates by name, or by family and name.
 
     Raises:
         UsageError: there is no such rate.
     """
-    if not asked:
+    if not names:
         return list(known)
     chosen: list[Rate] = []
-    for name in asked:
+    for name in names:
         named = [rate for rate in known if name in (rate[1], ".".join(rate), rate[0])]
         if not named:
             there = ", ".join(".".join(rate) for rate in known) or "none"
@@ -273,7 +277,7 @@ def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> Non
     """Refuse a breakdown that would silently be left out.
 
     Raises:
-        UsageError: nothing has what was asked for.
+        UsageError: no sample has a dimension, or no metric is broken down by it.
     """
     for dimension in by:
         dropped = any(f"by {dimension}:" in note for pair in pairs for note in pair["notes"])
@@ -285,5 +289,5 @@ def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> Non
         if not dropped and not any(pair["by"].get(dimension) for pair in pairs):
             raise UsageError(
                 f"none of the metrics that were asked for is broken down by {dimension!r}",
-                hint="ask for others, or leave the breakdown out",
+                hint="choose others, or leave the breakdown out",
             )

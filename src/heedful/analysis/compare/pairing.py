@@ -1,7 +1,7 @@
-"""Which row of one run is the same sample as which row of another.
+"""Match the rows of one run with those of another that are the same sample.
 
-What rows are told apart by waits in a temporary SQLite database (in memory while small, on disk
-when not), so that runs of a million rows can be paired.
+What identifies rows is stored in a temporary SQLite database (in memory while small, on disk when
+not), so that runs of a million rows can be paired.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ if TYPE_CHECKING:
     from heedful.analysis.compare.sides import Side
 
 KEYS = ("id", "instruction", "conversation")
-"""What rows are matched by, tried in this order until some match."""
+"""Columns that rows are matched by, tried in this order until some match."""
 
 COLUMNS = "position INTEGER, id, instruction, conversation, cluster, checklist, response"
 
 PAIRS = """
 CREATE TABLE pairs AS
 WITH
-    one AS (SELECT * FROM first WHERE {key} IN
+    mine AS (SELECT * FROM first WHERE {key} IN
         (SELECT {key} FROM first GROUP BY {key} HAVING count(*) = 1)),
-    other AS (SELECT * FROM second WHERE {key} IN
+    theirs AS (SELECT * FROM second WHERE {key} IN
         (SELECT {key} FROM second GROUP BY {key} HAVING count(*) = 1))
 SELECT
-    one.position AS first,
-    other.position AS second,
-    min(one.position) OVER (PARTITION BY one.cluster) AS cluster,
-    one.id AS id,
-    one.conversation IS NOT other.conversation AS conversations,
-    one.checklist IS NOT other.checklist AS checklists,
-    one.response IS NOT other.response AS responses
-FROM one JOIN other USING ({key})
+    mine.position AS first,
+    theirs.position AS second,
+    min(mine.position) OVER (PARTITION BY mine.cluster) AS cluster,
+    mine.id AS id,
+    mine.conversation IS NOT theirs.conversation AS conversations,
+    mine.checklist IS NOT theirs.checklist AS checklists,
+    mine.response IS NOT theirs.response AS responses
+FROM mine JOIN theirs USING ({key})
 ORDER BY cluster, first
 """
 """Pairs in the order of the first run, those of a cluster together."""
 
 ALONE = (
-    "SELECT count(*) FROM {one} WHERE {key} IS NULL OR {key} NOT IN (SELECT {key} FROM {other}"
+    "SELECT count(*) FROM {side} WHERE {key} IS NULL OR {key} NOT IN (SELECT {key} FROM {other}"
     " WHERE {key} IS NOT NULL)"
 )
 
@@ -64,7 +64,7 @@ class PairingCounts(NamedTuple):
         only_first: rows of the first side that the second does not have.
         only_second: the other way about.
         ambiguous: rows left out, as another of their run has the same key.
-        conversations: pairs in which other things are asked.
+        conversations: pairs with other messages.
         checklists: pairs with other constraints.
         responses: pairs with other responses.
     """
@@ -94,8 +94,8 @@ class Pairing:
         ).fetchone()
         matched, conversations, checklists, responses = map(int, totals)
         first, second = (
-            int(database.execute(ALONE.format(one=one, other=other, key=key)).fetchone()[0])
-            for one, other in (("first", "second"), ("second", "first"))
+            int(database.execute(ALONE.format(side=side, other=other, key=key)).fetchone()[0])
+            for side, other in (("first", "second"), ("second", "first"))
         )
         rows = sum(_count(database, side) for side in ("first", "second"))
         self.counts = PairingCounts(
@@ -116,8 +116,8 @@ class Pairing:
     def __iter__(self) -> Iterator[RowPair]:
         """Yield the pairs with the same checklist, those of a cluster one after another."""
         query = "SELECT first, second, cluster FROM pairs WHERE NOT checklists ORDER BY rowid"
-        for found in self._database.execute(query):
-            yield RowPair(*found)
+        for row in self._database.execute(query):
+            yield RowPair(*row)
 
 
 @contextmanager
@@ -125,9 +125,9 @@ def paired(first: Side, second: Side, key: str | None) -> Iterator[Pairing]:
     """Match the rows of two sides.
 
     Args:
-        first: one side.
+        first: the first side.
         second: the other.
-        key: what to match by; unless given, the first of :data:`KEYS` by which any match.
+        key: what to match by; by default the first of :data:`KEYS` by which any match.
 
     Raises:
         InputError: none match.
@@ -160,14 +160,14 @@ def _no_pairs(first: Side, second: Side) -> InputError:
         side = mixed[0]
         models = ", ".join(side.models)
         return InputError(
-            f"no sample of {first.name} is found once in {second.name}; {side.name} holds the "
+            f"no sample of {first.name} is exactly once in {second.name}; {side.name} holds the "
             f"responses of several models ({models})",
             where=str(side.run.directory),
             hint=f"name one of them: {side.run.directory}@{next(iter(side.models))}",
         )
     return InputError(
         f"no sample of {first.name} ({sum(first.models.values()):,}) is in {second.name} "
-        f"({sum(second.models.values()):,}), by id or by what was asked",
+        f"({sum(second.models.values()):,}), by id or by its messages",
         where=f"{first.run.directory} and {second.run.directory}",
         hint="compare runs on the same samples",
     )

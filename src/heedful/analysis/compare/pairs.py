@@ -6,20 +6,23 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, SSR, Systems, Turns
+from heedful.analysis.compare.decided import decided_by_both
 from heedful.analysis.compare.differences import Clusters, Differences, joint, parts, pooled_part
-from heedful.core.nouns import Critique, Judgment, Status
-from heedful.metrics.agreement import RATES, estimates, holm, mcnemar
+from heedful.metrics.agreement_intervals import rate_estimates
+from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
 from heedful.metrics.gathering import GROUPS, agreement
 from heedful.metrics.multiif import ACCURACIES
 from heedful.metrics.outcomes import MET, UNDECIDED, UNMET, outcome, sort_verdicts
 from heedful.metrics.satisfaction import advancedif
+from heedful.reporting.notation import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.compare.differences import Difference, Part, Rate
+    from heedful.analysis.compare.differences import Difference, MetRates, Part, Rate
     from heedful.core.nouns import Sample, Scoring
     from heedful.jobs.results import Scored
+    from heedful.metrics.contrasts import Contrast, Sums
     from heedful.metrics.outcomes import RowOutcome, Verdicts
 
 DIMENSIONS = {
@@ -45,14 +48,14 @@ OVERALL, MACRO = ("advancedif", "overall"), ("advancedif", "macro_overall")
 SUCCESS = ("advancedif", "success")
 
 TASKS = "tasks of advancedif"
-"""Under which AdvancedIF's rows are kept for the mean over its tasks."""
+"""Dimension of AdvancedIF's rows for the mean over its tasks."""
 
 STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 
 VERDICTS = ("", "", "", "verdicts")
-
-_NONE = Judgment(status=Status.UNPARSED)
-_BARE = {status: Judgment(status=status) for status in (Status.MET, Status.UNMET)}
+PASSES = ("", "", "", "passes")
+LEFT = ("", "", "", "undecided")
+"""Keys of other sums by cluster than those of rates."""
 
 
 class RunComparison:
@@ -64,52 +67,55 @@ class RunComparison:
     Args:
         scorings: of both sides.
         by: dimensions and tags to break down by.
-        mirrored: as for :class:`heedful.analysis.compare.differences.Differences`.
+        met: of both sides the rates at which undecided verdicts are taken to be met.
     """
 
     def __init__(
-        self, scorings: tuple[Scoring, Scoring], by: Sequence[str], *, mirrored: bool
+        self,
+        scorings: tuple[Scoring, Scoring],
+        by: Sequence[str],
+        met: tuple[MetRates, MetRates],
     ) -> None:
-        self._mirrored = mirrored
         self._scorings = scorings
+        self._met = met
         self._by = by
         self._clusters = Clusters()
-        self._differences = Differences(self._clusters, mirrored=mirrored)
-        self._systems = Systems(scorings, mirrored=mirrored)
-        self._turns = Turns(mirrored=mirrored)
+        self._differences = Differences(self._clusters)
+        self._systems = Systems(scorings)
+        self._turns = Turns()
         self._transitions: Counter[tuple[int, int]] = Counter()
         self._outcomes: Counter[str] = Counter()
         self._passes: Counter[tuple[bool, bool]] = Counter()
         self._loose = [False, False]
         self._flips: list[dict[str, Any]] = []
 
-    def add(self, cluster: int, one: Scored, other: Scored) -> None:
-        """Take in a pair of rows with the same checklist; types and tags are the first one's."""
-        if one.sample is None or one.critique is None or other.critique is None:
+    def add(self, cluster: int, first: Scored, second: Scored) -> None:
+        """Take in a pair of rows with the same checklist; types and tags are the first row's."""
+        if first.sample is None or first.critique is None or second.critique is None:
             return
         self._clusters.begin(cluster)
         # The checklists are the same; types and tags may not be, and one side's must hold for both.
-        samples, critiques = (one.sample, one.sample), (one.critique, other.critique)
+        samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
         states = verdicts[0].states, verdicts[1].states
         self._count(*states)
         for place, (a, b) in enumerate(zip(*states, strict=True)):
             if a != b and UNDECIDED not in (a, b):
-                self._flip(one, other, place)
-        asked = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
-        rows = asked
+                self._flip(first, second, place)
+        alone = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
+        rows = alone
         if self._scorings == ("strict", "strict"):
-            shared = _shared(*critiques, len(states[0]))
+            shared = decided_by_both(*critiques, len(states[0]))
             if shared is not None:
                 critiques, verdicts = shared, tuple(map(sort_verdicts, samples, shared))
                 rows = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
         for side, row in enumerate(rows):
             self._loose[side] |= row.loose.decided > 0
-        found = dict(parts(rows[0], rows[1], self._scorings))
+        contributed = dict(parts(rows[0], rows[1], self._scorings, self._met))
         if rows[0].benchmark == "advancedif":
-            found |= self._advancedif(asked, one.sample, found)
-        found |= _labelled(one.sample, verdicts)
-        self._gather(cluster, one.sample, rows, verdicts, found)
+            contributed |= self._advancedif(alone, first.sample, contributed)
+        contributed |= _labelled(first.sample, verdicts)
+        self._gather(cluster, first.sample, rows, verdicts, contributed)
 
     def _gather(
         self,
@@ -117,7 +123,7 @@ class RunComparison:
         sample: Sample,
         rows: Sequence[RowOutcome],
         verdicts: Sequence[Verdicts],
-        found: Mapping[Rate, Part],
+        contributed: Mapping[Rate, Part],
     ) -> None:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
         tags = sample.tags
@@ -126,28 +132,28 @@ class RunComparison:
             flags = rows[0].all_ok, rows[1].all_ok
             self._systems.add(sample, (verdicts[0].states, verdicts[1].states), flags)
         if multiif:
-            tags = {**tags, **self._turns.add(cluster, sample, found)}
-        for rate, part in found.items():
+            tags = {**tags, **self._turns.add(cluster, sample, contributed)}
+        for rate, part in contributed.items():
             if not (multiif and rate[0] == "ifeval"):  # these stand by turn
                 self._differences.add(rate, part)
-        self._group(tags, verdicts[0], verdicts[1], found)
+        self._group(tags, verdicts[0], verdicts[1], contributed)
 
     def _advancedif(
-        self, asked: Sequence[RowOutcome], sample: Sample, found: Mapping[Rate, Part]
+        self, rows: Sequence[RowOutcome], sample: Sample, contributed: Mapping[Rate, Part]
     ) -> dict[Rate, Part]:
-        """Keep the overall rate by task; return how often the judges' results were usable."""
-        if OVERALL in found and "task" in sample.tags:
-            self._differences.add(OVERALL, found[OVERALL], TASKS, str(sample.tags["task"]))
+        """Add the overall rate by task; return how often the judges' results were usable."""
+        if OVERALL in contributed and "task" in sample.tags:
+            self._differences.add(OVERALL, contributed[OVERALL], TASKS, str(sample.tags["task"]))
         shares = [
             advancedif(row, scoring).get("success")
-            for row, scoring in zip(asked, self._scorings, strict=True)
+            for row, scoring in zip(rows, self._scorings, strict=True)
         ]
-        one, other = shares
-        return {} if one is None or other is None else {SUCCESS: joint(one, other)}
+        first, second = shares
+        return {} if first is None or second is None else {SUCCESS: joint(first, second)}
 
-    def _count(self, one: Sequence[int], other: Sequence[int]) -> None:
+    def _count(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
         """Count verdicts and samples by how the sides saw them."""
-        pairs = list(zip(one, other, strict=True))
+        pairs = list(zip(ours, theirs, strict=True))
         self._transitions.update(pairs)
         shared = [(a, b) for a, b in pairs if UNDECIDED not in (a, b)]
         won = sum(a == MET for a, _ in shared) - sum(b == MET for _, b in shared)
@@ -159,6 +165,9 @@ class RunComparison:
         first, second = (_passes([p[side] for p in shared], complete=whole) for side in (0, 1))
         if shared and first is not None and second is not None:
             self._passes[first, second] += 1
+            self._clusters.add(PASSES, (float(first), 1.0, float(second), 1.0))
+        left = [float(sum(pair[side] == UNDECIDED for pair in pairs)) for side in (0, 1)]
+        self._clusters.add(LEFT, (left[0], float(len(pairs)), left[1], float(len(pairs))))
         if shared:
             cells = Counter(shared)
             self._clusters.add(
@@ -166,21 +175,21 @@ class RunComparison:
                 (cells[MET, MET], cells[MET, UNMET], cells[UNMET, MET], cells[UNMET, UNMET]),
             )
 
-    def _flip(self, one: Scored, other: Scored, place: int) -> None:
+    def _flip(self, ours: Scored, theirs: Scored, place: int) -> None:
         if len(self._flips) == FLIPS_LISTED:
             return
-        if one.sample is None or one.critique is None or other.critique is None:
+        if ours.sample is None or ours.critique is None or theirs.critique is None:
             return
-        constraint = one.sample.checklist[place]
-        judgments = [critique.judgments[place] for critique in (one.critique, other.critique)]
+        constraint = ours.sample.checklist[place]
+        judgments = [critique.judgments[place] for critique in (ours.critique, theirs.critique)]
         first, second = (
             {"status": judgment.status.value, "explanation": judgment.explanation}
             for judgment in judgments
         )
         self._flips.append(
             {
-                "id": one.id,
-                "second_id": other.id,
+                "id": ours.id,
+                "second_id": theirs.id,
                 "constraint": place + 1,
                 "text": constraint.text,
                 "type": constraint.type,
@@ -192,18 +201,18 @@ class RunComparison:
     def _group(
         self,
         tags: Mapping[str, Any],
-        one: Verdicts,
-        other: Verdicts,
-        found: Mapping[Rate, Part],
+        first: Verdicts,
+        second: Verdicts,
+        contributed: Mapping[Rate, Part],
     ) -> None:
         for dimension in self._by:
             if dimension in DIMENSIONS:
-                theirs = getattr(other, DIMENSIONS[dimension])
-                for value, packed in getattr(one, DIMENSIONS[dimension]).items():
+                theirs = getattr(second, DIMENSIONS[dimension])
+                for value, packed in getattr(first, DIMENSIONS[dimension]).items():
                     pair = pooled_part(packed, theirs.get(value, 0))
                     self._differences.add(CONSTRAINTS, pair, dimension, value)
             elif dimension in tags:
-                for rate, part in found.items():
+                for rate, part in contributed.items():
                     self._differences.add(rate, part, dimension, str(tags[dimension]))
 
     def rates(self) -> list[Rate]:
@@ -211,19 +220,20 @@ class RunComparison:
 
         As in a summary, IFEval's are for verifiers: they need loose verdicts on both sides.
         """
-        found = [
+        compared = [
             rate for rate in self._differences.rates() if rate[0] != "ifeval" or all(self._loose)
         ]
         if self._differences.groups(TASKS):
-            found.append(MACRO)
-        return found + self._turns.rates() + [SSR] * bool(self._systems)
+            compared.append(MACRO)
+        compared += self._turns.rates()
+        return [*compared, SSR] if self._systems else compared
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
         """Sum up.
 
         Args:
             rates: those to compute.
-            seed: of the bootstrap.
+            seed: of the randomization tests.
 
         Returns:
             Ready for JSON: what the sides came to, see docs/compare.md.
@@ -237,26 +247,28 @@ class RunComparison:
             for (a, b), count in self._transitions.items()
             if UNDECIDED not in (a, b)
         }
+        undecided = contrast({"": self._clusters.counted(LEFT)}, seed=seed)
         flips = self._transitions[MET, UNMET] + self._transitions[UNMET, MET]
         return {
             "verdicts": {
-                one: {other: self._transitions[a, b] for b, other in STATES.items()}
-                for a, one in STATES.items()
+                first: {second: self._transitions[a, b] for b, second in STATES.items()}
+                for a, first in STATES.items()
             },
             "metrics": metrics,
             "outcomes": {name: self._outcomes[name] for name in OUTCOMES},
+            "undecided": undecided,
             "mcnemar": {
-                "constraints": _mcnemar(constraints),
-                "samples": _mcnemar(self._passes),
+                "constraints": _table(constraints, self._constraints_met(), seed),
+                "samples": _table(self._passes, self._clusters.counted(PASSES), seed),
             },
-            **self._agreement(seed),
+            **self._agreement(),
             "by": {
                 dimension: self._breakdown(dimension, wanted, seed)
                 for dimension in self._by
                 if self._differences.groups(dimension)
             },
             "flips": {"count": flips, "listed": self._flips},
-            "notes": self._notes(),
+            "notes": self._notes(undecided),
         }
 
     def _difference(self, rate: Rate, seed: int) -> Difference:
@@ -264,42 +276,57 @@ class RunComparison:
         if rate == SSR:
             return self._systems.result(seed=seed)
         if rate == MACRO:
-            return self._differences.macro(OVERALL, TASKS, name=".".join(MACRO), seed=seed)
+            return self._differences.macro(OVERALL, TASKS, seed=seed)
         if rate in self._turns.rates():
             return self._turns.result(rate[1], seed=seed)
         return self._differences.result(rate, seed=seed)
 
-    def _agreement(self, seed: int) -> dict[str, Any]:
-        cells = self._clusters.counted(VERDICTS)
-        if self._mirrored:
-            cells = Counter({(a, c, b, d): n for (a, b, c, d), n in cells.items()})
-        formulas = {"agreement": RATES["accuracy"], "kappa": RATES["kappa"]}
-        return {**estimates(cells, formulas, name="compare.agreement", seed=seed)}
+    def _constraints_met(self) -> Counter[Sums]:
+        """Count clusters by how many of the constraints decided on both sides each side met."""
+        counts: Counter[Sums] = Counter()
+        for (both, first, second, neither), n in self._clusters.counted(VERDICTS).items():
+            decided = both + first + second + neither
+            counts[both + first, decided, both + second, decided] += n
+        return counts
 
-    def _notes(self) -> list[str]:
+    def _agreement(self) -> dict[str, Any]:
+        """Compute how far the two judges agree; equal verdicts are on the table's diagonal."""
+        estimates = rate_estimates(self._clusters.counted(VERDICTS), ("accuracy", "kappa"))
+        return {"agreement": estimates["accuracy"], "kappa": estimates["kappa"]}
+
+    def _notes(self, undecided: Contrast) -> list[str]:
         notes = [
             f"no breakdown by {dimension}: more than {GROUPS} values"
             for dimension in sorted(self._differences.dropped - {TASKS})
         ]
         notes += self._systems.notes()
+        if undecided["p"] is not None and undecided["p"] < LEVEL:
+            shares = " and ".join(
+                f"{percent(undecided[side]['value'], 1)} %" for side in ("first", "second")
+            )
+            notes.append(
+                f"the sides left different shares of the verdicts undecided ({shares}): if what "
+                "was left undecided is met less often than the rest, the side that left more of it "
+                "undecided looks better than it is"
+            )
         if not self._clusters.counted(VERDICTS):
             notes.append("no constraint was decided on both sides")
         return notes
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:
         """Compute the rates by group; a rate's p-values are adjusted for the number of groups."""
-        found: dict[str, Any] = {}
+        by_group: dict[str, Any] = {}
         for group in self._differences.groups(dimension):
             for (family, name), measured in self._of_group(dimension, group, wanted, seed):
-                found.setdefault(group, {}).setdefault(family, {})[name] = measured
+                by_group.setdefault(group, {}).setdefault(family, {})[name] = measured
         cells: dict[Rate, list[dict[str, Any]]] = {}
-        for families in found.values():
+        for families in by_group.values():
             for family, rates in families.items():
                 for name, measured in rates.items():
                     cells.setdefault((family, name), []).append(measured)
         for measures in cells.values():
             adjust_p(measures)
-        return found
+        return by_group
 
     def _of_group(
         self, dimension: str, group: str, wanted: Sequence[Rate], seed: int
@@ -318,16 +345,6 @@ class RunComparison:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)
 
 
-def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
-    """Adjust the p-values of differences that are read together for their number (Holm)."""
-    tested = [measured for measured in measures if measured["p"] is not None]
-    adjusted = holm([measured["p"] for measured in tested])
-    for measured in measures:
-        measured["p_holm"] = None
-    for measured, p in zip(tested, adjusted, strict=True):
-        measured["p_holm"] = p
-
-
 def _passes(states: Sequence[int], *, complete: bool) -> bool | None:
     """Say whether a side meets everything, as far as it is known."""
     if UNMET in states:
@@ -336,7 +353,7 @@ def _passes(states: Sequence[int], *, complete: bool) -> bool | None:
 
 
 def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
-    """Compare both sides' verdicts with the first one's labels."""
+    """Compare both sides' verdicts with the labels of the first."""
     known = [
         (place, MET if label else UNMET)
         for place, label in enumerate((sample.labels or ())[: len(verdicts[0].states)])
@@ -344,54 +361,31 @@ def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
     ]
     if not known:
         return {}
-    one, other = (
+    first, second = (
         agreement(
             [side.states[place] == label for place, label in known],
             [side.states[place] != UNDECIDED for place, _ in known],
         )
         for side in verdicts
     )
-    return {LABELS: joint(one, other)}
+    return {LABELS: joint(first, second)}
 
 
-def _mcnemar(met: Mapping[tuple[bool, bool], int]) -> dict[str, Any]:
-    """Lay out what was met on which side, with the test of what was met on one side only."""
-    first, second = met.get((True, False), 0), met.get((False, True), 0)
+def _table(
+    met: Mapping[tuple[bool, bool], int], clusters: Mapping[Sums, int], seed: int
+) -> dict[str, Any]:
+    """Lay out what was met on which side, with a test of the difference.
+
+    Args:
+        met: how many units were met on the first side, and on the second.
+        clusters: the same by cluster.
+        seed: of the test, which is McNemar's exact one if each cluster is one unit.
+    """
+    tested = contrast({"": clusters}, seed=seed)["p"]
     return {
         "both": met.get((True, True), 0),
-        "only_first": first,
-        "only_second": second,
+        "only_first": met.get((True, False), 0),
+        "only_second": met.get((False, True), 0),
         "neither": met.get((False, False), 0),
-        "p": mcnemar(first, second),
+        "p": 1.0 if tested is None else tested,
     }
-
-
-def _shared(one: Critique, other: Critique, length: int) -> tuple[Critique, Critique] | None:
-    """Take as undecided on both sides what one of them did not decide, loose readings likewise.
-
-    Returns:
-        The critiques so changed; ``None`` where there is nothing to change.
-    """
-    firsts, seconds = (
-        critique.judgments[:length] + (_NONE,) * (length - len(critique.judgments))
-        for critique in (one, other)
-    )
-    pairs = list(zip(firsts, seconds, strict=True))
-    if all(
-        a.status.decided and b.status.decided and (a.loose is None) == (b.loose is None)
-        for a, b in pairs
-    ):
-        return None
-    kept = [_both(a, b) for a, b in pairs]
-    return (
-        one.model_copy(update={"judgments": tuple(a for a, _ in kept)}),
-        other.model_copy(update={"judgments": tuple(b for _, b in kept)}),
-    )
-
-
-def _both(one: Judgment, other: Judgment) -> tuple[Judgment, Judgment]:
-    if not (one.status.decided and other.status.decided):
-        return _NONE, _NONE
-    if one.loose is None or other.loose is None:
-        return _BARE[one.status], _BARE[other.status]
-    return one, other

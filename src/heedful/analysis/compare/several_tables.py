@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.difference_tables import ADJUSTED, apart, cells, many
+from heedful.analysis.compare.difference_tables import (
+    ADJUSTED,
+    DETAILS,
+    cells,
+    differs,
+    summary,
+)
 from heedful.reporting.metric_names import FAMILIES, label, ranked
-from heedful.reporting.notation import p_value, signed
+from heedful.reporting.notation import NOTHING, p_value, signed
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -17,23 +23,27 @@ if TYPE_CHECKING:
     """Differences of a rate by pair."""
 
 
-def against(found: Mapping[str, Any]) -> list[Pair]:
+def against(comparison: Mapping[str, Any]) -> list[Pair]:
     """List the pairs that the baseline is in.
 
     Args:
-        found: as :func:`heedful.compare` returns it.
+        comparison: as :func:`heedful.compare` returns it.
     """
-    return [one for one in found["pairs"] if found["baseline"] in (one["first"], one["second"])]
+    return [
+        pair
+        for pair in comparison["pairs"]
+        if comparison["baseline"] in (pair["first"], pair["second"])
+    ]
 
 
-def overview(found: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
+def overview(comparison: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
     """Show the baseline against all, every pair at a glance, and wins and losses.
 
     Args:
-        found: as :func:`heedful.compare` returns it, of three runs or more.
+        comparison: as :func:`heedful.compare` returns it, of three runs or more.
         brief: only the metrics of the benchmark itself, where it has some.
     """
-    pairs = found["pairs"]
+    pairs = comparison["pairs"]
     families = ranked({family for pair in pairs for family in pair["metrics"]})
     for family in families[:1] if brief else families:
         measures = {
@@ -47,8 +57,8 @@ def overview(found: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
             )
         }
         for name, of in measures.items():
-            yield _against(label(family, name), found["baseline"], of)
-        yield _every_pair(family, [run["name"] for run in found["runs"]], measures)
+            yield _against(label(family, name), comparison["baseline"], of)
+        yield _every_pair(family, [run["name"] for run in comparison["runs"]], measures)
     yield _wins(pairs)
 
 
@@ -58,9 +68,9 @@ def _against(rate: str, baseline: str, measures: Measures) -> Table:
     for pair, measured in measures.items():
         if baseline in pair:
             other = 1 - pair.index(baseline)
-            rows.append((pair[other], *cells(measured, adjusted=True)))
+            rows.append((pair[other], *cells(measured)))
     what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
-    return Table(f"{rate}: {what}", ("run", *ADJUSTED), rows)
+    return Table(f"{rate}: {what}", ("run", *ADJUSTED), rows, details=DETAILS).filled()
 
 
 def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:
@@ -71,21 +81,22 @@ def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measur
         for place, name in enumerate(names, 1)
     ]
     columns = ("metric", "row − column", *(str(place) for place in range(1, len(names) + 1)))
-    cells = [one for of in measures.values() for one in of.values()]
+    measured = [measure for of in measures.values() for measure in of.values()]
     note = (
-        "Starred: the 95 % interval excludes 0. Each pair is compared on its own samples, those "
-        f"that both decided. {many(cells, 'pairs')}"
+        "Starred: p is below 0.05, and the 95 % interval excludes 0. Each pair is compared on its "
+        f"own samples, those that both decided. {summary(measured, 'pairs')}"
     )
     return Table(f"{FAMILIES.get(family, family)}: every pair", columns, rows, note, words=2)
 
 
 def _delta(measures: Measures, name: str, other: str) -> str:
     there, back = measures.get((name, other)), measures.get((other, name))
-    one = there or back
-    value = None if one is None else one["difference"]["value"]
-    if one is None or value is None:
-        return "·" if name == other else "–"
-    return signed(value if there else -value, 1) + "*" * apart(one)
+    measured = there or back
+    value = None if measured is None else measured["difference"]["value"]
+    if measured is None or value is None:
+        return "·" if name == other else NOTHING
+    shown = signed(value if there else -value, 1)
+    return f"{shown}*" if differs(measured) else shown
 
 
 def _wins(pairs: Sequence[Pair]) -> Table:
@@ -113,7 +124,8 @@ def _wins(pairs: Sequence[Pair]) -> Table:
         for pair in pairs
     ]
     note = (
-        "Samples with all constraints met on one side or both; p: McNemar's exact test, adjusted "
-        "for the number of pairs (Holm). Wins: samples in which the first met more constraints."
+        "Samples with all constraints met on one side or both; p: the paired randomization test, "
+        "adjusted for the number of pairs (Holm). Wins: samples in which the first met more "
+        "constraints."
     )
     return Table("Wins and losses", columns, rows, note, details=("both", "neither"))

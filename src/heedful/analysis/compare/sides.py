@@ -1,4 +1,4 @@
-"""What is compared: runs, or the rows of one model in a run."""
+"""The sides of a comparison: runs, or the rows of one model in a run."""
 
 from __future__ import annotations
 
@@ -13,10 +13,12 @@ from heedful.core.errors import UsageError
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import Scored, scored_entry
 from heedful.metrics.clusters import cluster_digest, instruction_of
+from heedful.metrics.satisfaction import BASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from heedful.analysis.compare.differences import MetRates
     from heedful.core.nouns import Scoring
     from heedful.engine.records import Entry
 
@@ -29,12 +31,12 @@ _CUT = 16
 
 
 class Card(NamedTuple):
-    """What a row is told apart by; texts are digested.
+    """What identifies a row; texts are digested.
 
     Attributes:
         position: its place in its run.
         id: its id.
-        instruction: the id of its instruction, and which draw it is, but not who answered.
+        instruction: the id of its instruction, and which sample of it, but not who answered.
         conversation: what system and user said; earlier answers may be the model's own.
         cluster: what it varies together with.
         checklist: the texts of its constraints.
@@ -80,13 +82,13 @@ class Side:
         return self.run.judge
 
     def cards(self) -> Iterator[Card]:
-        """Read what its rows are told apart by, in constant memory."""
+        """Read what identifies its rows, in constant memory."""
         self.models, self.unread = {}, 0
-        for found in self.run.rows(_read):
-            if found is None:
+        for read in self.run.rows(_read):
+            if read is None:
                 self.unread += 1
                 continue
-            model, card = found
+            model, card = read
             if self.only is None or model == self.only:
                 self.models[model] = self.models.get(model, 0) + 1
                 yield card
@@ -94,6 +96,19 @@ class Side:
     def row(self, position: int) -> Scored:
         """Return one of its rows with its judgments."""
         return self.run.row(position, scored_entry)
+
+    def met_rates(self) -> MetRates:
+        """Return the rates at which its undecided verdicts are taken to be met, as summarised."""
+        summary = self.run.summary
+        families = summary["metrics"]
+        if self.only is not None:
+            families = summary["by"].get("model", {}).get(self.only, families)
+        rates = ((base, families.get(base[0], {}).get(base[1])) for base in {*BASES.values()})
+        return tuple(
+            sorted(
+                (base, rate["value"]) for base, rate in rates if rate and rate["value"] is not None
+            )
+        )
 
     def about(self) -> dict[str, Any]:
         """Describe it, for the results."""
@@ -116,29 +131,29 @@ def sides(runs: Sequence[Path | str]) -> list[Side]:
             and one run alone is all its models.
 
     Raises:
-        RunError: there is no such run, or it is not finished.
-        UsageError: there is nothing to compare with.
+        RunError: there is no such run, or it isn't finished.
+        UsageError: fewer than two are named.
     """
-    found = [_side(str(run)) for run in runs]
-    if len(found) == 1 and found[0].only is None:
-        found = _by_model(found[0].run)
-    if len(found) < 2:  # noqa: PLR2004 - a pair
+    opened = [_side(str(run)) for run in runs]
+    if len(opened) == 1 and opened[0].only is None:
+        opened = _by_model(opened[0].run)
+    if len(opened) < 2:  # noqa: PLR2004 - a pair
         raise UsageError(
             "there is nothing to compare with",
             hint="name two runs or more, or one with the responses of several models",
         )
-    names = [side.name for side in found]
-    for place, side in enumerate(found):
+    names = [side.name for side in opened]
+    for place, side in enumerate(opened):
         if names.count(side.name) > 1:
             side.name = str(runs[place])
-    for place, side in enumerate(found):
-        earlier = [other.name for other in found[:place]]
+    for place, side in enumerate(opened):
+        earlier = [other.name for other in opened[:place]]
         if side.name in earlier:
             side.name = f"{side.name} ({earlier.count(side.name) + 1})"
-    return found
+    return opened
 
 
-def differing(one: Side, other: Side) -> list[dict[str, Any]]:
+def differing(first: Side, second: Side) -> list[dict[str, Any]]:
     """List the settings in which two runs differ.
 
     Returns:
@@ -150,13 +165,13 @@ def differing(one: Side, other: Side) -> list[dict[str, Any]]:
             "heedful": side.run.about.get("heedful"),
             **{k: v for k, v in side.run.config.items() if k not in ABOUT_ROWS},
         }
-        for side in (one, other)
+        for side in (first, second)
     ]
-    first, second = (dict(flat(setting)) for setting in settings)
+    ours, theirs = (dict(flat(setting)) for setting in settings)
     return [
-        {"what": what, "first": first.get(what), "second": second.get(what)}
-        for what in dict.fromkeys([*first, *second])
-        if first.get(what) != second.get(what)
+        {"what": what, "first": ours.get(what), "second": theirs.get(what)}
+        for what in dict.fromkeys([*ours, *theirs])
+        if ours.get(what) != theirs.get(what)
     ]
 
 
@@ -191,7 +206,7 @@ def _by_model(run: SavedRun) -> list[Side]:
             "the rows of this run are not of several models (their tag model), so there is nothing "
             "to compare",
             where=str(run.directory),
-            hint="name another run besides",
+            hint="also name another run",
         )
     return [Side(model, run, model) for model in models]
 
@@ -221,12 +236,12 @@ def _card(position: int, key: str, sample: Mapping[str, Any]) -> Card:
     conversation = _digest("\0\0".join(turns)) if turns else None
     tags = sample.get("tags", {})
     stated = sample.get("instruction_id")
-    base, draw = instruction_of(key, tags)
+    base, number = instruction_of(key, tags)
     instruction = base if stated is None else str(stated)
     return Card(
         position,
         key,
-        f"{instruction}#{draw}",
+        f"{instruction}#{number}",
         conversation,
         cluster_digest(
             key,

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.difference_tables import ADJUSTED, COLUMNS, cells, delta, many
+from heedful.analysis.compare.difference_tables import (
+    ADJUSTED,
+    BOUNDS,
+    COLUMNS,
+    DETAILS,
+    GROUP_DETAILS,
+    cells,
+    delta,
+    summary,
+    undecided,
+)
 from heedful.analysis.compare.several_tables import against, overview
 from heedful.core import taxonomy
 from heedful.core.text import amount
@@ -35,38 +45,38 @@ CUT = 100
 """Characters of a text that a terminal shows."""
 
 READ = (
-    "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap that "
-    "resamples instructions, or conversations, whole. n: samples compared{systems}. Decided: on "
-    "both sides; what one side did not decide is in neither."
+    "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
+    "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
+    "side is higher, and the interval excludes 0; neither: no difference is shown. n: samples "
+    "compared{systems}; what only one side decided is in neither rate."
 )
 
-COUNTED = (
-    "p: McNemar's exact test of what only one side met; it takes rows as independent, which the "
-    "constraints of one sample are not: go by the samples, or the intervals."
-)
+COUNTED = "p: the paired randomization test of what only one side met."
 
 
-def view(found: Mapping[str, Any]) -> RenderableType:
+def view(comparison: Mapping[str, Any]) -> RenderableType:
     """Lay out a comparison for a terminal; the files have more groups, flips and pairs.
 
     Args:
-        found: as :func:`heedful.compare` returns it.
+        comparison: as :func:`heedful.compare` returns it.
     """
-    shown = tables(found, groups=GROUPS_SHOWN, flips=FLIPS_SHOWN, cut=CUT)
-    return Document(TITLE, head(found), list(shown), notes(found)).terminal()
+    shown = tables(comparison, groups=GROUPS_SHOWN, flips=FLIPS_SHOWN, cut=CUT)
+    return Document(TITLE, head(comparison), list(shown), notes(comparison)).terminal()
 
 
-def document(found: Mapping[str, Any]) -> Document:
+def document(comparison: Mapping[str, Any]) -> Document:
     """Lay out a comparison as a document.
 
     Args:
-        found: as :func:`heedful.compare` returns it.
+        comparison: as :func:`heedful.compare` returns it.
     """
-    return Document(TITLE, head(found), list(tables(found, flips=FLIPS_WRITTEN)), notes(found))
+    return Document(
+        TITLE, head(comparison), list(tables(comparison, flips=FLIPS_WRITTEN)), notes(comparison)
+    )
 
 
 def tables(
-    found: Mapping[str, Any],
+    comparison: Mapping[str, Any],
     *,
     groups: int | None = None,
     flips: int,
@@ -75,22 +85,26 @@ def tables(
     """Choose the tables that a comparison fills.
 
     Args:
-        found: as :func:`heedful.compare` returns it.
+        comparison: as :func:`heedful.compare` returns it.
         groups: how many groups of a breakdown, those that differ most, and of three runs or more
-            no pair by itself; all unless given.
+            no pair by itself; all by default.
         flips: how many verdicts that flipped; with 0 there is no table of them.
-        cut: characters of a text that are shown; all unless given.
+        cut: characters of a text that are shown; all by default.
     """
-    yield _runs(found["runs"])
-    pairs, several = found["pairs"], len(found["pairs"]) > 1
+    yield _runs(comparison["runs"])
+    pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
     brief = several and groups is not None
-    for pair in against(found) if brief else pairs:
+    for pair in against(comparison) if brief else pairs:
         if pair["differs"]:
             yield _settings(pair)
     if several:
-        yield from overview(found, brief=brief)
+        yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
-        yield _metrics(pair)
+        if pair["metrics"]:
+            yield _metrics(pair)
+        if groups is not None:
+            rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
+            yield from undecided(rates, f"Not all decided: {_named(pair)}")
         yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
             yield from _breakdown(dimension, values, _named(pair), groups)
@@ -102,9 +116,9 @@ def _named(pair: Mapping[str, Any]) -> str:
     return f"{pair['first']} − {pair['second']}"
 
 
-def head(found: Mapping[str, Any]) -> list[str]:
+def head(comparison: Mapping[str, Any]) -> list[str]:
     """Say what was compared on what, and what was left out: once, where of all pairs the same."""
-    pairs = [(_named(pair), _compared(pair)) for pair in found["pairs"]]
+    pairs = [(_named(pair), _compared(pair)) for pair in comparison["pairs"]]
     said = {text for _, text in pairs}
     if len(pairs) > 1 and len(said) == 1:
         return [f"All {len(pairs)} pairs: {text}" for text in said]
@@ -134,20 +148,19 @@ def _compared(pair: Mapping[str, Any]) -> str:
     return text + "."
 
 
-def notes(found: Mapping[str, Any]) -> list[str]:
-    """Say what a reader of a comparison should know besides."""
+def notes(comparison: Mapping[str, Any]) -> list[str]:
+    """List what a reader of a comparison should also know."""
     unread = [
-        f"{run['name']}: {amount(run['unread'], 'row')} could not be read and {are} in no number"
-        for run in found["runs"]
+        f"{run['name']}: {amount(run['unread'], 'row')} that could not be read in no number"
+        for run in comparison["runs"]
         if run["unread"]
-        for are in ["is" if run["unread"] == 1 else "are"]
     ]
-    pairs = found["pairs"]
+    pairs = comparison["pairs"]
     of_all = [note for note in pairs[0]["notes"] if all(note in pair["notes"] for pair in pairs)]
-    of_one = [
+    of_some = [
         f"{_named(pair)}: {note}" for pair in pairs for note in pair["notes"] if note not in of_all
     ]
-    return [*unread, *of_all, *of_one, *found["left_out"]]
+    return [*unread, *of_all, *of_some, *comparison["left_out"]]
 
 
 def _runs(runs: Sequence[Mapping[str, Any]]) -> Table:
@@ -175,10 +188,10 @@ def _settings(pair: Mapping[str, Any]) -> Table:
         ("setting", "first", "second"),
         [
             (
-                one["what"],
-                *("unset" if one[s] is None else str(one[s]) for s in ("first", "second")),
+                setting["what"],
+                *("unset" if setting[s] is None else str(setting[s]) for s in ("first", "second")),
             )
-            for one in pair["differs"]
+            for setting in pair["differs"]
         ],
         words=3,
     )
@@ -193,8 +206,9 @@ def _metrics(pair: Mapping[str, Any]) -> Table:
             (label(family, name), *cells(measured))
             for family, name, measured in _ranked(pair["metrics"])
         ],
-        READ.format(systems=systems),
-    )
+        f"{READ.format(systems=systems)} {BOUNDS}",
+        details=DETAILS,
+    ).filled()
 
 
 def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
@@ -202,9 +216,9 @@ def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
     undecided = {
         "constraints": sum(
             count
-            for one, row in pair["verdicts"].items()
-            for other, count in row.items()
-            if "undecided" in (one, other)
+            for first, row in pair["verdicts"].items()
+            for second, count in row.items()
+            if "undecided" in (first, second)
         ),
         "samples": sum(outcomes.values())
         - sum(tests["samples"][key] for key in ("both", "only_first", "only_second", "neither")),
@@ -253,17 +267,20 @@ def _breakdown(
 def _all_rates(
     dimension: str, values: Mapping[str, Any], rates: Sequence[tuple[str, str]], named: str
 ) -> Table:
-    found = [
+    measures = [
         (rate, group, measured)
         for rate in rates
         for group, measured in _of_rate(values, rate).items()
     ]
     rows = [
-        (label(*rate), taxonomy.name(group, "en"), *cells(measured, adjusted=True))
-        for rate, group, measured in found
+        (label(*rate), taxonomy.name(group, "en"), *cells(measured))
+        for rate, group, measured in measures
     ]
-    note = many([measured for _, _, measured in found], "groups")
-    return Table(f"By {dimension}: {named}", ("metric", dimension, *ADJUSTED), rows, note, words=2)
+    note = summary([measured for _, _, measured in measures], "groups")
+    columns = ("metric", dimension, *ADJUSTED)
+    return Table(
+        f"By {dimension}: {named}", columns, rows, note, words=2, details=GROUP_DETAILS
+    ).filled()
 
 
 def _one_rate(
@@ -276,15 +293,16 @@ def _one_rate(
     """Show one rate by group, the groups that differ most first."""
     measured = _of_rate(values, rate)
     order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
-    rows = [
-        (taxonomy.name(group, "en"), *cells(one, adjusted=True)) for group, one in order[:shown]
-    ]
+    rows = [(taxonomy.name(group, "en"), *cells(measure)) for group, measure in order[:shown]]
     what = "constraints met" if rate == ("infobench", "drfr") else label(*rate)
     left = len(order) - len(rows)
-    note = many(measured.values(), "groups")
+    note = summary(measured.values(), "groups")
     if left:
         note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
-    return Table(f"{what} by {dimension}: {named}", (dimension, *ADJUSTED), rows, note)
+    columns = (dimension, *ADJUSTED)
+    return Table(
+        f"{what} by {dimension}: {named}", columns, rows, note, details=GROUP_DETAILS
+    ).filled()
 
 
 def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:

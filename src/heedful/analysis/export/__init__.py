@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 __all__ = ["SUFFIXES", "export"]
 
 SUFFIXES = (".csv", ".parquet", ".eval")
-"""What :func:`export` writes, by the suffix of the file."""
+"""Formats that :func:`export` writes, by the suffix of the file."""
 
 
 class Exported(NamedTuple):
-    """What was written: how many judgments, and how many rows could not be read and have none."""
+    """Counts of what was written: judgments, and rows that could not be read and have none."""
 
     judgments: int
     unread: int
@@ -38,12 +38,12 @@ def export(*runs: str | os.PathLike[str], output: str | os.PathLike[str]) -> Exp
 
     Raises:
         RunError: a run is not there, or not finished.
-        UsageError: no run is named, several for one log, or the file cannot be written.
+        UsageError: no run is named, or several for a log, or the file cannot be written.
     """
     path = Path(output)
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(
-            "this is no kind of file that runs are exported to",
+            "runs aren't exported to this kind of file",
             where=str(path),
             hint=f"name a file with one of the suffixes {', '.join(SUFFIXES)}",
         )

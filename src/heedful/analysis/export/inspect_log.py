@@ -133,7 +133,7 @@ class InspectLog:
             "metadata": about | {"verdicts": summary["verdicts"]},
         }
         cost = summary.get("cost", {"judges": ()})
-        usage = [_spent(one, priced=cost["dollars"] is not None) for one in cost["judges"]]
+        usage = [_spent(judge, priced=cost["dollars"] is not None) for judge in cost["judges"]]
         return {
             "version": _VERSION,
             "status": "success",
@@ -145,7 +145,7 @@ class InspectLog:
 
 
 def _message(turn: Message) -> dict[str, Any]:
-    """Lay out a turn; a role that Inspect does not know is kept as metadata of a user's."""
+    """Lay out a turn; a role that Inspect doesn't know becomes metadata of a user's turn."""
     if turn.role in _ROLES:
         return {"role": turn.role, "content": turn.content}
     return {"role": "user", "content": turn.content, "metadata": {"role": turn.role}}
@@ -161,13 +161,13 @@ def _reply(sample: Sample, model: str) -> dict[str, Any]:
     return {"model": model, "choices": [choice], "completion": sample.response}
 
 
-def _row_scores(found: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
+def _row_scores(scores: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
     return {
         name: {
             "value": math.nan if value is None else value,
-            "explanation": _MEANINGS.get(name, name) + ": not decided" * (value is None),
+            "explanation": f"{_MEANINGS.get(name, name)}{': not decided' if value is None else ''}",
         }
-        for name, value in found.items()
+        for name, value in scores.items()
     }
 
 
@@ -178,7 +178,7 @@ _MEANINGS = {
     "strict": "whether all constraints are met, in IFEval's strict reading",
     "loose": "whether all constraints are met, in IFEval's loose reading",
 }
-"""What the scores of a row are; see :func:`heedful.metrics.scores`."""
+"""Meanings of the scores of a row; see :func:`heedful.metrics.scores`."""
 
 
 def _verdicts(
@@ -222,7 +222,9 @@ def _metric(name: str, measure: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _usage(expenses: Iterable[Expense]) -> dict[str, Any]:
-    return _summed((one.model or one.judge, _tokens(one.model_dump())) for one in expenses)
+    return _summed(
+        (expense.model or expense.judge, _tokens(expense.model_dump())) for expense in expenses
+    )
 
 
 def _spent(judge: Mapping[str, Any], *, priced: bool) -> tuple[str, dict[str, Any]]:
@@ -243,25 +245,25 @@ def _tokens(counts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _summed(usage: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+    totals: dict[str, dict[str, Any]] = {}
     for model, spent in usage:
-        sums = found.setdefault(model, {})
+        sums = totals.setdefault(model, {})
         for name, number in spent.items():
             sums[name] = sums.get(name, 0) + number
-    return found
+    return totals
 
 
 def _in_a_list(sample: Mapping[str, Any]) -> dict[str, Any]:
     """Shorten a sample to what a list of samples shows."""
-    asked = next((turn for turn in reversed(sample["input"]) if turn["role"] == "user"), None)
-    found = {key: sample[key] for key in ("id", "epoch", "target", "model_usage") if key in sample}
-    found["input"] = asked["content"][:_SHOWN] if asked else ""
+    prompt = next((turn for turn in reversed(sample["input"]) if turn["role"] == "user"), None)
+    short = {key: sample[key] for key in ("id", "epoch", "target", "model_usage") if key in sample}
+    short["input"] = prompt["content"][:_SHOWN] if prompt else ""
     if "error" in sample:
-        return found | {"error": sample["error"]["message"], "completed": False}
+        return short | {"error": sample["error"]["message"], "completed": False}
     scores = {name: {"value": score["value"]} for name, score in sample["scores"].items()}
     metadata = {key: value for key, value in sample["metadata"].items() if key != "judge_reply"}
     size = len(sample["messages"])
-    return found | {
+    return short | {
         "scores": scores, "metadata": metadata, "completed": True, "message_count": size
     }  # fmt: skip
 

@@ -135,7 +135,7 @@ def write_parquet(path: Path, table: JudgmentTable) -> None:
         ) from error
     schema = pa.schema(
         [
-            (name, getattr(pa, kind + "_" * (kind == "bool"))())
+            (name, getattr(pa, "bool_" if kind == "bool" else kind)())
             for name, kind in table.columns.items()
         ]
     )

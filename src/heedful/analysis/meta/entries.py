@@ -1,8 +1,8 @@
-"""What each judge said of the labelled rows: one line of a leaderboard.
+"""Verdicts of each judge on the labelled rows: a line of a leaderboard each.
 
 A judge that votes makes two entries: the majority, and its members, each of whose votes counts as
-a verdict. So ten sampled critiques are both one judge whose majority decides, and ten draws of one
-that decides alone.
+a verdict. So ten sampled critiques are both a judge whose majority decides, and ten samples of a
+judge that decides alone.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["collect"]
 
-MISSING, NOT_ASKED = "x", UNKNOWN
-"""The judge's run does not have the row; the judge was not asked for the constraint."""
+MISSING, NOT_REQUESTED = "x", UNKNOWN
+"""The judge's run doesn't have the row; the constraint wasn't requested of the judge."""
 
 STATES = {
     MET: "met",
@@ -47,14 +47,14 @@ class JudgeEntry:
         name: how results name it.
         judge: the name of the judge that it is, or is a member of.
         config: all that the judge's verdicts depend on, as far as it is known.
-        verdicts: by row id, for each draw a letter for each constraint (see :data:`STATES`).
-        votes: of how many votes a verdict is the majority, at most; 0 for one that is no vote.
-        confidences: how often a confidence came with a right or a wrong verdict.
+        verdicts: by row id, for each sample a letter for each constraint (see :data:`STATES`).
+        votes: of how many votes a verdict is the majority, at most; 0 for one that isn't a vote.
+        confidences: by instruction, how often a confidence came with a right or a wrong verdict.
         cost: what its calls cost, as a run's summary says; ``None`` where it made none.
         judged: verdicts that were decided, on labelled constraints or others.
         disagreements: the first verdicts that contradict their labels.
         disagreeing: how many there are.
-        explanations: by row id the explanations, where they are kept.
+        explanations: by row id the explanations, if they were read.
         run: the directory of the judge's run.
         strangers: rows of a run whose checklist is not the file's.
     """
@@ -64,7 +64,7 @@ class JudgeEntry:
     config: Mapping[str, Any] = field(default_factory=dict)
     verdicts: dict[str, list[str]] = field(default_factory=dict)
     votes: int = 0
-    confidences: Counter[tuple[float, bool]] = field(default_factory=Counter)
+    confidences: dict[int, Counter[tuple[float, bool]]] = field(default_factory=dict)
     cost: Mapping[str, Any] | None = None
     judged: int = 0
     disagreements: list[dict[str, Any]] = field(default_factory=list)
@@ -74,23 +74,23 @@ class JudgeEntry:
     strangers: int = 0
 
     @property
-    def draws(self) -> int:
-        """How many verdicts a constraint has at most."""
+    def samples(self) -> int:
+        """The number of samples of a critique, which is that of verdicts on a constraint."""
         return max(map(len, self.verdicts.values()), default=1)
 
     def rows(self, labelled: Labelled) -> Iterator[tuple[Target, list[str]]]:
-        """Go through the labelled rows; one that the judge's run lacks is missing in each draw."""
-        draws = self.draws
+        """Go through the labelled rows; those that the judge's run lacks are missing."""
+        number = self.samples
         for ident, target in labelled.targets.items():
-            found = self.verdicts.get(ident)
-            yield target, [MISSING * len(target.labels)] * draws if found is None else found
+            own = self.verdicts.get(ident)
+            yield target, [MISSING * len(target.labels)] * number if own is None else own
 
     def padded(self, labelled: Labelled) -> JudgeEntry:
         """Return the entry with every verdict that was not decided as met, as IF-RewardBench."""
         pad = str.maketrans(dict.fromkeys("pfsx", MET))
         verdicts = {
-            target.id: [draw.translate(pad) for draw in draws]
-            for target, draws in self.rows(labelled)
+            target.id: [states.translate(pad) for states in samples]
+            for target, samples in self.rows(labelled)
         }
         return JudgeEntry(self.name, self.judge, verdicts=verdicts)
 
@@ -112,7 +112,7 @@ def collect(
         labelled: the rows with labels; others only cost.
         config: all that the judge's verdicts depend on.
         cost: what its calls cost.
-        explain: keep the explanations.
+        explain: store the explanations too.
 
     Returns:
         The judge's entry, then those of its members if it votes.
@@ -122,7 +122,7 @@ def collect(
     for row in rows:
         if row.sample is None or row.critique is None:
             continue
-        entry.judged += sum(one.status.decided for one in row.critique.judgments)
+        entry.judged += sum(judgment.status.decided for judgment in row.critique.judgments)
         target = labelled.targets.get(row.sample.id)
         if target is None:
             continue
@@ -131,13 +131,13 @@ def collect(
             continue
         _take(entry, target, row.critique, [constraint.text for constraint in row.sample.checklist])
         if explain:
-            said = tuple(judgment.explanation for judgment in row.critique.judgments)
-            entry.explanations[target.id] = said
+            explanations = tuple(judgment.explanation for judgment in row.critique.judgments)
+            entry.explanations[target.id] = explanations
         ballots = _ballots(row.critique.judgments)
         entry.votes = max(entry.votes, sum(map(len, ballots.values())))
-        for voter, draws in ballots.items():
-            members.setdefault(voter, JudgeEntry(voter, name)).verdicts[target.id] = draws
-    if entry.votes < 2:  # noqa: PLR2004 - one vote is a verdict like any other
+        for voter, samples in ballots.items():
+            members.setdefault(voter, JudgeEntry(voter, name)).verdicts[target.id] = samples
+    if entry.votes < 2:  # noqa: PLR2004 - a single vote is a verdict like any other
         entry.votes = 0
         entry.confidences.clear()
         return [entry]
@@ -145,21 +145,21 @@ def collect(
     alone = len(members) == 1
     for member in members.values():
         _complete(member, entry)
-        if member.draws > 1:
-            member.name = f"{name if alone else member.name}, each of {member.draws}"
+        if member.samples > 1:
+            member.name = f"{name if alone else member.name}, each of {member.samples}"
     return [entry, *members.values()]
 
 
 def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
-    """Give a member the rows on which nobody voted: it was not asked, or failed with the others."""
-    draws = member.draws
+    """Give a member the rows on which nobody voted: not requested, or failed with the others."""
+    samples = member.samples
     for ident, (states,) in panel.verdicts.items():
-        unasked = states.replace(MET, NOT_ASKED).replace(UNMET, NOT_ASKED)
-        member.verdicts.setdefault(ident, [unasked] * draws)
+        unrequested = states.replace(MET, NOT_REQUESTED).replace(UNMET, NOT_REQUESTED)
+        member.verdicts.setdefault(ident, [unrequested] * samples)
 
 
 def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence[str]) -> None:
-    """Take in one row's verdicts, and where they contradict the labels."""
+    """Take in a row's verdicts, and where they contradict the labels."""
     judgments = critique.judgments[: len(target.labels)]
     states = "".join(letter(judgment.status) for judgment in judgments)
     entry.verdicts[target.id] = [states.ljust(len(target.labels), MISSING)]
@@ -168,7 +168,8 @@ def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence
             continue
         right = letter(judgment.status) == label
         if judgment.confidence is not None:
-            entry.confidences[judgment.confidence, right] += 1
+            of_instruction = entry.confidences.setdefault(target.cluster, Counter())
+            of_instruction[judgment.confidence, right] += 1
         if not right:
             entry.disagreeing += 1
             if len(entry.disagreements) < LISTED:
@@ -185,16 +186,17 @@ def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence
 
 
 def _ballots(judgments: Sequence[Judgment]) -> dict[str, list[str]]:
-    """Sort votes by who cast them: for each member its draws, a letter for each constraint."""
-    states = [letter(one.status) if not one.status.decided else NOT_ASKED for one in judgments]
+    """Sort votes by who cast them: for each member its samples, a letter for each constraint."""
+    statuses = [judgment.status for judgment in judgments]
+    states = [NOT_REQUESTED if status.decided else letter(status) for status in statuses]
     ballots: dict[str, list[list[str]]] = {}
     for position, judgment in enumerate(judgments):
         cast: Counter[str] = Counter()
         for vote in judgment.votes or ():
             name = vote["judge"]
-            draws = ballots.setdefault(name, [])
-            if cast[name] == len(draws):
-                draws.append(list(states))
-            draws[cast[name]][position] = letter(Status(vote["status"]))
+            samples = ballots.setdefault(name, [])
+            if cast[name] == len(samples):
+                samples.append(list(states))
+            samples[cast[name]][position] = letter(Status(vote["status"]))
             cast[name] += 1
-    return {name: ["".join(draw) for draw in draws] for name, draws in ballots.items()}
+    return {name: ["".join(sample) for sample in samples] for name, samples in ballots.items()}

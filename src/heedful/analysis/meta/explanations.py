@@ -27,14 +27,11 @@ from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges.prompts import preference
-from heedful.metrics.agreement import estimates, ratio
+from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from heedful.analysis.meta.bench import Bench
     from heedful.analysis.meta.entries import JudgeEntry
@@ -44,10 +41,8 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
     from heedful.models.pricing import Price
 
-    Floats = NDArray[np.float64]
-
 Pairing = dict[str, Any]
-"""What is compared: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
+"""What a pair holds: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
 
 PURPOSE = Purpose("arbiter", tokens=EXPLAINED_TOKENS)
 
@@ -64,18 +59,18 @@ async def compare(
     """Compare two judges' explanations.
 
     Args:
-        entries: the judges, with their explanations kept.
+        entries: the judges, with their explanations.
         samples: the rows that were judged.
         labelled: which of them count, and what their instructions are.
         arbiter: the model that compares.
-        bench: where the run is kept, and what it may cost.
+        bench: where the run is stored, and what it may cost.
 
     Returns:
         How often which explanation won, ties and inconsistent pairs, the win rate of the first
         judge (a tie or an inconsistent pair is half a win) with its interval, how often the one
         shown first was preferred, how many pairs failed and why, and what the calls cost.
     """
-    job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter, bench.seed)
+    job = ComparisonJob(entries, _pairings(entries, samples, labelled), arbiter)
     return await job.run_async(
         run=None if bench.folder is None else bench.folder / job.name,
         concurrency=bench.concurrency,
@@ -97,12 +92,11 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         entries: tuple[JudgeEntry, JudgeEntry],
         pairings: Iterable[Pairing],
         arbiter: Model,
-        seed: int,
     ) -> None:
         """Take what is compared; see :func:`compare`."""
         self._pairings = list(pairings)
         self._arbiter = arbiter
-        self._seed = seed
+        self._judges = [dict(entry.config) for entry in entries]
         self.about = {
             "first": entries[0].name,
             "second": entries[1].name,
@@ -117,12 +111,17 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             "command": "meta",
             "arbiter": dict(self._arbiter.config),
             "prompt": preference.prompt_version(),
-            "pairings": _digest(self._pairings, 16),
+            "judges": self._judges,
         }
 
     @property
+    def settings(self) -> Mapping[str, Any]:
+        """The pairs: a retry of the judges changes them, and most answers still serve."""
+        return {"pairings": _digest(self._pairings, 16)}
+
+    @property
     def name(self) -> str:
-        """A name for the run, after what is compared, by whom, and how it is asked."""
+        """A name for the run, after the judges that are compared, the arbiter and the prompt."""
         return f"explanations-{_digest(self.config, 4)}"
 
     def rows(self) -> Iterator[Item[Pairing]]:
@@ -135,9 +134,9 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         return json.dumps(row)
 
     async def work(self, row: Pairing) -> str:
-        """Ask in both orders; a failed call fails the pair."""
+        """Request both orders; a failed call fails the pair."""
         orders = (self._prefer(row, swapped=swapped) for swapped in (False, True))
-        # Both come to an end, so that the answer to one is kept if the other fails.
+        # Both come to an end, so that one answer is stored if the other call fails.
         replies = await asyncio.gather(*orders, return_exceptions=True)
         for reply in replies:
             if isinstance(reply, BaseException):
@@ -145,7 +144,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         return json.dumps(replies)
 
     async def _prefer(self, pairing: Pairing, *, swapped: bool) -> str | None:
-        """Ask which is better: ``first`` or ``second`` as shown, ``neither``, or None."""
+        """Request which is better: ``first`` or ``second`` as shown, ``neither``, or None."""
         first, second = pairing["explanations"][:: -1 if swapped else 1]
         messages = preference.render(
             Sample.model_validate(pairing["sample"]),
@@ -154,7 +153,7 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             first,
             second,
         )
-        # What was asked before is answered from the store, so a retry asks only what is new.
+        # Earlier requests are answered from the store, so a retry requests only what is new.
         for attempt in range(1 + retries()):
             completion = await complete(
                 self._arbiter,
@@ -163,9 +162,9 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
                 sample=REASK * attempt,
                 purpose=PURPOSE._replace(reask=attempt > 0),
             )
-            found = None if completion.cut_off else preference.parse(completion.text)
-            if found is not None:
-                return found
+            preferred = None if completion.cut_off else preference.parse(completion.text)
+            if preferred is not None:
+                return preferred
         return None
 
     def is_unfinished(self, entry: Entry) -> bool:
@@ -173,9 +172,15 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
         return entry.failure is not None or None in _replies(entry)
 
     def begin(self, store: Store) -> None:
-        """Record who is compared by whom."""
+        """Record who is compared by whom, and drop the pairs of other verdicts."""
+        pairings = self.settings["pairings"]
+        if store.meta("pairings") not in (None, pairings):
+            store.truncate(0)
+        store.set_meta("pairings", pairings)
         store.set_meta("about", {"heedful": __version__, **self.about})
-        logger.info("asking %s in %s", self._arbiter.name, store.directory or "a temporary run")
+        logger.info(
+            "requests to %s in %s", self._arbiter.name, store.directory or "a temporary run"
+        )
 
     def about_dry_run(self) -> dict[str, Any]:
         """Name the arbiter."""
@@ -191,17 +196,17 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             for pairing, entry in zip(self._pairings, entries, strict=True)
             if entry.failure is not None
         ]
-        found = {
+        comparison = {
             **self.about,
-            **_result(self._pairings, [_replies(entry) for entry in entries], self._seed),
+            **_result(self._pairings, [_replies(entry) for entry in entries]),
             "rows": {"read": progress.read, "failed": len(failures)},
             "problems": failures[:PROBLEMS_LISTED],
             "run": None if store.directory is None else str(store.directory),
             "cost": CostSummary(store.usage_records(), prices).result(),
         }
         if store.directory is not None:
-            write_json(store.directory / SUMMARY, {"heedful": __version__, **found})
-        return found
+            write_json(store.directory / SUMMARY, {"heedful": __version__, **comparison})
+        return comparison
 
 
 def _pairings(
@@ -214,17 +219,17 @@ def _pairings(
         if target is None or said[0] is None or said[1] is None:
             continue
         states = zip(*(entry.verdicts[sample.id][0] for entry in entries), strict=True)
-        for place, ((one, other), first, second) in enumerate(
+        for place, ((state, other), first, second) in enumerate(
             zip(states, said[0], said[1], strict=False)
         ):
-            if one == other and one in (MET, UNMET) and first.strip() and second.strip():
+            if state == other and state in (MET, UNMET) and first.strip() and second.strip():
                 yield {
                     "sample": sample.model_dump(
                         mode="json", include={"id", "conversation", "response"}
                     ),
                     "cluster": target.cluster,
                     "constraint": sample.checklist[place].text,
-                    "verdict": (Status.MET if one == MET else Status.UNMET).value,
+                    "verdict": (Status.MET if state == MET else Status.UNMET).value,
                     "explanations": [first, second],
                 }
 
@@ -244,7 +249,7 @@ def _outcome(as_given: str | None, swapped: str | None) -> str:
     return as_given if as_given == back else "inconsistent"
 
 
-def _result(pairings: list[Pairing], replies: list[list[str | None]], seed: int) -> dict[str, Any]:
+def _result(pairings: list[Pairing], replies: list[list[str | None]]) -> dict[str, Any]:
     outcomes = [_outcome(*reply) for reply in replies]
     counts = Counter(outcomes)
     sums = Sums(2)
@@ -258,14 +263,10 @@ def _result(pairings: list[Pairing], replies: list[list[str | None]], seed: int)
         "pairs": len(outcomes),
         "coverage": decided / len(outcomes) if outcomes else 0.0,
         "outcomes": {outcome: counts[outcome] for outcome in OUTCOMES},
-        **estimates(sums.counted(), {"win_rate": _rate}, name="meta.wins", seed=seed),
+        "win_rate": ratio_estimate({(won, of): n for (won, of), n in sums.counted().items()}),
         "shown_first_preferred": shown["first"],
         "shown_second_preferred": shown["second"],
     }
-
-
-def _rate(totals: Floats) -> Floats:
-    return ratio(totals[..., 0], totals[..., 1])
 
 
 def _digest(value: object, size: int) -> str:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
-from heedful.analysis.meta.labels import MET, UNMET, Beside, Labelled, beside_labels
+from heedful.analysis.meta.labels import (
+    MET,
+    UNMET,
+    Labelled,
+    RecordedCritiques,
+    without_labels,
+)
 from heedful.analysis.meta.measures import alpha, measures, paired
 from heedful.analysis.meta.options import settings
 from heedful.analysis.meta.probes import Probed, flips
@@ -61,13 +67,13 @@ def meta(
             ``labels``; where there are none, the majority of their ``annotations``; where there
             are neither, the critique that the file holds (IF-Critic's expert).
         judge: one or more judges: names as :func:`heedful.evaluate` takes them, or judges of your
-            own. ``recorded`` reads what the file holds beside the labels. Unless given, that, or
-            none where there are ``runs``.
+            own. ``recorded`` reads what the file holds beside the labels. By default that, or none
+            where there are ``runs``.
         runs: directories of runs of :func:`heedful.evaluate` on the same rows; their verdicts are
             read.
         scoring: ``strict`` leaves out what was not decided; ``faithful`` takes it as met, as
             IF-RewardBench's code does.
-        seed: of the bootstrap, and of the order that a probe shows.
+        seed: of the randomization tests, and of the order that a probe shows.
         options: see :class:`~heedful.analysis.meta.options.MetaOptions`.
 
     Returns:
@@ -105,19 +111,19 @@ async def meta_async(
     if is_dry_run():
         probed = (Probed(who, probe, seed) for probe in probes for who in judges)
         await _end_dry_run((*judges, *probed), saved, labelled, arbiter, bench)
-    asked = [await _asked(who, labelled, bench, explain=arbiter is not None) for who in judges]
-    groups = asked + saved
+    judged = [await _asked(who, labelled, bench, explain=arbiter is not None) for who in judges]
+    groups = judged + saved
     _tell_apart(groups)
     summary = _summary(groups, labelled, bench, by)
     if probes:
         summary["probes"] = [
             await _probed(who, group[0], probe, labelled, bench)
             for probe in probes
-            for who, group in zip(judges, asked, strict=True)
+            for who, group in zip(judges, judged, strict=True)
         ]
     if correct:
         heads = [group[0] for group in groups]
-        summary["corrected"] = [corrected(one, heads, labelled, seed) for one in apparent]
+        summary["corrected"] = [corrected(rate, heads, labelled) for rate in apparent]
     if arbiter is not None:
         summary["explanations"] = await _compared(groups, labelled, arbiter, bench)
     return summary
@@ -130,7 +136,7 @@ async def _end_dry_run(
     arbiter: Model | None,
     bench: Bench,
 ) -> NoReturn:
-    """End a dry run; what an arbiter is asked is known only where both judges have judged."""
+    """End a dry run; an arbiter's calls are known only where both judges have judged."""
     on_top = None
     if arbiter is not None:
         if not judges:
@@ -174,16 +180,16 @@ def _judges(
         given = default or []
     several = [given] if isinstance(given, str) or hasattr(given, "judge") else given
     made = [
-        make_judge(one, scoring=scoring, seed=seed) if isinstance(one, str) else one
-        for one in cast("Sequence[str | Judge]", several)
+        make_judge(judge, scoring=scoring, seed=seed) if isinstance(judge, str) else judge
+        for judge in cast("Sequence[str | Judge]", several)
     ]
-    return [beside_labels(one) for one in made]
+    return [without_labels(judge) for judge in made]
 
 
 def _check_options(
     judges: Sequence[Judge], runs: Sequence[Name], probes: Sequence[str], arbiter: Model | None
 ) -> None:
-    """Refuse what cannot be done before anything is bought.
+    """Refuse what cannot be done before anything is paid for.
 
     Raises:
         UsageError: options do not go together.
@@ -228,7 +234,7 @@ def _check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> No
 
 def _reads(judge: Judge) -> bool:
     """Whether a judge reads what the file holds."""
-    return isinstance(judge, Beside) or any(map(_reads, getattr(judge, "judges", ())))
+    return isinstance(judge, RecordedCritiques) or any(map(_reads, getattr(judge, "judges", ())))
 
 
 def _tell_apart(groups: Sequence[Sequence[JudgeEntry]]) -> None:
@@ -245,8 +251,8 @@ def _summary(
     groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled, bench: Bench, by: str
 ) -> dict[str, Any]:
     entries = [entry for group in groups for entry in group]
-    found = [measures(entry, labelled, bench.scoring, bench.seed) for entry in entries]
-    found.sort(key=lambda one: _rank(one["pooled"]["mean_f1"]["value"]))
+    measured = [measures(entry, labelled, bench.scoring, bench.seed) for entry in entries]
+    measured.sort(key=lambda judge: _rank(judge["pooled"]["mean_f1"]["value"]))
     summary: dict[str, Any] = {
         "heedful": __version__,
         "input": bench.where or None,
@@ -262,10 +268,10 @@ def _summary(
             "unmet": labelled.count(UNMET),
             "from": dict(labelled.origins),
         },
-        "judges": found,
+        "judges": measured,
         "pairs": paired(entries, labelled, bench.seed),
     }
-    alphas = _alphas(groups, labelled, bench.seed)
+    alphas = _alphas(groups, labelled)
     if alphas:
         summary["alpha"] = alphas
     return {**summary, "problems": labelled.problems, "notes": _notes(groups, labelled)}
@@ -277,20 +283,20 @@ def _rank(value: float | None) -> float:
 
 
 def _alphas(
-    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled, seed: int
+    groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled
 ) -> dict[str, dict[str, Any]]:
     """Compute how far judges agree among themselves, and how far annotators do."""
-    found = {}
+    alphas = {}
     targets = labelled.targets.values()
     if len(groups) > 1:
         heads = [{t.id: draws[0] for t, draws in group[0].rows(labelled)} for group in groups]
         rows = ((target, [head[target.id] for head in heads]) for target in targets)
-        found["judges"] = alpha(rows, "meta.alpha.judges", seed)
+        alphas["judges"] = alpha(rows)
     annotated = [target for target in targets if len(target.annotations) > 1]
     if annotated:
-        said = ((target, list(target.annotations.values())) for target in annotated)
-        found["annotators"] = alpha(said, "meta.alpha.annotators", seed)
-    return found
+        annotations = ((target, list(target.annotations.values())) for target in annotated)
+        alphas["annotators"] = alpha(annotations)
+    return alphas
 
 
 def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[str]:

@@ -109,7 +109,7 @@ class Labelled:
         return labelled
 
     def add(self, sample: Sample, by: str, clusters: dict[bytes, int]) -> None:
-        """Take in one row.
+        """Take in a row.
 
         Raises:
             RowError: its id is an earlier row's, or its annotations do not fit.
@@ -150,11 +150,11 @@ class Labelled:
         return sum(target.labels.count(letter) for target in self.targets.values())
 
 
-class Beside:
-    """Reads the critiques that a file holds beside its labels, and never the labels themselves.
+class RecordedCritiques:
+    """Read the critiques that a file holds beside its labels, and never the labels themselves.
 
     Several critiques of one row are a judge's independent samples: the majority of their verdicts
-    decides, and each sample's verdicts are kept as its votes.
+    decides, and each sample's verdicts are its votes.
     """
 
     name = "recorded"
@@ -172,10 +172,10 @@ class Beside:
             constraints = [sample.checklist[position] for position in positions]
             reason = "the file holds no critique of this row but its labels"
             return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
-        return await Panel(*map(_Draw, recordings)).judge(sample, requested)
+        return await Panel(*map(_RecordedCritique, recordings)).judge(sample, requested)
 
 
-class _Draw:
+class _RecordedCritique:
     """One recorded critique as a judge."""
 
     def __init__(self, recording: Recording) -> None:
@@ -191,14 +191,14 @@ class _Draw:
         return await Recorded().judge(alone, requested)
 
 
-def beside_labels(judge: Judge) -> Judge:
+def without_labels(judge: Judge) -> Judge:
     """Return a judge in which every reader of recordings leaves the labels alone."""
     if isinstance(judge, Recorded):
-        return Beside()
+        return RecordedCritiques()
     if isinstance(judge, Cascade):
-        return Cascade(*map(beside_labels, judge.judges))
+        return Cascade(*map(without_labels, judge.judges))
     if isinstance(judge, Panel):
-        members = map(beside_labels, judge.judges)
+        members = map(without_labels, judge.judges)
         return Panel(*members, min_confidence=judge.min_confidence)
     return judge
 
@@ -252,7 +252,7 @@ def _annotations(sample: Sample) -> dict[str, str]:
         return {}
     hint = 'write {"annotator": [true, false, null]}, one value for each constraint'
     if not isinstance(given, dict):
-        raise RowError("annotations is no object", hint=hint)
+        raise RowError("annotations isn't an object", hint=hint)
     for name, verdicts in given.items():
         if not isinstance(verdicts, list) or len(verdicts) != len(sample.checklist):
             raise RowError(f"annotations.{name} does not fit the checklist", hint=hint)

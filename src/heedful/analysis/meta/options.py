@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class MetaOptions(TypedDict, total=False):
-    """What :func:`heedful.meta` also takes.
+    """Further options of :func:`heedful.meta`.
 
     Attributes:
         responses: a file with the responses, joined on key or prompt, where the data has none.
@@ -28,7 +28,7 @@ class MetaOptions(TypedDict, total=False):
         correct: runs on rows without labels, by one of the judges, whose rate of constraints met
             is to be corrected for that judge's errors.
         arbiter: a model that compares two judges' explanations.
-        folder: where the judges' runs are kept; the same call again goes on there. Temporary by
+        folder: where the judges' runs are stored; the same call again resumes them. Temporary by
             default.
         concurrency: how many rows may be judged at a time; 64 by default.
         retry_failed: in a folder, work again on the rows, and pairs of explanations, that failed or
@@ -74,7 +74,7 @@ def settings(**options: Unpack[MetaOptions]) -> MetaSettings:
     """Fill in the defaults.
 
     Raises:
-        UsageError: there is no such option.
+        UsageError: an option is unknown.
     """
     refuse_unknown(options, MetaOptions)
     return MetaSettings(**options)

@@ -7,26 +7,23 @@ else, under a configuration of its own.
 from __future__ import annotations
 
 import random
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNMET
 from heedful.analysis.meta.sums import Sums
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
-from heedful.metrics.agreement import estimates, ratio
+from heedful.metrics.agreement_intervals import ratio_estimate
+from heedful.metrics.contrasts import contrast
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled
     from heedful.core.nouns import Critique, Sample
     from heedful.judges import Judge
-
-    Floats = NDArray[np.float64]
 
 PROBES = {
     "repeat": "the same again: what flips here is the judge's own noise",
@@ -60,7 +57,7 @@ class Probed:
             seed: of the order in which the checklist is shown.
 
         Raises:
-            UsageError: there is no such probe.
+            UsageError: the probe is unknown.
         """
         if probe not in PROBES:
             raise UsageError(f"there is no probe {probe!r}", hint=f"one of {', '.join(PROBES)}")
@@ -98,9 +95,9 @@ class Probed:
         critique = await self._judge.judge(
             sample.model_copy(update={"checklist": checklist}), shown
         )
-        found = dict(zip((order[place] for place in shown), critique.judgments, strict=True))
+        by_position = dict(zip((order[place] for place in shown), critique.judgments, strict=True))
         return critique.model_copy(
-            update={"judgments": tuple(found[position] for position in wanted)}
+            update={"judgments": tuple(by_position[position] for position in wanted)}
         )
 
 
@@ -114,51 +111,49 @@ def flips(
 
     Returns:
         The share of verdicts that flipped and the change of the share met, each with an interval
-        that resamples instructions; the flips by direction, and by whether they mended or broke a
-        verdict, where the label is known.
+        over instructions; the flips by direction, and by whether they corrected or broke a verdict,
+       , where the label is known.
     """
     sums = Sums(3)
-    asked = left_out = mended = broken = 0
+    requested = left_out = corrected = broken = 0
     for ident, target in labelled.targets.items():
         if ident not in before.verdicts or ident not in after.verdicts:
             continue
         rows = (before.verdicts[ident][0], after.verdicts[ident][0], target.labels, target.measured)
-        for one, other, label, measured in zip(*rows, strict=True):
+        for verdict, probed, label, measured in zip(*rows, strict=True):
             if probe == "length" and measured:
                 left_out += 1
                 continue
-            asked += 1
-            if {one, other} <= {MET, UNMET}:
-                directions = ((one, other) == (UNMET, MET), (one, other) == (MET, UNMET))
+            requested += 1
+            if {verdict, probed} <= {MET, UNMET}:
+                directions = ((verdict, probed) == (UNMET, MET), (verdict, probed) == (MET, UNMET))
                 sums.add(target.cluster, (1, *directions))
-                mended += one != other == label
-                broken += other != one == label
+                corrected += verdict != probed == label
+                broken += probed != verdict == label
     compared, to_met, to_unmet = map(int, sums.total())
-    formulas = {"flipped": _flipped, "change_of_rate_met": _change}
+    flipped: Counter[tuple[float, float]] = Counter()
+    changed: Counter[tuple[float, ...]] = Counter()
+    for (verdicts, met, unmet), n in sums.counted().items():
+        flipped[met + unmet, verdicts] += n
+        changed[met, verdicts, unmet, verdicts] += n
+    change = contrast({"": changed}, seed=seed)
     return {
         "probe": probe,
         "judge": before.name,
         "compared": compared,
-        "coverage": compared / asked if asked else 0.0,
+        "coverage": compared / requested if requested else 0.0,
         "left_out": left_out,
-        **estimates(sums.counted(), formulas, name=f"meta.{before.name}.{probe}", seed=seed),
+        "flipped": ratio_estimate(flipped),
+        "change_of_rate_met": {**change["difference"], "p": change["p"]},
         "to_met": to_met,
         "to_unmet": to_unmet,
-        "mended": mended,
+        "mended": corrected,
         "broken": broken,
     }
 
 
-def _flipped(totals: Floats) -> Floats:
-    return ratio(totals[..., 1] + totals[..., 2], totals[..., 0])
-
-
-def _change(totals: Floats) -> Floats:
-    return ratio(totals[..., 1] - totals[..., 2], totals[..., 0])
-
-
 def _order(n: int, stream: str) -> list[int]:
-    """Draw an order that is not the one given, where there is another."""
+    """Choose at random an order that isn't the given one, where there is another."""
     order = list(range(n))
     random.Random(stream).shuffle(order)
     return order[::-1] if order == sorted(order) else order

@@ -1,4 +1,4 @@
-"""Saved runs: judges that have judged, and rates that are freed of their judge's errors."""
+"""Saved runs: verdicts of their judges, and rates corrected for their judge's errors."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     Args:
         directory: the run's.
         labelled: the rows with labels.
-        explain: keep the explanations.
+        explain: read the explanations too.
 
     Returns:
         The judge's entry, then those of its members if it votes.
@@ -70,7 +70,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
 
 @dataclass(frozen=True, slots=True)
 class Apparent:
-    """What a run on rows without labels says, as its judge sees it.
+    """The rate of a run on rows without labels, as judged.
 
     Attributes:
         directory: the run's.
@@ -118,7 +118,7 @@ def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
 
 
 def corrected(
-    apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled, seed: int
+    apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled
 ) -> dict[str, Any]:
     """Correct a run's rate of constraints met for the errors of its judge.
 
@@ -126,7 +126,6 @@ def corrected(
         apparent: the run's verdicts.
         entries: the judges measured on the labelled rows, among them the run's.
         labelled: the labelled rows.
-        seed: of the bootstrap.
 
     Returns:
         The rate as it is and corrected (see :class:`heedful.metrics.correction.Corrected`), its
@@ -136,19 +135,13 @@ def corrected(
     same = [entry for entry in named if _alike(entry.config, apparent.config)]
     entry = (same or named)[0]
     decided = sum(pair[1] * count for pair, count in apparent.counts.items())
-    found = corrected_rate(
-        apparent.counts,
-        by_instruction(entry, labelled),
-        name=f"meta.correct.{entry.name}",
-        seed=seed,
-    )
     return {
         "run": str(apparent.directory),
         "judge": entry.name,
         "same_settings": bool(same),
         "constraints": apparent.constraints,
         "coverage": decided / apparent.constraints if apparent.constraints else 0.0,
-        **found,
+        **corrected_rate(apparent.counts, by_instruction(entry, labelled)),
     }
 
 
@@ -159,6 +152,6 @@ def _reads_labels(config: Mapping[str, Any]) -> bool:
     return any(map(_reads_labels, config.get("judges", ())))
 
 
-def _alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
     """Whether two configurations are the same once stored."""
-    return json.dumps(dict(one), sort_keys=True) == json.dumps(dict(other), sort_keys=True)
+    return json.dumps(dict(first), sort_keys=True) == json.dumps(dict(second), sort_keys=True)

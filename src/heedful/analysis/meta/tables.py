@@ -6,7 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.reporting.document import Document
-from heedful.reporting.notation import decimal, interval, p_value, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    bounds,
+    decimal,
+    estimate,
+    interval,
+    p_value,
+    percent,
+    signed,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -53,7 +64,7 @@ def headline(summary: Mapping[str, Any]) -> str:
         f"{total:,} labelled constraints ({labels['met']:,} met, {labels['unmet']:,} unmet) of "
         f"{labels['rows']:,} responses to {labels['instructions']:,} instructions.{failed} "
         f"Labels: {origins}. Scoring: {summary['scoring']}. "
-        "Intervals: 95 %, resampling instructions or conversations."
+        "Intervals: 95 %; instructions and conversations count whole."
     )
 
 
@@ -85,7 +96,7 @@ def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Tabl
         note = "In per cent, pooled over all verdicts: what was not decided is taken as met."
     return Table(
         "Leaderboard",
-        ("judge", "mean F1", "95 %", "F1 met", "F1 unmet", "bal.acc", "κ", "decided"),
+        ("judge", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bal.acc", "κ", COVERAGE, "bounds"),
         [
             (
                 judge["name"],
@@ -96,11 +107,14 @@ def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Tabl
                 percent(judge["pooled"]["balanced_accuracy"]["value"], 1),
                 decimal(judge["pooled"]["kappa"]["value"]),
                 percent(judge["coverage"], 1),
+                bounds({**judge["pooled"]["mean_f1"], "coverage": judge["coverage"]}),
             )
             for judge in judges
         ],
-        note,
-    )
+        f"{note} Bounds: mean F1 if the undecided were wrong, and if they were right.",
+        # The averages have these too, and a terminal has no room for both.
+        details=("F1 met", "F1 unmet") if any(judge["coverage"] < 1 for judge in judges) else (),
+    ).filled()
 
 
 def _errors(judges: Sequence[Mapping[str, Any]]) -> Table:
@@ -116,7 +130,9 @@ def _errors(judges: Sequence[Mapping[str, Any]]) -> Table:
         rows,
         "By label: met ✗ is a constraint that is met and was called unmet."
         + (
-            " A vote that ends in a tie is unparsed." if any(one["votes"] for one in judges) else ""
+            " A vote that ends in a tie is unparsed."
+            if any(judge["votes"] for judge in judges)
+            else ""
         ),
     )
 
@@ -127,17 +143,16 @@ def _averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:
     for judge in judges:
         for key, name in names.items():
             if key in judge:
-                found = judge[key]
-                shown = [found[rate] for rate in ("mean_f1", "f1_met", "f1_unmet")]
+                shown = [judge[key][rate] for rate in ("mean_f1", "f1_met", "f1_unmet")]
                 cells = (
                     cell
-                    for one in shown
-                    for cell in (percent(one["value"], 1), interval(one["interval"]))
+                    for rate in shown
+                    for cell in (percent(rate["value"], 1), interval(rate["interval"]))
                 )
                 rows.append((f"{judge['name']}: {name}", *cells))
     return Table(
         "Averages",
-        ("judge: averaged", "mean F1", "95 %", "F1 met", "95 %", "F1 unmet", "95 %"),
+        ("judge: averaged", "mean F1", INTERVAL, "F1 met", INTERVAL, "F1 unmet", INTERVAL),
         rows,
         "Pooled: over verdicts. Per instruction: F1 of each instruction, then the mean. "
         f"Per {by}: the mean of those means, one for each {by}.",
@@ -148,39 +163,39 @@ def _constraint_types(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     """Break the judges down by constraint type, the types that each finds hardest on top."""
 
     def hardness(item: tuple[str, Mapping[str, Any]]) -> tuple[bool, float, str]:
-        kind, found = item
-        value = found["mean_f1"]["value"]
+        kind, rates = item
+        value = rates["mean_f1"]["value"]
         return value is None, value or 0.0, kind
 
     for judge in judges:
         rows = [
             (
                 taxonomy.name(kind, "en"),
-                f"{found['verdicts']:,}",
-                percent(found["mean_f1"]["value"], 1),
-                interval(found["mean_f1"]["interval"]),
-                percent(found["f1_met"]["value"], 1),
-                percent(found["f1_unmet"]["value"], 1),
-                decimal(found["kappa"]["value"]),
-                percent(found["coverage"], 1),
+                f"{rates['verdicts']:,}",
+                percent(rates["mean_f1"]["value"], 1),
+                interval(rates["mean_f1"]["interval"]),
+                percent(rates["f1_met"]["value"], 1),
+                percent(rates["f1_unmet"]["value"], 1),
+                decimal(rates["kappa"]["value"]),
+                percent(rates["coverage"], 1),
             )
-            for kind, found in sorted(judge["by_constraint_type"].items(), key=hardness)
+            for kind, rates in sorted(judge["by_constraint_type"].items(), key=hardness)
         ]
         if rows:
             yield Table(
                 f"By constraint type: {judge['name']}",
-                ("type", "verdicts", "mean F1", "95 %", "F1 met", "F1 unmet", "κ", "decided"),
+                ("type", "verdicts", "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ", COVERAGE),
                 rows,
             )
 
 
 def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
     names = {"judges": "the judges", "annotators": "the annotators of the file"}
-    found = {names[key]: value for key, value in summary.get("alpha", {}).items()}
+    alphas = {names[key]: value for key, value in summary.get("alpha", {}).items()}
     for judge in summary["judges"]:
         if "alpha_of_draws" in judge:
-            found[judge["name"]] = judge["alpha_of_draws"]
-    if found:
+            alphas[judge["name"]] = judge["alpha_of_draws"]
+    if alphas:
         rows = [
             (
                 name,
@@ -188,34 +203,46 @@ def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
                 interval(value["interval"], decimal, 3),
                 f"{value['constraints']:,}",
             )
-            for name, value in found.items()
+            for name, value in alphas.items()
         ]
         yield Table(
             "Agreement among several (Krippendorff's α)",
-            ("of", "α", "95 %", "constraints"),
+            ("of", "α", INTERVAL, "constraints"),
             rows,
             "Among themselves, whatever the labels say. 1 is full agreement, 0 is chance.",
         )
 
 
 def _calibration(judge: Mapping[str, Any]) -> Iterator[Table]:
-    found = judge.get("calibration")
-    if found:
+    calibrated = judge.get("calibration")
+    if calibrated:
         rows = [
             (
-                f"{one['low']:.1f} – {one['high']:.1f}",
-                f"{one['verdicts']:,}",
-                percent(one["confidence"], 1),
-                percent(one["accuracy"], 1),
+                f"{group['low']:.1f} – {group['high']:.1f}",
+                f"{group['verdicts']:,}",
+                percent(group["confidence"], 1),
+                percent(group["accuracy"], 1),
             )
-            for one in found["bins"]
+            for group in calibrated["bins"]
         ]
         yield Table(
             f"Calibration: {judge['name']}",
             ("share of the votes", "verdicts", "confidence", "right"),
             rows,
-            f"Expected calibration error: {percent(found['ece'], 1)} %.",
+            f"Expected calibration error: {_by_chance(calibrated['ece'])}. "
+            f"Brier score: {_by_chance(calibrated['brier'])}. "
+            "By chance: the mean of a judge that is right exactly as often as it says.",
         )
+
+
+def _by_chance(score: Mapping[str, Any]) -> str:
+    """Write a score of calibration beside the one of a judge that is calibrated."""
+    shown = estimate(score["value"], score["interval"])
+    return f"{shown} %, by chance {percent(score['by_chance'], 1)} %"
+
+
+def _p_value(p: float | None) -> str:
+    return NOTHING if p is None else p_value(p)
 
 
 def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -227,20 +254,22 @@ def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             f"{pair['compared']:,}",
             signed(pair["mean_f1"]["value"], 1),
             interval(pair["mean_f1"]["interval"], signed),
-            f"{pair['only_first_right']:,} : {pair['only_second_right']:,}",
-            p_value(pair["p"]),
-            p_value(pair["p_holm"]),
+            _p_value(pair["mean_f1"]["p_holm"]),
+            signed(pair["accuracy"]["value"], 1),
+            interval(pair["accuracy"]["interval"], signed),
+            _p_value(pair["accuracy"]["p_holm"]),
         )
         for pair in pairs[:PAIRS_SHOWN]
     ]
     more = len(pairs) - len(rows)
+    adjusted = "p (Holm)" if len(pairs) > 1 else "p"
     yield Table(
         "Paired differences",
-        ("judges", "both", "Δ mean F1", "95 %", "one right", "p", "Holm's"),
+        ("judges", "both", "Δ mean F1", INTERVAL, adjusted, "Δ right", INTERVAL, adjusted),
         rows,
-        "On the verdicts that both decided, first minus second. p: McNemar's exact test of those "
-        "that only one got right, which takes verdicts as independent (the interval does not); "
-        "Holm's is adjusted for the number of pairs."
+        "On the verdicts that both decided, first minus second; right: verdicts equal to the "
+        "label. p: the paired randomization test, which swaps the judges on whole instructions; "
+        "below 0.05 it shows a difference."
         + (f" {more} more pairs in the JSON file." if more else ""),
     )
 
@@ -256,7 +285,7 @@ def _costs(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
                     judge["name"],
                     f"{cost['judged']:,}",
                     f"{cost['calls']:,}",
-                    " + ".join("–" if one is None else f"{one:,.0f}" for one in tokens),
+                    " + ".join("–" if number is None else f"{number:,.0f}" for number in tokens),
                     _dollars(cost["dollars"], 4),
                     _dollars(each["dollars"], 6),
                 )
@@ -275,7 +304,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         return
     yield Table(
         "Probes",
-        ("probe: judge", "both", "flipped", "95 %", "→ met", "→ unmet", "✓→✗", "✗→✓"),
+        ("probe: judge", "both", "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓"),
         [
             (
                 f"{probe['probe']}: {probe['judge']}",
@@ -294,29 +323,29 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     )
 
 
-def _corrections(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+def _corrections(corrected: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     names = {
         "apparent": "met, as judged",
         "corrected": "met, corrected",
         "sensitivity": "the judge's sensitivity",
         "specificity": "the judge's specificity",
     }
-    for one in found:
+    for correction in corrected:
         note = (
-            "The share of constraints met, freed of the judge's known errors (Rogan–Gladen), if "
-            "it errs here as often as on the labelled rows."
+            "The share of constraints met, corrected for the judge's known errors (Rogan–Gladen), "
+            "if it errs here as often as on the labelled rows."
         )
-        if not one["same_settings"]:
+        if not correction["same_settings"]:
             note += " It had other settings here, so it may not."
         yield Table(
-            f"Corrected rate: {one['run']}",
-            (one["judge"], "%", "95 %", "decided"),
+            f"Corrected rate: {correction['run']}",
+            (correction["judge"], "%", INTERVAL, COVERAGE),
             [
                 (
                     name,
-                    percent(one[key]["value"], 1),
-                    interval(one[key]["interval"]),
-                    percent(one["coverage"], 1) if key == "apparent" else "",
+                    percent(correction[key]["value"], 1),
+                    interval(correction[key]["interval"]),
+                    percent(correction["coverage"], 1) if key == "apparent" else "",
                 )
                 for key, name in names.items()
             ],
@@ -324,26 +353,26 @@ def _corrections(found: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         )
 
 
-def _explanations(found: Mapping[str, Any]) -> Table:
-    outcomes = found["outcomes"]
-    lost = found["rows"]["failed"]
+def _explanations(comparison: Mapping[str, Any]) -> Table:
+    outcomes = comparison["outcomes"]
+    lost = comparison["rows"]["failed"]
     failed = f" Of those undecided, {lost:,} failed." if lost else ""
     return Table(
-        f"Explanations, compared by {found['arbiter']}",
-        ("judges", "win %", "95 %", "won", "lost", "tie", "mixed", "undec."),
+        f"Explanations, compared by {comparison['arbiter']}",
+        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec."),
         [
             (
-                f"{found['first']} against {found['second']}",
-                percent(found["win_rate"]["value"], 1),
-                interval(found["win_rate"]["interval"]),
+                f"{comparison['first']} against {comparison['second']}",
+                percent(comparison["win_rate"]["value"], 1),
+                interval(comparison["win_rate"]["interval"]),
                 *(f"{outcomes[key]:,}" for key in ("first", "second", "tie", "inconsistent")),
                 f"{outcomes['undecided']:,}",
             )
         ],
         "Where both came to the same verdict. Won: preferred in both orders; mixed: the answer "
         "changed with the order. Ties and mixed ones are half a win. What was shown first was "
-        f"preferred {found['shown_first_preferred']:,} times, what was shown second "
-        f"{found['shown_second_preferred']:,} times.{failed}",
+        f"preferred {comparison['shown_first_preferred']:,} times, what was shown second "
+        f"{comparison['shown_second_preferred']:,} times.{failed}",
     )
 
 

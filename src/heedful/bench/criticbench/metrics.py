@@ -13,7 +13,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from heedful.metrics.statistics import ClusterShare, bootstrap_interval, measure
+from heedful.metrics.contrasts import contrast
+from heedful.metrics.statistics import ClusterShare, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -180,14 +181,14 @@ def self_consistency(
     Args:
         critiques: what critics said; triplets are left out.
         thresholds: of certainty.
-        seed: of the intervals, which resample queries.
+        seed: of the tests.
 
     Returns:
         For each critic, generator, task and threshold: ``queries``, ``undecided`` (whose winning
         answer could not be graded, or that have none), ``checked`` (queries) and ``critiques``;
         ``plain`` and ``checking``, the accuracies of the votes; ``fixed`` and ``broken``, queries
         that checking turned right and wrong; ``difference`` of the accuracies with its
-        ``interval``; and ``error_reduction``, the share of the errors that went, which is
+        ``interval`` and ``p``; and ``error_reduction``, the share of the errors that went, which is
         negative where errors came, and ``None`` where there were none.
     """
     groups: dict[tuple[str, str, str], list[tuple[SelfCheck, Sequence[Verdict]]]] = {}
@@ -202,7 +203,6 @@ def self_consistency(
             "threshold": threshold,
             **_compared(
                 [_outcome(check, verdicts, threshold) for check, verdicts in rows],
-                name=f"sc2.{'.'.join(key)}.{threshold:g}",
                 seed=seed,
             ),
         }
@@ -225,7 +225,7 @@ def _outcome(check: SelfCheck, verdicts: Sequence[Verdict], threshold: float) ->
     return _Outcome(plain, winner.correct if winner else None, len(verdicts))
 
 
-def _compared(outcomes: Sequence[_Outcome], *, name: str, seed: int) -> dict[str, Any]:
+def _compared(outcomes: Sequence[_Outcome], *, seed: int) -> dict[str, Any]:
     decided = [o for o in outcomes if o.plain is not None and o.checked is not None]
     undecided = len(outcomes) - len(decided)
     sides = {
@@ -238,8 +238,8 @@ def _compared(outcomes: Sequence[_Outcome], *, name: str, seed: int) -> dict[str
     fixed = sum(not o.plain and bool(o.checked) for o in decided)
     broken = sum(bool(o.plain) and not o.checked for o in decided)
     wrong = sum(not o.plain for o in decided)
-    changes = Counter((float(bool(o.checked) - bool(o.plain)), 1.0) for o in decided)
-    interval = bootstrap_interval(changes, name=f"{name}.difference", seed=seed)
+    sums = Counter((float(bool(o.checked)), 1.0, float(bool(o.plain)), 1.0) for o in decided)
+    change = contrast({"": sums}, seed=seed)
     rates: Mapping[str, Any] = {side: measure(+shares) for side, shares in sides.items()}
     return {
         "queries": len(outcomes),
@@ -249,7 +249,8 @@ def _compared(outcomes: Sequence[_Outcome], *, name: str, seed: int) -> dict[str
         **rates,
         "fixed": fixed,
         "broken": broken,
-        "difference": (fixed - broken) / len(decided) if decided else None,
-        "interval": list(interval) if interval else None,
+        "difference": change["difference"]["value"],
+        "interval": change["difference"]["interval"],
+        "p": change["p"],
         "error_reduction": (fixed - broken) / wrong if wrong else None,
     }

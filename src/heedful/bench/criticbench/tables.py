@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.reporting.document import Document
-from heedful.reporting.notation import cost_line, interval, percent, signed
+from heedful.reporting.notation import COVERAGE, INTERVAL, cost_line, interval, percent, signed
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def build_document(summary: Result) -> Document:
             generator,
             percent(numbers["accuracy"]["value"]),
             interval(numbers["accuracy"]["interval"]),
-            percent(numbers["accuracy"]["coverage"], 1),
+            percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['undecided']:,}",
             f"{numbers['empty']:,}",
             f"{numbers['failed']:,}",
@@ -40,7 +40,7 @@ def build_document(summary: Result) -> Document:
     selection = summary["selection"]
     names = ("queries", "unsampled", "too_easy", "outranked", "kept", "unbalanced")
     chosen = [[task, *(f"{n[name]:,}" for name in names)] for task, n in selection["tasks"].items()]
-    columns = ["task", "generator", "correct %", "95 % interval", "coverage"]
+    columns = ["task", "generator", "correct %", INTERVAL, COVERAGE]
     columns += ["undecided", "empty", "failed", "triplets"]
     note = "all that are not too easy are kept"
     if selection["queries"] is not None:
@@ -123,14 +123,14 @@ def _critics(result: Result) -> Table:
             "–" if numbers["spread"] is None else f"{100 * numbers['spread']:.2f}",
             percent(numbers["on_correct"]["value"], 1),
             percent(numbers["on_wrong"]["value"], 1),
-            percent(numbers["accuracy"]["coverage"], 1),
+            percent(numbers["accuracy"][COVERAGE], 1),
             f"{numbers['unparsed']:,}",
             f"{numbers['failed']:,}",
         ]
         for critic, numbers in result["critics"].items()
     ]
-    columns = ["critic", "size, B", "accuracy %", "95 % interval", "runs", "spread"]
-    columns += ["on correct", "on wrong", "coverage", "unparsed", "failed"]
+    columns = ["critic", "size, B", "accuracy %", INTERVAL, "runs", "spread"]
+    columns += ["on correct", "on wrong", COVERAGE, "unparsed", "failed"]
     meaning = {
         "strict": "strict: a critique without a judgment is in no rate",
         "faithful": 'faithful: a critique without a judgment counts as "correct"',
@@ -146,17 +146,21 @@ def _total(result: Result, count: str) -> int:
 
 
 def _self_check(checks: Sequence[Result]) -> Table:
+    """Lay out what checking does for votes; names that are the same in all rows are left out."""
+    names = ["critic"]
+    if any(check["critic"] != check["generator"] for check in checks):
+        names.append("generator")
+    if len({check["task"] for check in checks}) > 1:
+        names.append("task")
     rows = [
         [
-            check["critic"],
-            check["generator"],
-            check["task"],
+            *(check[name] for name in names),
             f"{check['threshold']:g}",
             f"{check['queries']:,}",
             percent(check["plain"]["value"]),
             percent(check["checking"]["value"]),
             signed(check["difference"]),
-            interval(check["interval"]),
+            interval(check["interval"], signed),
             f"{check['fixed']:,} / {check['broken']:,}",
             signed(check["error_reduction"], 1),
             f"{check['critiques']:,}",
@@ -164,17 +168,15 @@ def _self_check(checks: Sequence[Result]) -> Table:
         ]
         for check in checks
     ]
-    columns = ["critic", "generator", "task", "below", "queries", "SC %", "SC² %", "change"]
-    columns += ["95 % interval", "fixed / broken", "reduction %", "critiques", "undecided"]
-    details = ["queries", "95 % interval", "fixed / broken", "undecided"]
-    if all(check["critic"] == check["generator"] for check in checks):
-        details.append("generator")
+    columns = [*names, "below", "queries", "SC %", "SC² %", "change"]
+    columns += [INTERVAL, "fixed / broken", "reduction %", "critiques", "undecided"]
+    details = ["queries", INTERVAL, "fixed / broken", "undecided"]
     note = (
         "SC: majority vote. SC²: where certainty is below the threshold, answers that the critic "
         "judges incorrect have no vote. reduction: of the errors"
     )
     title = "Self-consistency with self-check"
-    return Table(title, columns, rows, words=3, note=note, details=details)
+    return Table(title, columns, rows, words=len(names), note=note, details=details)
 
 
 def names_in(critics: Mapping[str, Result], part: str) -> list[str]:

@@ -6,33 +6,60 @@ Nothing here knows the gold answer, so a solution cannot be read in its favour.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from heedful.core.delimited import delimited
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from heedful.core.delimited import Passage
+
+_LONGEST_TAIL = 80
+"""Characters of a formula at the end of a sentence."""
 
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*")
-_JOINT = re.compile(r"[\s,;.$&]*+(?:and|or|或|和)?[\s,;$\\()\[\]]*")
-"""Text that may stand between boxes that hold one answer in pieces."""
+_JOINT = re.compile(
+    r"""(?:[\s,;.$&]|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:()\[\]]|(?:and|or)(?![a-zA-Z])|[或和、，]
+    |\\(?:text|mathrm)\{[^{}]*(?:\b(?:and|or)\b|,|[或和])[^{}]*\}|[a-zA-Z](?:_\{?\w+\}?)?\s*=)*+""",
+    re.VERBOSE,
+)
+"""Text that may stand between boxes or formulas that hold one answer in pieces."""
 
 _NUMBER = re.compile(
-    r"""(?<![\w.])-?(?:\\?\$\s*)?-?
-    (?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+)?(?:(?<=\d)\.\d+|(?<!\d)\.\d+)?
-    (?<=\d)(?:\s*/\s*\d+(?![\d.]))?(?:\s*\\?%)?""",
+    r"""(?<![A-Za-z0-9_.^])[-−]?(?:\\?\$\s*)?[-−]?
+    (?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?(?:(?<=\d)\.\d+|(?<!\d)\.\d+)?
+    (?<=\d)(?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?""",
     re.VERBOSE,
 )
 _MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
+_PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
 _STATED = re.compile(
-    r"""(?:final\ answer|answer|answer\ to\ [^.:\n]{1,80}|答案)\s*
+    r"""(?:final\ answer|answer|answer\ to\ [^.:\n]{1,80}|答案)\**\s*
     (?:is\s*:?|为|是|:|：|=)[\s*]*(?P<answer>[^\n]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_HASHES = re.compile(r"####\s*(?P<answer>[^\n]+)")
-_SENTENCE_END = re.compile(r"[.。!！](?=\s|$|\*)")
+_FINAL = re.compile(
+    r"final answer is:?\s*(?P<answer>\$[^$\n]*\d[^$\n]*\$[^\n]*|-?\d[^\n]*)", re.IGNORECASE
+)
+_MARKED = re.compile(r"<answer>\s*(?P<marked>.*?)\s*</answer>|####\s*(?P<answer>[^\n]+)", re.DOTALL)
+_SENTENCE_END = re.compile(r"[.!！](?=\s|$|\*)|[。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])")
+_NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
+_SENTENCE_WORDS = 6
+_VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _LEADING = re.compile(r"(?:[ *$`\"']|\.(?!\d))+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
+_INTRODUCED = re.compile(
+    r"""(?:=|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?|takes?
+    |spends?|needs?|has|have|had|left|total\ of|sum\ of)\b|[为是得有共剩])\s*:?\s*
+    (?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TAIL = re.compile(r"(?:=|\b(?:is|are|equals)\b|[为是])(?P<tail>[^=\n]*)$")
+_FORMULA_WORDS = re.compile(
+    r"(?:sqrt|pi|and|or|sin|cos|tan|log|ln|exp|[a-zA-Z])(?![a-zA-Z])|[^a-zA-Z]+"
+)
 
 _LEAD = r"[\s*_:：=\"'“「(（\[【$\\{]*(?:(?:text|mathbf|mathrm|textbf|boxed)\{)*[(（\[【*]*"
 _END = r"(?![\w'’])"
@@ -130,48 +157,118 @@ def last_boxed(text: str) -> str | None:
 def numbers(text: str) -> list[str]:
     """Return the numbers of a text as they are written: ``1,200``, ``-3.5``, ``3/4``, ``62.5%``."""
     matches = (match.group() for match in _NUMBER.finditer(text))
-    return [re.sub(r"[\s\\$]", "", number) for number in matches if number]
+    return [_plain_number(number) for number in matches if number]
 
 
-def final_number(text: str) -> str | None:
-    """Return the last number of a text.
-
-    >>> final_number("So she pays $1,200 in all.")
-    '1,200'
-    """
-    every = numbers(text)
-    return every[-1] if every else None
+def _plain_number(number: str) -> str:
+    return re.sub(r"[\s\\$]", "", number).replace("−", "-")
 
 
 def final_answer(text: str) -> str | None:
     """Return the answer that a solution of an open problem ends on.
 
-    In turn: the last box, after ``####`` (as GSM8K ends), after ``the answer is``, the last
-    formula of the last paragraph, the last number. ``None`` where there is none of them.
+    In turn: the last box, after ``####`` (as GSM8K ends) or between tags, after ``the answer is``,
+    the formula or number on which the last sentence settles. ``None`` where there is none of them.
+
+    >>> final_answer("So she pays $1,200 in all."), final_answer("The largest $n$ is 34.")
+    ('1,200', '34')
     """
     box = last_boxed(text)
     if box is not None:
-        return box
-    hashes = list(_HASHES.finditer(text))
-    if hashes:
-        return hashes[-1]["answer"].strip()
+        *_, (_, end, _) = boxed(text)
+        final = _FINAL.search(text, end)
+        return _core(final["answer"]) if final else box
+    marked = list(_MARKED.finditer(text))
+    if marked:
+        return (marked[-1]["marked"] or marked[-1]["answer"] or "").strip()
     stated = list(_STATED.finditer(text))
     if stated:
-        return _core(stated[-1]["answer"])
-    last = _PARAGRAPHS.split(text.strip())[-1]
-    formulas = [formula.content for formula in delimited(last, _MATH)]
-    if formulas:
-        return formulas[-1].strip()
-    return final_number(last) or final_number(text)
+        answer = stated[-1]["answer"]
+        while inner := _STATED.search(answer):
+            answer = inner["answer"]
+        return _core(answer)
+    for passage in (_PARAGRAPHS.split(text.strip())[-1], text):
+        for sentence in reversed(_sentences(passage)):
+            conclusion = _conclusion(sentence)
+            if conclusion is not None:
+                return conclusion
+    return None
+
+
+def _sentences(text: str) -> list[str]:
+    """Split a text at full stops and line ends that aren't in a formula."""
+    inside = [range(each.start, _end(text, each)) for each in _formulas(text)]
+    ends = [match.end() for match in _SENTENCE_END.finditer(text)]
+    ends = [end for end in ends if not any(end in place for place in inside)]
+    sentences = [text[start:end] for start, end in pairwise([0, *ends, len(text)])]
+    return [sentence for sentence in sentences if sentence.strip()]
+
+
+def _formulas(text: str) -> list[Passage]:
+    """Return the formulas of a text; what stands between two sums of dollars isn't one."""
+    return [each for each in delimited(text, _MATH) if not _PROSE.search(each.content + " ")]
+
+
+def _end(text: str, formula: Passage) -> int:
+    return text.index(formula.content, formula.start) + len(formula.content)
+
+
+def _conclusion(sentence: str) -> str | None:
+    """Return the formula or number that a sentence settles on, else the last of them."""
+    formulas = _formulas(sentence)
+    masked = list(sentence)
+    for each in formulas:
+        end = _end(sentence, each)
+        masked[each.start : end] = "\N{OBJECT REPLACEMENT CHARACTER}" * (end - each.start)
+    plain = "".join(masked)
+    numbers_at = [match for match in _NUMBER.finditer(plain) if match.group()]
+    values = [each for each in formulas if _VALUE.search(each.content)] or (
+        [] if numbers_at else formulas
+    )
+    after = _end(sentence, values[-1]) if values else 0
+    settled = [
+        match
+        for match in numbers_at
+        if match.start() >= after and _INTRODUCED.search(plain[: match.start()].rstrip(" $\\"))
+    ]
+    if values and not settled:
+        return _joined(sentence, values[::-1], from_end=True)
+    tail = _TAIL.search(sentence.rstrip(" .。*"))
+    if tail and _is_formula(tail["tail"]):
+        return tail["tail"].strip(" $*\\")
+    last = settled or numbers_at
+    return _plain_number(last[-1].group()) if last else None
+
+
+def _is_formula(text: str) -> bool:
+    """Check whether a text without marks is mathematics and no words, with a digit in it."""
+    usual = len(text) <= _LONGEST_TAIL and "$" not in text and re.search(r"\d", text) is not None
+    return usual and re.fullmatch(rf"(?:{_FORMULA_WORDS.pattern})+", text) is not None
+
+
+def _joined(text: str, formulas: Sequence[Passage], *, from_end: bool) -> str:
+    """Return the first of some formulas, with those that only ``and`` separates from it."""
+    pieces = [formulas[0]]
+    for formula in formulas[1:]:
+        left, right = (formula, pieces[-1]) if from_end else (pieces[-1], formula)
+        if not _JOINT.fullmatch(text[_end(text, left) : right.start]):
+            break
+        pieces.append(formula)
+    contents = [piece.content.strip() for piece in pieces]
+    return ", ".join(reversed(contents) if from_end else contents)
 
 
 def _core(stated: str) -> str:
-    """Cut a stated answer to its formula, else to its first sentence."""
-    formula = next(delimited(stated, _MATH), None)
-    if formula and formula.start <= len("approximately "):
-        return formula.content.strip()
+    """Cut a stated answer to its formulas, else to its first sentence."""
+    formulas = _formulas(stated)
+    if formulas and formulas[0].start <= len("approximately "):
+        named = _NAMED.match(stated[_end(stated, formulas[0]) :])
+        conclusion = _conclusion(_sentences(stated)[0]) if named else None
+        return conclusion or _joined(stated, formulas, from_end=False)
     end = _SENTENCE_END.search(stated)
     core = (stated[: end.start()] if end else stated).rstrip(" *.$`\"'")
+    if len(core.split()) >= _SENTENCE_WORDS and len(numbers(core)) == 1:
+        return numbers(core)[0]
     opening = _LEADING.match(core)
     return core[opening.end() :] if opening else core
 

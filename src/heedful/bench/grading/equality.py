@@ -23,7 +23,12 @@ from heedful.bench.grading.words import is_phrase, is_text, same_words, verdict_
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
 
+LONGEST_SENTENCE = 15
+"""Words of a sentence whose only number is taken for its answer."""
+
 _DECIMAL_COMMA = re.compile(r"\s*,\d")
+_AFTER_VERDICT = re.compile(r"^\w+[.,;:!]?\s*")
+_FORMAL = re.compile(r"[\d=\\]")
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 
 
@@ -56,6 +61,8 @@ def _localized(gold: str, answer: str) -> EqualityResult | None:
     theirs = numeral(answer) or (second and second[0])
     if not (first or second) or ours is None or theirs is None or not same_number(ours, theirs):
         return None
+    if first and second and not (first[1] or second[1]):
+        return None  # they may be lists
     if first and not first[1] and not second:
         return EqualityResult(None, "numeric", "the gold is a list, or has a decimal comma")
     return EqualityResult(equal=True, method="numeric")
@@ -127,8 +134,9 @@ def _worded(original: str, gold: str, answer: str) -> EqualityResult | None:
         return _sentence(original, answer)
     if is_phrase(answer) and not measure(answer).unit:
         gold_number, answer_numbers = numeral(gold), numbers(answer)
+        short = len(answer.split()) <= LONGEST_SENTENCE and "\\" not in answer
         plain = answer_numbers and (
-            len(set(answer_numbers)) == 1 or answer.lstrip("$ ").startswith(answer_numbers[0])
+            (short and len(set(answer_numbers)) == 1) or answer.startswith(answer_numbers[0])
         )
         answer_number = numeral(answer_numbers[0]) if plain else None
         if gold_number is not None and answer_number is not None:
@@ -140,9 +148,12 @@ def _worded(original: str, gold: str, answer: str) -> EqualityResult | None:
 def _yes_or_no(gold: str, answer: str) -> EqualityResult:
     """Compare by the yes or no that the gold begins with, else by the formula after it."""
     word = verdict_word(answer)
+    rest, others = (_AFTER_VERDICT.sub("", text) for text in (gold, answer))
     if word is not None:
+        both = word == verdict_word(gold) and _FORMAL.search(rest) and _FORMAL.search(others)
+        if both and not compare(rest, others).equal:
+            return EqualityResult(None, "text", "what follows the yes or no differs")
         return EqualityResult(word == verdict_word(gold), "text")
-    rest = re.sub(r"^\w+[.,;:!]?\s*", "", gold)
     if not rest or is_text(rest) or is_text(answer):
         return EqualityResult(None, "text", "only one of them answers yes or no")
     return compare(rest, answer)

@@ -172,7 +172,7 @@ def tidy(text: str) -> str:
     text = _BARE_EXPONENT.sub(r"^{\1}", text)
     text = _PLAIN_PI.sub(r"\\pi ", _PLAIN_ROOT.sub(r"\\sqrt{\1}", text))
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", _REPEATING.sub(_as_fraction, text))
-    text = _BLANKS.sub(" ", _arguments(text)).strip(" *")
+    text = _BLANKS.sub(" ", _arguments(text)).rstrip("\\").strip(" *")
     lead_in = _LEAD_IN.match(text)
     text = in_digits(text[lead_in.end() :] if lead_in else text)
     if "^\\circ" in text:

@@ -140,7 +140,12 @@ def _is_angle(degrees: Quantity, radians: Quantity) -> bool:
 
 def _converted(first: Quantity, second: Quantity) -> EqualityResult:
     """Compare two measures: in the same unit, or in units that can be converted."""
+    symbols = {"C": "celsius", "F": "fahrenheit"}
     ours, theirs = unit(first.unit), unit(second.unit)
+    if symbols.get(first.unit) in dict(theirs.dimensions):  # 20 C isn't 20 coulombs then
+        ours = theirs
+    if symbols.get(second.unit) in dict(ours.dimensions):
+        theirs = ours
     if ours.dimensions == theirs.dimensions:
         if ours.scale == theirs.scale:
             return compare_leaves(first.value, second.value)

@@ -17,7 +17,7 @@ ROUNDED_DIGITS = 4
 
 PERCENT = 100
 
-_WHOLE = r"(?:\d{1,3}(?:,\d{3})+|\d+)"
+_WHOLE = r"(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)"
 _DECIMAL = re.compile(
     rf"""(?P<sign>[+-]?)(?P<mantissa>{_WHOLE}(?:\.\d*)?|\.\d+)
     (?:(?:\\times|\\cdot|\*)10\^\{{?(?P<ten>[+-]?\d+)\}}?|[eE](?P<e>[+-]?\d+))?(?P<percent>%?)""",

@@ -11,6 +11,7 @@ import random
 import re
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 from heedful.bench.grading import latex
@@ -40,17 +41,18 @@ _REALS = re.compile(
 )
 _SAYS_REGION = re.compile(
     r"[<>]|\\(?:le|ge|lt|gt|ne|cup|cap|setminus|lor|land|vee|wedge)(?![a-zA-Z])|!="
-    rf"|{_REALS.pattern}|^\].*\[$|\[[^\[\]()]*\)|\([^\[\]()]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
+    rf"|{_REALS.pattern}|\\\{{\s*[a-zA-Z]\s*(?:[|:]|\\in)|^\].*\[$|\[[^\[\]()]*\)|\([^\[\]()]*\]|\([^()]*\\infty\s*\)|\(-\\infty",
     re.IGNORECASE,
 )
 _EMPTY = re.compile(r"\\emptyset|\\\{\s*\\\}")
 _NAME = re.compile(r"[a-zA-Z](?:_\{?\w+\}?)?|\\[a-zA-Z]+(?:_\{?\w+\}?)?")
-_VARIABLES = ("x", "y", "z", "t", "u", "v", "w")
+_VARIABLES = frozenset("xyztuvw")
 _ASSIGNMENTS = 6
 """Random values of the letters for which two sets are compared."""
 
 _DENOMINATOR, _MOST = 997, 3000
 _ROUNDING = 1e-3
+_DIGITS = 30
 
 
 class _UnreadableError(Exception):
@@ -162,12 +164,13 @@ class _Reader:
         bare = [name for name in bare if name in names]
         if self.variable in names:
             return str(self.variable)
-        usual = [name for name in (*bare, *_VARIABLES) if name in names and name in _VARIABLES]
-        choice = (usual if len(bare) != 1 else bare) or bare or sorted(names)
-        if not choice or (len(names) > 1 and not bare):
+        if len(bare) > 1:  # x < a is about x, and a < b about neither
+            bare = [name for name in bare if name in _VARIABLES]
+        about = bare or sorted(names)
+        if len(about) != 1:
             raise _UnreadableError
-        self._name(choice[0])
-        return choice[0]
+        self._name(about[0])
+        return about[0]
 
     def _name(self, name: str) -> None:
         if self.variable not in {None, name}:
@@ -202,19 +205,13 @@ class _Reader:
 
 def _split(separator: re.Pattern[str], text: str) -> list[str]:
     """Split a text at the separators outside all brackets; a group in the pattern is kept."""
-    pieces, start, depth = [], 0, 0
-    matches = {match.start(): match for match in separator.finditer(text)}
-    at = 0
-    while at < len(text):
-        match = matches.get(at)
-        if match and not depth:
-            pieces += [text[start:at], *match.groups()]
-            start = at = match.end()
-            continue
-        depth += (text[at] in "({") - (text[at] in ")}")
-        depth += text[at] == "[" and "]" in text[at:]
-        depth -= text[at] == "]" and depth > 0
-        at += 1
+    masked = _INTERVAL.sub(lambda match: "#" * len(match.group()), text)
+    depths = list(accumulate((c in "({[") - (c in ")}]") for c in masked))
+    pieces, start = [], 0
+    for match in separator.finditer(masked):
+        if not depths[match.start()]:
+            pieces += [text[start : match.start()], *match.groups()]
+            start = match.end()
     return [piece.strip() for piece in (*pieces, text[start:])]
 
 
@@ -261,17 +258,35 @@ def same_region(gold: str, answer: str) -> tuple[bool | None, str]:
 
 
 def _same(gold: Any, answer: Any) -> bool | None:
-    import sympy
-
+    """Compare two sets piece by piece; sympy has joined the pieces that touch."""
     if gold == answer:
         return True
-    is_empty = sympy.SymmetricDifference(gold, answer).is_empty
-    if is_empty is False:
-        ends = [sorted(float(end) for end in region.boundary) for region in (gold, answer)]
-        if ends[0] != ends[1] and len(ends[0]) == len(ends[1]) and all(map(_are_close, *ends)):
-            return None  # the ends of one may be rounded
-    return None if is_empty is None else bool(is_empty)
+    ours, theirs = map(_pieces, (gold, answer))
+    if ours is None or theirs is None:
+        return None
+    if [piece[1::2] for piece in ours] != [piece[1::2] for piece in theirs]:
+        return False
+    ends = [
+        (a, b)
+        for x, y in zip(ours, theirs, strict=True)
+        for a, b in zip(x[::2], y[::2], strict=True)
+    ]
+    if all(a == b or abs((a - b).evalf(2 * _DIGITS)) < 10**-_DIGITS for a, b in ends):
+        return True
+    close = all(math.isclose(float(a), float(b), rel_tol=_ROUNDING) for a, b in ends)
+    return None if close else False  # the ends of one may be rounded
 
 
-def _are_close(first: float, second: float) -> bool:
-    return math.isclose(first, second, rel_tol=_ROUNDING)
+def _pieces(region: Any) -> list[tuple[Any, bool, Any, bool]] | None:
+    """Return the ends of a set's pieces in order, each with whether it is left out."""
+    import sympy
+
+    pieces: list[tuple[Any, bool, Any, bool]] = []
+    for piece in region.args if isinstance(region, sympy.Union) else [region]:
+        if isinstance(piece, sympy.Interval):
+            pieces.append((piece.start, bool(piece.left_open), piece.end, bool(piece.right_open)))
+        elif isinstance(piece, sympy.FiniteSet):
+            pieces += [(point, False, point, False) for point in piece]
+        elif piece is not sympy.S.EmptySet:
+            return None
+    return sorted(pieces, key=lambda piece: (float(piece[0]), float(piece[2])))

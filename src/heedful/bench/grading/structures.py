@@ -136,7 +136,8 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     gold, answer = _MEMBER.sub("", gold), _MEMBER.sub("", answer)
     ours, theirs = name_of(gold), name_of(answer)
     values = value_of(gold), value_of(answer)
-    if (ours or theirs) and all(map(latex.group, values)):
+    simple = max(len(latex.members(gold)), len(latex.members(answer))) == 2  # noqa: PLR2004 - name and value
+    if (ours or theirs) and simple and all(map(latex.group, values)):
         result = compared(*values)
         return _of_things(result, ours or theirs or "", theirs or ours or "")
     first, second = latex.group(gold), latex.group(answer)
@@ -160,7 +161,8 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     if named is not None:
         return named
     braces = all(side is None or side.opening in {r"\{", "{"} for side in (first, second))
-    result = _any_order(gold_items, answer_items, repeated=not braces)
+    points = any(map(latex.group, (*gold_items, *answer_items)))
+    result = _any_order(gold_items, answer_items, repeated=not braces and not points)
     only = [
         _only_name(side.items if side else (text,))
         for side, text in ((first, gold), (second, answer))
@@ -288,6 +290,8 @@ def _chain(sides: list[str], chain: str, single: str, *, flipped: bool) -> Equal
         values = sides[-1:]
     else:
         return EqualityResult(equal=False, method="symbolic")
+    if any(NAME.fullmatch(each) and " " in latex.key(each) for each in values):
+        return EqualityResult(None, "symbolic", "one of them says that two things are equal")
     comparisons = [compared(*((single, value) if flipped else (value, single))) for value in values]
     decided = [comparison for comparison in comparisons if comparison.equal]
     return decided[0] if decided else comparisons[-1]

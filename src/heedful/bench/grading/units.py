@@ -16,11 +16,11 @@ _SIZES = {
     # a unit's names, and its size in others; "" for a base unit
     "m meter metre": "", "g gram gramme": "", "s sec second": "", "K kelvin": "",
     "A amp ampere": "", "mol mole": "", "dollar usd": "", "euro eur": "", "yuan 元 rmb": "",
-    "yen": "", "pound": "",
+    "yen": "",
     "celsius": "", "fahrenheit": "", "rad radian": "", "degree deg": "",
     "in inch": "127/5000 m", "ft foot feet": "381/1250 m", "yd yard": "3 ft", "mi mile": "5280 ft",
     "min minute": "60 s", "h hr hour": "60 min", "d day": "24 h", "wk week": "7 d",
-    "l L liter litre": "1/1000 m^3", "cc": "1/1000000 m^3", "lb lbs": "45359237/100000 g",
+    "l L liter litre": "1/1000 m^3", "cc": "1/1000000 m^3", "lb lbs pound": "45359237/100000 g",
     "oz ounce": "1/16 lb", "N newton": "1000 g m/s^2", "J joule": "N m", "W watt": "J/s",
     "Pa pascal": "N/m^2", "Hz hertz": "1/s", "C coulomb": "A s", "V volt": "W/A",
     "Omega ohm": "V/A", "F farad": "C/V", "kWh": "3600000 J", "mph": "mi/h", "kmh kph": "1000 m/h",

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.bench.realcritic.cases import case_of, given, own, settled
 from heedful.bench.realcritic.labels import corrected
-from heedful.metrics.statistics import ClusterShare, bootstrap_interval, macro_measure, measure
+from heedful.metrics.contrasts import contrast
+from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -40,7 +41,7 @@ def numbers(
     Args:
         rows: of a run, or of several; those that could not be read lower every coverage.
         scoring: see the module.
-        seed: for the bootstrap intervals.
+        seed: of the tests.
         labels: which are taken for the given solutions; see
             :mod:`heedful.bench.realcritic.labels`.
     """
@@ -70,7 +71,7 @@ def critic_numbers(
     Returns:
         ``items``; ``baseline``: the share of given solutions that are correct; ``direct``: the
         critic's own accuracy; ``self`` and ``cross``: for each round what :func:`round_numbers`
-        returns. A mode that was not asked for is left out.
+        returns. A mode that was not run is left out.
     """
     result: dict[str, Any] = {"items": len(rows)}
     shipped = [(row.item.set if row.item else "", given(row, scoring)) for row in rows]
@@ -88,7 +89,6 @@ def critic_numbers(
             result[paradigm] = [
                 round_numbers(
                     [case_of(row, paradigm, number, scoring) for row in rows],
-                    f"{paradigm} {number + 1}",
                     scoring,
                     seed,
                     readable,
@@ -100,7 +100,6 @@ def critic_numbers(
 
 def round_numbers(
     cases: Sequence[Case],
-    name: str = "round",
     scoring: Scoring = "strict",
     seed: int = 0,
     readable: float = 1.0,
@@ -109,9 +108,8 @@ def round_numbers(
 
     Args:
         cases: one for each item, those of which nothing came among them.
-        name: keeps the random streams of different rounds apart.
         scoring: only named here; the cases are scored already.
-        seed: for the bootstrap intervals.
+        seed: of the tests.
         readable: share of the rows that could be read.
 
     Returns:
@@ -121,7 +119,7 @@ def round_numbers(
         ``first_error`` where there is any; ``undecided``: reasons with their counts.
     """
     accuracy = _rate([(case.set, case.after) for case in cases], readable)
-    delta = _delta(name, cases, seed)
+    delta = _delta(cases, seed)
     moved = transitions((case.before, case.after) for case in cases)
     gains, losses = (moved[way]["count"] for way in _MOVES)
     assert delta["gained"] == gains - losses  # noqa: S101 - accuracy changes by just this
@@ -226,24 +224,25 @@ def _rate(values: Sequence[tuple[str, bool | None]], readable: float) -> dict[st
     }
 
 
-def _delta(name: str, cases: Sequence[Case], seed: int) -> dict[str, Any]:
+def _delta(cases: Sequence[Case], seed: int) -> dict[str, Any]:
     """Compute what critique gained, over the items that are decided before and after.
 
     Both accuracies are of the same items, so the gain is (I→C - C→I)/N exactly.
     """
     pairs = _paired(cases)
-    gains = Counter((after - before, 1) for _, before, after in pairs)
+    sums = Counter((float(after), 1.0, float(before), 1.0) for _, before, after in pairs)
     n = len(pairs)
-    gained = sum(gain * count for (gain, _), count in gains.items())
+    gained = sum(after - before for _, before, after in pairs)
     sets: dict[str, list[int]] = {}
     for key, before, after in pairs:
         sets.setdefault(key, []).append(after - before)
     means = {key: sum(own) / len(own) for key, own in sets.items()}
-    interval = bootstrap_interval(gains, name=f"realcritic.{name}.delta", seed=seed)
+    gain = contrast({"": sums}, seed=seed)
     return {
         "value": _share(gained, n),
         "gained": gained,
-        "interval": list(interval) if interval else None,
+        "interval": gain["difference"]["interval"],
+        "p": gain["p"],
         "n": n,
         "before": _share(sum(before for _, before, _ in pairs), n),
         "after": _share(sum(after for _, _, after in pairs), n),

@@ -6,7 +6,16 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
-from heedful.reporting.notation import cells, counts, interval, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    MEASURED,
+    cells,
+    counts,
+    interval,
+    percent,
+    signed,
+)
 from heedful.reporting.table import INDENT, Table
 
 if TYPE_CHECKING:
@@ -93,7 +102,7 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
     notes = []
     gain: Row
     for critic, numbers in critics.items():
-        rows.append((critic, *[""] * 6))
+        rows.append((critic, *[""] * 7))
         for name in ("baseline", "direct"):
             if name in numbers:
                 accuracy = cells(numbers[name]["accuracy"], 1)
@@ -116,8 +125,8 @@ def _accuracies(critics: Mapping[str, Any], note: str, unread: int) -> Table:
     notes.append(note)
     if unread:
         notes.append(f"{amount(unread, 'row')} could not be read; every coverage counts them")
-    columns = ("critic", "%", "95 %", "counts", "coverage", "Δ", "95 %")
-    return Table("Accuracy", columns, rows, "; ".join(notes))
+    columns = ("critic", *MEASURED, "Δ", INTERVAL)
+    return Table("Accuracy", columns, rows, "; ".join(notes)).filled()
 
 
 def _undecided(numbers: Mapping[str, Any]) -> list[tuple[str, int]]:
@@ -190,14 +199,14 @@ def _verdicts(critics: Mapping[str, Any]) -> Table:
                 percent(quality[key] / quality["n"] if quality["n"] else None, 1)
                 for key in ("high_right", "high_wrong", "low_right", "low_wrong")
             ]
-            value, between, _, coverage = cells(round_["verdict"]["accuracy"], 1)
+            value, between, _, coverage, _ = cells(round_["verdict"]["accuracy"], 1)
             rows.append((f"{INDENT}{name}", value, between, coverage, *shares))
     note = (
         "%: verdicts on the solution that are right. Then, in % of the critiques with both "
         "decided: high or low as the correction is correct or not, by the verdict. Low and right "
         "is what verdict accuracy hides"
     )
-    return Table("Verdict × quality", ("critic", "%", "95 %", "coverage", *heads), rows, note)
+    return Table("Verdict × quality", ("critic", "%", INTERVAL, COVERAGE, *heads), rows, note)
 
 
 def _post_checks(critics: Mapping[str, Any]) -> Table:

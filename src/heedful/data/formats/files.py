@@ -18,7 +18,7 @@ from pydantic_core import from_json
 
 from heedful.core.errors import InputError
 from heedful.core.text import amount
-from heedful.data.formats import parquet
+from heedful.data.formats import parquet, xlsx
 from heedful.data.formats.window import CHUNK, Window
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileKind", "Record", "kind", "records", "shown"]
 
-FileKind = Literal["array", "lines", "csv", "parquet"]
+FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
 _CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
@@ -65,6 +65,8 @@ def kind(path: Path) -> FileKind:
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if text.startswith(parquet.MAGIC):
         return "parquet"
+    if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
+        return "xlsx"
     if text.startswith(b"["):
         return "array"
     if text.startswith(b"{"):
@@ -75,7 +77,7 @@ def kind(path: Path) -> FileKind:
         raise InputError(
             "this is not a text file",
             where=str(path),
-            hint="heedful reads JSON Lines, a JSON array, CSV (uncompressed, in UTF-8) or Parquet",
+            hint="heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel",
         )
     return "csv"
 
@@ -86,7 +88,7 @@ def records(path: Path) -> Iterator[Record]:
     Raises:
         InputError: as :func:`kind`, or a CSV header that names a column twice.
     """
-    readers = {"array": _array, "lines": _lines, "csv": _table, "parquet": _parquet}
+    readers = {"array": _array, "lines": _lines, "csv": _table, "parquet": _parquet, "xlsx": _xlsx}
     return readers[kind(path)](path)
 
 
@@ -328,6 +330,10 @@ def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]
 
 def _parquet(path: Path) -> Iterator[Record]:
     return (Record(number, row) for number, row in enumerate(parquet.rows(path), start=1))
+
+
+def _xlsx(path: Path) -> Iterator[Record]:
+    return (Record(number, row) for number, row in xlsx.rows(path))
 
 
 def _csv_problem(error: csv.Error, start: int, end: int) -> str:

@@ -20,6 +20,7 @@ from heedful.data.formats import (
     native,
     sysbench,
     table,
+    trace,
 )
 from heedful.data.formats.base import Format, Row, row_id
 from heedful.data.formats.files import Record, kind, records
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _PLUGINS = "heedful.formats"
 
-_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic)
+_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic, trace)
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
 }
@@ -221,7 +222,7 @@ def detect(path: str | Path) -> Format:
 
 
 def _format_of(path: Path, record: Record) -> Format | None:
-    other_container = native.FORMAT if kind(path) == "csv" else table.FORMAT
+    other_container = native.FORMAT if kind(path) in table.KINDS else table.FORMAT
     for candidate in FORMATS.values():
         if candidate is other_container:
             continue
@@ -244,7 +245,7 @@ def _hint(path: Path, record: Record) -> str:
     rows = [key for key, value in data.items() if isinstance(value, list) and value]
     if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
         return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    if kind(path) == "csv":
+    if kind(path) in table.KINDS:
         return "CSV needs commas, and a header row with prompt, checklist and response"
     return "give each row prompt, checklist and response"
 
@@ -277,10 +278,10 @@ def _first(path: Path) -> list[Record]:
 
 def _check(path: Path, wanted: Format) -> Format:
     """Return the requested format, if one of the first records has what it needs."""
-    if wanted is native.FORMAT and kind(path) == "csv":
+    if wanted is native.FORMAT and kind(path) in table.KINDS:
         wanted = table.FORMAT
     first = _first(path)
-    if wanted is table.FORMAT and kind(path) != "csv":
+    if wanted is table.FORMAT and kind(path) not in table.KINDS:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
         return wanted

@@ -2,7 +2,9 @@
 
 Records: ``system_id``, ``turn``, ``system_prompt``, ``prompt``, ``criteria``
 (``"1. text | 内容约束"`` each), ``verdicts`` (``{"crit": "1. 内容约束", "v": "是"}`` each),
-``response``, ``reason``, ``all_ok`` and tags. Earlier turns are not in the record.
+``response``, ``reason``, ``all_ok`` and tags; or the columns of the released workbooks
+(``*_analysis.xlsx``), where criteria and verdicts are one a line. Earlier turns are not in the
+record.
 """
 
 from __future__ import annotations
@@ -28,6 +30,21 @@ _TYPES = {
 }
 """SysBench's own names; its taxonomy is not CFBench's."""
 _CRITERION = re.compile(r"(?:(?P<number>\d+)\.\s*+)?(?P<text>.*)", re.DOTALL)
+_RELEASED = {
+    "领域": "domain",
+    "场景": "scenario",
+    "multi_rounds_related": "multi_turn_dependent",
+    "round_index": "turn",
+    "infer_model": "model",
+    "answer": "response",
+    "referrence": "reference",
+    "评判细则": "criteria",
+    "评判理由": "reason",
+    "评判结果": "verdicts",
+    "是否可用": "all_ok",
+}
+"""Columns of the released workbooks."""
+
 _TAGS = (
     "model",
     "system_id",
@@ -42,6 +59,7 @@ _MAPPED = (
     "system_prompt",
     "prompt",
     "response",
+    "reference",
     "criteria",
     "verdicts",
     "reason",
@@ -55,6 +73,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     Raises:
         RowError: a field is missing or of the wrong type.
     """
+    record = _renamed(record)
     # An absent scenario is NaN in the release: no text, no tag.
     tags = {key: record[key] for key in _TAGS if isinstance(record.get(key), str | int)}
     return Sample(
@@ -65,10 +84,40 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         ),
         checklist=_checklist(record),
         response=response_text(record),
+        reference=optional_text(record, "reference") or None,
         tags={"benchmark": "sysbench"} | tags,
         recording=_recording(record),
         source={key: value for key, value in record.items() if key not in _MAPPED},
     )
+
+
+def _renamed(record: dict[str, Any]) -> dict[str, Any]:
+    """Write a row of a released workbook as a record."""
+    if "评判细则" not in record:
+        return record
+    renamed = {_RELEASED.get(name, name): value for name, value in record.items()}
+    renamed["criteria"] = _numbered(renamed["criteria"], "评判细则")
+    if renamed.get("verdicts"):
+        parts = (item.rpartition("|") for item in _numbered(renamed["verdicts"], "评判结果"))
+        renamed["verdicts"] = [{"crit": crit.strip(), "v": v.strip()} for crit, _, v in parts]
+    if isinstance(renamed.get("all_ok"), int):
+        renamed["all_ok"] = bool(renamed["all_ok"])
+    return {name: value for name, value in renamed.items() if value != ""}
+
+
+def _numbered(text: Any, name: str) -> list[str]:
+    """Divide a cell into its numbered items, each of which may go over several lines."""
+    if not isinstance(text, str):
+        raise RowError(f"{name} is {shown(text)}, not text")
+    items: list[str] = []
+    for line in text.split("\n"):
+        if line.startswith(f"{len(items) + 1}. ") and (not items or "|" in items[-1]):
+            items.append(line)
+        elif items:
+            items[-1] += f"\n{line}"
+        else:
+            raise RowError(f"{name} does not begin with 1.")
+    return items
 
 
 def _id(record: Mapping[str, Any], number: int) -> str:
@@ -111,7 +160,7 @@ def _recording(record: Mapping[str, Any]) -> Recording | None:
 
 FORMAT = Format(
     "sysbench",
-    (("system_prompt",), ("prompt",), ("criteria",)),
-    lambda record: "criteria" in record and "system_prompt" in record,
+    (("system_prompt",), ("prompt",), ("criteria", "评判细则")),
+    lambda record: ("criteria" in record or "评判细则" in record) and "system_prompt" in record,
     sample,
 )

@@ -1,4 +1,4 @@
-"""The native format as CSV: one sample a row, cells of text or JSON.
+"""The native format as CSV or an Excel sheet: one sample a row, cells of text or JSON.
 
 Columns: ``id``; ``prompt``, ``instruction`` or ``conversation`` (JSON); ``response``;
 ``checklist`` or ``constraints`` (a JSON list, or one constraint a line of the cell);
@@ -32,6 +32,9 @@ _COLUMNS = (
     "response",
     "reference",
 )
+KINDS = ("csv", "xlsx")
+"""Files whose rows are cells under a header."""
+
 _JSON_LIST = re.compile(r'\s*\[\s*["{\]]')
 """Start of a JSON list of constraints; ``[1] be short`` is a constraint."""
 
@@ -64,7 +67,8 @@ def _value(column: str, cell: str) -> Any:
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
-    return native.FORMAT.matches(record) and all(isinstance(cell, str) for cell in record.values())
+    cells = record.values()
+    return native.FORMAT.matches(record) and not any(isinstance(c, list | dict) for c in cells)
 
 
 FORMAT = Format("csv", native.FORMAT.needs, _matches, sample)

@@ -12,7 +12,15 @@ from heedful.analysis.compare.tables import head, notes, tables
 from heedful.core.errors import InputError, UsageError
 from heedful.pages.report.sections import Fold, Section, SectionPart
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import interval, p_value, percent, signed
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    NOTHING,
+    interval,
+    p_value,
+    percent,
+    signed,
+)
 from heedful.reporting.row_charts import Estimate, estimates_chart
 from heedful.reporting.table import Table
 
@@ -49,7 +57,7 @@ def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
     ]
     lead = (
         "Rates side by side say little; the difference on the samples that two runs share says "
-        "more. Its interval resamples instructions, each with all its samples in both runs."
+        "more. Instructions and conversations count whole, with all their samples in both runs."
     )
     parts = (
         [SectionPart(_overview(compared), _differences_chart(compared), wide=True)]
@@ -81,13 +89,13 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[PairResu
 def _overview(compared: Sequence[PairResult]) -> Table:
     """Put the differences of all pairs into one table, each by its benchmark's first rate."""
     rows = [_row(pair) for result in compared for pair in result["pairs"]]
-    rates = ("first", "second", "Δ", "95 %", "decided")
+    rates = ("first", "second", "Δ", INTERVAL, COVERAGE)
     columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
     adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
     note = (
-        "In per cent; Δ is first minus second, with the 95 % interval of a paired bootstrap. "
-        "Decided: on both sides. Wins: samples in which the first met more constraints. p: "
-        f"McNemar's exact test on samples with all constraints met{adjusted}."
+        "In per cent; Δ is first minus second, with its 95 % interval. Coverage: decided on both "
+        "sides. Wins: samples in which the first met more constraints. p: "
+        f"the paired randomization test of the difference{adjusted}."
     )
     return Table("Differences", columns, rows, note, words=2)
 
@@ -146,5 +154,5 @@ def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
         label(family, name) if family else "–",
         *differs,
         *(f"{outcomes[key]:,}" for key in ("wins", "losses", "ties")),
-        p_value(pair["mcnemar"]["samples"]["p_holm"]),
+        NOTHING if measure is None or measure["p_holm"] is None else p_value(measure["p_holm"]),
     )

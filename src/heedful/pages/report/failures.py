@@ -8,7 +8,7 @@ from heedful.core import taxonomy
 from heedful.metrics.proportions import wilson
 from heedful.pages.report.sections import Section, SectionPart
 from heedful.pages.report.texts import FEWEST, hardness
-from heedful.reporting.notation import cells, interval, percent
+from heedful.reporting.notation import INTERVAL, MEASURED, cells, interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
         for name, met, unmet, undecided, known, between in ranked[:LISTED]
     ]
     if rows:
-        columns = ("constraint", "known by", "% met", "95 % interval", "met", "unmet", "undecided")
+        columns = ("constraint", "known by", "% met", INTERVAL, "met", "unmet", "undecided")
         yield SectionPart(Table(f"{title}{of}", columns, rows, words=2), folded=named)
 
 
@@ -133,8 +133,8 @@ def _labels(labels: Mapping[str, Any], of: str) -> Iterator[SectionPart]:
         (f"verdicts equal to the labels, {reading}", *cells(measure))
         for reading, measure in labels["agreement"].items()
     ]
-    columns = ("", "%", "95 % interval", "counts", "coverage")
-    yield SectionPart(Table(f"Agreement with known verdicts{of}", columns, rows))
+    columns = ("", *MEASURED)
+    yield SectionPart(Table(f"Agreement with known verdicts{of}", columns, rows).filled())
     listed = [
         (f"{row['id']}, {row['constraint']}", _short(row["text"]), row["label"], row["verdict"])
         for row in labels["disagreements"]

@@ -11,7 +11,7 @@ from heedful.analysis.compare.sides import flat
 from heedful.core.text import amount
 from heedful.pages.report.sections import Section, SectionPart, leading
 from heedful.reporting.metric_names import label
-from heedful.reporting.notation import interval, percent, price
+from heedful.reporting.notation import bounds, interval, percent, price
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def cost(readings: Sequence[RunReading]) -> Section:
         columns = ("run", "judge", "model", "calls", "reused", "asked again", *TOKENS, "cost")
         parts.append(SectionPart(Table("Calls and tokens", columns, rows, READ_COST, words=3)))
     else:
-        said.insert(0, "No model was asked.")
+        said.insert(0, "No model was called.")
     return Section("cost", "Cost and time", [*parts, *_times(readings)], said=said)
 
 
@@ -153,6 +153,9 @@ def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str])
             inside = ""
             if measure["interval"]:
                 inside = f"95 % interval {interval(measure['interval'], digits=2)}, "
+            possible = bounds(measure)
+            if possible:
+                inside += f"bounds {possible}, "
             counts = f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
             rates.append(f"{label(family, name)} {percent(measure['value'])} % ({inside}{counts})")
     data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))

@@ -13,7 +13,7 @@ from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder
 from heedful.pages.report.sections import breakdowns, leading, metrics, sizes, verdicts
 from heedful.reporting.metric_names import label
-from heedful.reporting.notation import interval, percent
+from heedful.reporting.notation import bounds, interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ def report(
 ) -> Reported:
     """Write a report on finished runs: rates, breakdowns, what went wrong, how it came about.
 
-    The page makes no request. Everything is read from the runs' stores, nobody is asked, and
+    The page makes no request. Everything is read from the runs' stores, without a call, and
     memory does not grow with the rows.
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`; several stand side by side and are
             compared where they hold the same samples.
         output: an ``.html`` file.
-        examples: how many samples with an unmet constraint are shown of each run, drawn at random.
+        examples: how many samples with an unmet constraint are shown of each run, chosen at random.
         charts: whether charts are drawn; their scripts are most of the file's size.
 
     Returns:
@@ -143,7 +143,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             if measure["interval"]:
                 behind = f"{interval(measure['interval'])} · {behind}"
             if measure["coverage"] < 1:
-                behind += f" · {percent(measure['coverage'], 1)} % decided"
+                behind += f" · {percent(measure['coverage'], 1)} % decided: {bounds(measure)}"
             figures.append((label(family, name), percent(measure["value"], 1), behind))
     counts = summary["verdicts"]
     decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts decided"

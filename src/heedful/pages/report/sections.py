@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import cells, interval, percent
+from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, interval, percent
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Measure = Mapping[str, Any]
     Measures = Mapping[str, Measure]
-
-MEASURED = ("%", "95 % interval", "counts", "coverage")
 
 BY_CONSTRAINT = ("type", "verifier", "subtype", "priority")
 
@@ -51,7 +49,7 @@ class SectionPart:
     Attributes:
         table: the table.
         chart: the same as a Vega-Lite specification; ``None`` where a drawing says no more.
-        folded: whether it opens only when asked.
+        folded: whether it is folded at first.
         wide: whether the table stands below the chart and not beside it.
     """
 
@@ -79,7 +77,7 @@ class Section:
         parts: its tables.
         lead: what a reader has to know first.
         said: further paragraphs, such as what is not there, and why.
-        folds: what opens when asked.
+        folds: parts that are folded at first.
     """
 
     key: str
@@ -119,7 +117,7 @@ def metrics(readings: Sequence[RunReading]) -> Section:
     lead = (
         "Shares in per cent. The interval is Wilson's, of 95 %; samples of one instruction or "
         "conversation count together. Coverage is the share of the rate that rests on what was "
-        "decided."
+        "decided; bounds: the rate if the rest were unmet, and if it were met."
     )
     return Section("metrics", "Metrics", [part] if part.table.rows else [], lead)
 
@@ -134,7 +132,7 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
         coverage = percent(reading.summary["coverage"], 1)
         rows.append((reading.name, *(f"{count:,}" for count in counts.values()), coverage))
     statuses = list(readings[0].summary["verdicts"])
-    table = Table("Of all constraints", ("run", *statuses, "coverage"), rows)
+    table = Table("Of all constraints", ("run", *statuses, COVERAGE), rows)
     several = len(readings) > 1
     parts = [SectionPart(table, verdicts_chart(bars) if several else None)]
     if not several:
@@ -183,7 +181,7 @@ def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
 
 
 def breakdowns(readings: Sequence[RunReading]) -> Section:
-    """Lay out the rates by all that constraints and samples are told apart by."""
+    """Lay out the rates by each property of constraints and samples."""
     all_by = [reading.summary["by"] for reading in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
     first = [name for name in BY_CONSTRAINT if name in dimensions]
@@ -298,7 +296,7 @@ def measured(
         names.sort(key=_natural)
     if len(by_series) == 1:
         rows: list[tuple[str, ...]] = [(name, *cells(by_series[0][name])) for name in names]
-        table = Table(title, (column, *MEASURED), rows)
+        table = Table(title, (column, *MEASURED), rows).filled()
     else:
         rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
         table = Table(title, (column, *series), rows, READ_BESIDE)
@@ -325,16 +323,17 @@ def measured(
 
 
 READ_BESIDE = (
-    "In per cent; below, the 95 % interval and of how many, and the share that was decided where "
-    "it is not all."
+    "In per cent; below, the 95 % interval and of how many; where not all was decided, the share "
+    "that was, and the rate if the rest were unmet, and if it were met."
 )
 
 
 def beside(measure: Measure | None) -> str:
     r"""Write a measure into one cell, in lines.
 
-    >>> beside({"value": 0.5, "interval": [0.25, 0.75], "denominator": 8, "coverage": 0.8})
-    '50.0\n25.0 to 75.0 of 8\n80.0 % decided'
+    >>> measure = {"value": 0.5, "interval": [0.25, 0.75], "denominator": 8, "coverage": 0.8}
+    >>> beside({**measure, "bounds": [0.4, 0.6]})
+    '50.0\n25.0 to 75.0 of 8\n80.0 % decided: 40.0 to 60.0'
     """
     if measure is None:
         return "–"
@@ -342,7 +341,7 @@ def beside(measure: Measure | None) -> str:
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:
-        lines.append(f"{percent(measure['coverage'], 1)} % decided")
+        lines.append(f"{percent(measure['coverage'], 1)} % decided: {bounds(measure)}")
     return "\n".join(lines)
 
 

@@ -16,7 +16,7 @@ from heedful.jobs.evaluate_tables import notes, tables
 from heedful.pages.viewer.bench import document_of, report_of
 from heedful.pages.viewer.live import changed
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import cells, cost_line, percent
+from heedful.reporting.notation import bounds, cells, cost_line, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -123,6 +123,9 @@ def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for family in ranked(summary["metrics"]):
         for name, measure in summary["metrics"][family].items():
             value, interval, *_ = cells(measure)
+            possible = bounds(measure)
+            if possible:
+                interval += f", bounds {possible}"
             yield label(family, name), value, interval
 
 

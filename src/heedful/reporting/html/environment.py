@@ -21,7 +21,7 @@ ASSETS = Path(__file__).parent / "assets"
 """The folder of scripts and styles; where the first come from stands in its README."""
 
 CHART_SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "charts.js")
-"""What a page with charts loads, in this order."""
+"""Scripts of a page with charts, in this order."""
 
 LICENSED = ("vega", "vega-lite", "vega-embed", "bundled")
 """Whose licences go where the scripts go that draw charts."""
@@ -96,18 +96,18 @@ def said(text: object, limit: int | None = None) -> Markup:
 
     Args:
         text: what was said.
-        limit: how many characters are shown at most; how many more there are is told.
+        limit: how many characters are shown at most; it says how many more there are.
     """
     from markupsafe import Markup, escape
 
     whole = str(text).replace("\r\n", "\n")
-    kept = whole if limit is None else whole[:limit]
-    kept = _STACKED.sub(r"\1", kept)
+    shown = whole if limit is None else whole[:limit]
+    shown = _STACKED.sub(r"\1", shown)
     parts, end = [], 0
-    for found in _CONTROLS.finditer(kept):
-        parts += [escape(kept[end : found.start()]), _control(found.group())]
-        end = found.end()
-    parts.append(escape(kept[end:]))
+    for match in _CONTROLS.finditer(shown):
+        parts += [escape(shown[end : match.start()]), _control(match.group())]
+        end = match.end()
+    parts.append(escape(shown[end:]))
     left = 0 if limit is None else max(0, len(whole) - limit)
     if left:
         parts.append(Markup('<span class="quiet"> … {:,} more characters</span>').format(left))

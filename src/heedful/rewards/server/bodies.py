@@ -114,6 +114,13 @@ class Critiques(BaseModel):
     results: list[CritiqueReply]
 
 
+class Stopped(BaseModel):
+    """Why a response gets 0 without being judged."""
+
+    gate: str = Field(description="The gate's name.")
+    reason: str
+
+
 class RewardReply(BaseModel):
     """The reward of one response, and what it rests on."""
 
@@ -128,7 +135,7 @@ class RewardReply(BaseModel):
     verdicts: list[Verdict] = Field(description="In the order of the checklist.")
     coverage: float | None = Field(description="Share decided of the requested verdicts.")
     skipped: int = Field(description="Constraints not judged, as the reward was settled without.")
-    empty: bool = Field(description="Whether the reward is 0 because the response is empty.")
+    gate: Stopped | None = Field(description="The gate that stopped the response, if one did.")
     guards: list[Verdict] = Field(description="The criteria against reward hacking, if in use.")
     undecided: str | None = Field(
         description="Why a verdict that the reward depends on is missing."

@@ -81,6 +81,8 @@ def _is_json(text: str) -> bool:
 
 def _has_keys(value: Any, keys: list[str]) -> tuple[Outcome, str]:
     objects = value if isinstance(value, list) else [value]
+    if keys and not objects:
+        return None, "an array without any object"
     missing = [
         key for key in keys if not all(isinstance(each, dict) and key in each for each in objects)
     ]

@@ -159,7 +159,7 @@ def dates(response: Response, *, style: DateStyle) -> Finding:
         UndecidedError: there is no date.
     """
     dates = [match[0] for match in _DATE.finditer(response.text)]
-    wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each)]
+    wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each, re.ASCII)]
     if not dates:
         return decide(None, "no date is found")
     if wrong:

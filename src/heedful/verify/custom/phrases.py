@@ -92,11 +92,15 @@ def _other_spellings(text: str, phrase: str) -> int:
 def occurrences(layout: Layout, phrase: str) -> CountRange:
     """Count a phrase: as it stands, and in the widest reading (inflected, other punctuation).
 
+    Of a hyphen alone, one within a word surely counts; a dash, a minus or a bullet may.
+
     >>> from heedful.verify.text.layout import Layout
     >>> occurrences(Layout("Rain, and rains."), "rain")
     CountRange(low=1, high=2)
     """
     wanted = folded(phrase)
+    if wanted == "-":
+        return CountRange(*(len(each.findall(layout.text)) for each in (_HYPHEN, _DASH)))
     if not wanted:
         return CountRange(layout.text.count(phrase), layout.text.count(phrase))
     low, high = [0], [0]
@@ -247,6 +251,9 @@ def _any_used(
     return not wanted, unused
 
 
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+_DASH = re.compile("[-‐‑‒–—―−]")
+
 # --- letters ------------------------------------------------------------------------------------
 
 
@@ -283,8 +290,11 @@ def letters(
         outcomes: set[Outcome] = set()
         reasons = []
         for letter in letters:
+            # With an accent it may be another letter: decomposed, it is the letter and a mark.
             counts = [
-                text.casefold().count(letter.casefold()) for text in (layout.text, layout.body)
+                unicodedata.normalize(form, text).lower().count(letter.lower())
+                for text in (layout.text, layout.body)
+                for form in ("NFC", "NFD")
             ]
             fits = {(at_least or 0) <= number <= most for number in counts}
             outcomes.add(fits.pop() if len(fits) == 1 else None)

@@ -47,25 +47,30 @@ def keywords_specific_position(
 
     Faithful: punctuation and clitics (the ``n't`` of ``don't``) are words.
     """
-    return word_in_sentence(response, keyword, n, m)
+    cut = bare_words if response.faithful is None else lambda sentence: treebank_words([sentence])
+    return word_in_sentence(list(map(cut, response.sentences[:n])), keyword, n, m)
 
 
 def word_in_sentence(
-    response: Response, word: str, n: int, m: int, *, cased: bool = False
+    sentences: list[list[str]], word: str, n: int, m: int, *, cased: bool = False
 ) -> Finding:
-    """Compare the mth word of the nth sentence with the one asked for.
+    """Compare the mth word of the nth sentence with a required one, in any case by default.
 
-    In faithful scoring words are the Penn Treebank's tokens. In any case, unless ``cased``.
+    Args:
+        sentences: the words of the first n sentences, or of all, if there are fewer.
+        word: the required one.
+        n: the sentence, counted from 1.
+        m: the word, counted from 1.
+        cased: whether the case counts.
     """
-    sentences = response.sentences
     if len(sentences) < n:
         return Finding(met=False, found=f"{amount(len(sentences), 'sentence')}, no sentence {n}")
-    cut = bare_words(sentences[n - 1])
-    if response.faithful is not None:
-        cut = treebank_words([sentences[n - 1]])
-    if len(cut) < m:
-        return Finding(met=False, found=f"sentence {n} has {amount(len(cut), 'word')}, no word {m}")
-    actual, expected = cut[m - 1], word.strip()
+    words = sentences[n - 1]
+    if len(words) < m:
+        return Finding(
+            met=False, found=f"sentence {n} has {amount(len(words), 'word')}, no word {m}"
+        )
+    actual, expected = words[m - 1], word.strip()
     met = actual == expected if cased else actual.lower() == expected.lower()
     return Finding(met=met, found=f"word {m} of sentence {n} is '{actual}'")
 

@@ -18,8 +18,8 @@ from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, Relation, amount, compare, exactly, quoted, verifier
 from heedful.verify.ifbench.copying import span
 from heedful.verify.ifeval.content import letter_frequency
-from heedful.verify.text.english import splitter
-from heedful.verify.text.tokens import bare_words, treebank_words, whole_word
+from heedful.verify.ifeval.splitting import sentences, words_of
+from heedful.verify.text.tokens import bare_words, whole_word
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
@@ -273,13 +273,14 @@ def counting_composition(
         pieces = re.split(r"\s?\*\*\*\s?", response.text)
     if len(pieces) != _PARAGRAPHS:
         return exactly(len(pieces), _PARAGRAPHS, "paragraph")
-    for sentences in map(splitter().split, pieces):
-        if len(sentences) != n_sent:
-            return exactly(len(sentences), n_sent, "sentence")
-        for sentence in sentences:
-            cut = bare_words(sentence) if response.faithful is None else treebank_words([sentence])
-            if len(cut) != n_words:
-                return exactly(len(cut), n_words, "word")
+    for piece in pieces:
+        inside = sentences(response, piece)
+        if len(inside) != n_sent:
+            return exactly(len(inside), n_sent, "sentence")
+        for sentence in inside:
+            number = len(words_of(response, sentence))
+            if number != n_words:
+                return exactly(number, n_words, "word")
     return Finding(met=True, found=f"3 paragraphs of {n_sent} sentences of {n_words} words")
 
 

@@ -1,7 +1,7 @@
 """IFEvalG's verifiers of what stands where, and of how words and sentences are joined.
 
 Source: as for :mod:`heedful.verify.ifeval.extra`, whose rules on strict and faithful scoring
-hold here too.
+hold here too. Faithful scoring splits sentences by :mod:`heedful.verify.ifeval.splitting`.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from pydantic import PositiveInt  # noqa: TC002 - read at run time
 
 from heedful.verify.base import Finding, amount, exactly, quoted, verifier
 from heedful.verify.ifbench.places import word_in_sentence
+from heedful.verify.ifeval.splitting import sentences, split_by_rules, words_of
 from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words
 
@@ -36,7 +37,8 @@ def keyword_specific_position(
     Faithful: in the same case; punctuation and clitics (the ``n't`` of ``don't``) are words.
     """
     cased = response.faithful is not None
-    return word_in_sentence(response, keyword, n, m, cased=cased)
+    words = [words_of(response, sentence) for sentence in sentences(response)[:n]]
+    return word_in_sentence(words, keyword, n, m, cased=cased)
 
 
 def _first(text: str, *, faithful: bool) -> str:
@@ -48,7 +50,7 @@ def _first(text: str, *, faithful: bool) -> str:
 def _last(text: str, *, faithful: bool) -> str:
     """Take the last word, in lower case; faithfully, less the marks around and inside it."""
     if faithful:
-        return re.sub(r"[^\w\s]", "", text.rsplit(maxsplit=1)[-1]).lower()
+        return re.sub(r"[^\w\s]", "", "".join(text.split()[-1:])).lower()
     return (bare_words(text)[-1:] or [""])[0].lower()
 
 
@@ -61,7 +63,7 @@ def first_word_sent(response: Response, *, first_word: str) -> Finding:
     Faithful: marks next to it, as in ``"So`` and ``So,``, belong to the word.
     """
     faithful = response.faithful is not None
-    starts = [_first(sentence, faithful=faithful) for sentence in response.sentences]
+    starts = [_first(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(starts, first_word, "start")
 
 
@@ -72,7 +74,7 @@ def last_word_sent(response: Response, *, last_word: str) -> Finding:
     Faithful: marks inside of the last word are dropped too, so ``don't`` is ``dont``.
     """
     faithful = response.faithful is not None
-    ends = [_last(sentence, faithful=faithful) for sentence in response.sentences]
+    ends = [_last(sentence, faithful=faithful) for sentence in sentences(response)]
     return _all_are(ends, last_word, "end")
 
 
@@ -232,13 +234,12 @@ def sentence_hyphens(response: Response) -> Finding:
     """
     if response.faithful is not None:
         pieces = response.text.split("-")
-        pairs = zip(pieces, splitter().split(response.text.replace("-", " ")), strict=False)
+        pairs = zip(pieces, split_by_rules(response.text.replace("-", " ")), strict=False)
         met = all(piece == sentence for piece, sentence in pairs)
         reason = "sentences joined by hyphens" if met else "a sentence not joined by a hyphen"
         return Finding(met=met, found=reason)
     joined, number = _JOINT.subn(r"\1 ", response.text.strip())
-    sentences = len(splitter().split(joined))
-    return exactly(number, sentences - 1, "hyphen between sentences")
+    return exactly(number, len(splitter().split(joined)) - 1, "hyphen between sentences")
 
 
 # A hyphen next to the end of a sentence, and no white space on either side.

@@ -11,7 +11,6 @@ import re
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import Finding, amount, compare, exactly, quoted, verifier
-from heedful.verify.custom.json_schema import BLANKS, refuse_constant
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
@@ -136,6 +135,8 @@ def json_format(response: Response) -> Finding:
     Faithful: NaN, Infinity and -Infinity are accepted, as by Python's parser, and all of Unicode's
     white space around the JSON.
     """
+    from heedful.verify.custom.json_schema import BLANKS, refuse_constant
+
     blanks = BLANKS if response.faithful is None else None
     text = response.text.strip(blanks)
     for fence in ("```json", "```Json", "```JSON", "```"):

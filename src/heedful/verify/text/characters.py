@@ -28,7 +28,7 @@ _CONJUNCT = re.compile(rf"[{_VIRAMAS}]\u200d?(?=\w)\w")
 def graphemes(text: str) -> int:
     r"""Count the characters that a reader sees: a letter with its marks, an emoji, a line end.
 
-    In the narrowest reading: consonants that are joined (क्ष) are one, and what isn't seen is none.
+    This is the narrowest reading: joined consonants (क्ष) are one, invisible marks don't count.
     Source: UAX #29, section 3, with the marks of each letter whether or not they take space.
 
     >>> graphemes("cafe\u0301"), graphemes("\U0001f468\u200d\U0001f469"), graphemes("हिन्दी")
@@ -57,7 +57,7 @@ _EMOJI_BASE = (
 )
 _EMOJI_SHOWN = rf"{_EMOJI_BASE}[\ufe0f\U0001f3fb-\U0001f3ff]*"
 _EMOJI = re.compile(
-    rf"[0-9#*]\ufe0f?\u20e3|[\U0001f1e6-\U0001f1ff]{{2}}|{_EMOJI_SHOWN}(?:\u200d{_EMOJI_SHOWN})*"
+    rf"[0-9#*]\ufe0f?\u20e3|[©®‼⁉™ℹ↔-↪▪-◾〰〽㊗㊙]\ufe0f|[\U0001f1e6-\U0001f1ff]{{2}}|{_EMOJI_SHOWN}(?:\u200d{_EMOJI_SHOWN})*"
 )
 _SYMBOL = re.compile("[\u2600-\u27bf](?!\ufe0f)")
 _SHOWN_AS_EMOJI = frozenset(
@@ -157,6 +157,7 @@ _INSIDE_WORD = re.compile(r"(?<=\w)[^\w\s](?=\w)")
 _FULL_STOP = re.compile(r"[。．]|(?<!\.)\.(?!\S)")
 _DOT = re.compile(r"[。．.｡।۔։።]")
 _DIGIT = re.compile(r"\d")
+_DIGIT_OF_ANOTHER_FORM = re.compile("[¹²³⁰⁴-⁹₀-₉①-⓿¼-¾⅐-⅞]")
 
 
 @lru_cache(maxsize=4096)
@@ -177,8 +178,10 @@ def full_stops(layout: Layout) -> list[int]:
 
 
 def digits(layout: Layout) -> list[int]:
-    """Count digits; those of a list's numbers may not count."""
-    return [len(_DIGIT.findall(text)) for text in (layout.text, _LIST_NUMBER.sub("", layout.text))]
+    """Count digits; those of a list's numbers, and raised or circled ones, may not count."""
+    number = len(_DIGIT.findall(layout.text))
+    of_items = len(_DIGIT.findall("".join(_LIST_NUMBER.findall(layout.text))))
+    return [number - of_items, number + len(_DIGIT_OF_ANOTHER_FORM.findall(layout.text))]
 
 
 def brackets(layout: Layout) -> list[int]:
@@ -188,7 +191,7 @@ def brackets(layout: Layout) -> list[int]:
 
 
 _BRACKET = re.compile(r"[()（）\[\]【】{}]")
-_ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]")
+_ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]|<(?=[^<>\s])|>(?<=[^<>\s-]>)")
 
 _ELLIPSIS = re.compile(r"…+|\.{3,}")
 _MAYBE_ELLIPSIS = re.compile(r"…+|\.{3,}|(?:\.[^\S\n]){2,}\.|。{3,}|⋯+")

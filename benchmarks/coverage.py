@@ -1,0 +1,427 @@
+"""Coverage of every kind of interval, and size and power of every test, on simulated data.
+
+    python benchmarks/coverage.py [--quick] [--only WORD]
+
+Simulates data whose truth is known, with verdicts of a cluster that vary together, over numbers of
+clusters, true rates and correlations. It prints, for each kind of interval and number of clusters,
+the least and the mean coverage over all rates and correlations in %, and the mean width in points;
+for each test its greatest size and mean power; and the bias of rates with undecided verdicts.
+Lines that begin with "before:" restate the formulas that heedful had before.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from coverage_before import corrected_bootstrap, percentile_bootstrap, statistic_bootstrap
+from coverage_undecided import undecided_tables
+
+import heedful.metrics.calibration
+from heedful.metrics import contrasts
+from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha, mcnemar
+from heedful.metrics.agreement_intervals import alpha_estimate, mean_estimate, rate_estimates
+from heedful.metrics.calibration import calibration
+from heedful.metrics.contrasts import LEVEL, contrast
+from heedful.metrics.correction import corrected_rate
+from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.statistics import clustered_spearman
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+    Ends = Sequence[float] | None
+    Random = np.random.Generator
+
+SIZES = (5, 9, 20, 50, 200)
+RATES_TRUE = (0.5, 0.7, 0.9, 0.95, 1.0)
+CORRELATIONS = (0.0, 0.3, 0.6)
+TASKS = 3
+SWAPS = 499
+SAMPLES = 1000
+"""Random swaps of a test, and samples for a calibration error; the product makes 10,000."""
+
+SEED = 20260101
+ROUNDING = 1e-9
+
+
+class Outcome(NamedTuple):
+    """One simulated data set: the truth, the interval, and a p-value where there is a test."""
+
+    truth: float
+    interval: Ends
+    p: float | None = None
+
+
+class Kind(NamedTuple):
+    """A kind of interval.
+
+    Attributes:
+        name: as it is printed.
+        cells: true values and correlations to simulate.
+        simulate: makes a data set of so many clusters and computes the interval.
+        cost: how many times fewer data sets are simulated than of the quickest.
+    """
+
+    name: str
+    cells: Sequence[tuple[Any, float]]
+    simulate: Callable[[Random, int, Any, float], Outcome]
+    cost: int = 1
+
+
+def beta(random: Random, n: int, rate: float, correlation: float) -> Floats:
+    """Sample the rates of clusters."""
+    if not correlation or rate in (0, 1):
+        return np.full(n, float(rate))
+    strength = (1 - correlation) / correlation
+    return random.beta(rate * strength, (1 - rate) * strength, n)
+
+
+def clusters(
+    random: Random, n: int, sizes: tuple[int, int], rate: float, correlation: float
+) -> list[tuple[float, float]]:
+    """Sample clusters of so many units each, of which so many count: beta-binomial."""
+    units = random.integers(sizes[0], sizes[1], n, endpoint=True)
+    hits = random.binomial(units, beta(random, n, rate, correlation))
+    return list(zip(hits.astype(float).tolist(), units.astype(float).tolist(), strict=True))
+
+
+def of_rate(
+    random: Random,
+    n: int,
+    rate: float,
+    correlation: float,
+    *,
+    sizes: tuple[int, int],
+    interval: Callable[[list[tuple[float, float]]], Ends],
+) -> Outcome:
+    """Simulate a rate."""
+    return Outcome(rate, interval(clusters(random, n, sizes, rate, correlation)))
+
+
+def pooled(pairs: Sequence[tuple[float, float]]) -> Ends:
+    """Compute the interval of a rate over clusters."""
+    return rate_interval(Spread.of(Counter(pairs).items()))
+
+
+def shares(pairs: Sequence[tuple[float, float]]) -> Ends:
+    """Compute the interval of the mean of the clusters' own rates."""
+    return pooled([(hits / units, 1.0) for hits, units in pairs])
+
+
+def over_tasks(pairs: Sequence[tuple[float, float]]) -> Ends:
+    """Compute the interval of a mean over tasks."""
+    parts = (pairs[task::TASKS] for task in range(TASKS))
+    return mean_interval([Counter((pair,) for pair in part) for part in parts])
+
+
+def ssr(random: Random, n: int, rate: float, correlation: float) -> Outcome:
+    """Simulate SysBench's SSR: leading turns of five that are all met."""
+    systems = random.random((n, 5)) < beta(random, n, rate, correlation)[:, None]
+    leading = systems.cumprod(axis=1).sum(axis=1) / 5
+    if not correlation or rate in (0, 1):
+        truth = sum(rate**k for k in range(1, 6)) / 5
+    else:
+        strength = (1 - correlation) / correlation
+        steps = [(rate * strength + k) / (strength + k) for k in range(5)]
+        truth = float(np.cumprod(steps).sum() / 5)
+    return Outcome(truth, pooled([(share, 1.0) for share in leading.tolist()]))
+
+
+def rewards(random: Random, n: int, rate: float, correlation: float) -> Outcome:
+    """Simulate the mean reward: the share met of five constraints, of four samples a cluster."""
+    hits = random.binomial(5, beta(random, n, rate, correlation)[:, None], (n, 4)).sum(axis=1) / 5
+    return Outcome(rate, mean_estimate(Counter((hit, 4.0) for hit in hits.tolist()))["interval"])
+
+
+def rho(random: Random, n: int, truth: float, correlation: float) -> Outcome:
+    """Simulate a rank correlation, four pairs a cluster."""
+    r = 2 * np.sin(truth * np.pi / 6)
+    shared = np.sqrt(correlation) * random.normal(size=(n, 1, 2))
+    x, y = np.moveaxis(shared + np.sqrt(1 - correlation) * random.normal(size=(n, 4, 2)), -1, 0)
+    pairs = np.stack([x, r * x + np.sqrt(1 - r * r) * y], axis=-1).tolist()
+    return Outcome(truth, clustered_spearman(pairs)["interval"])
+
+
+JUDGES = ((0.7, 0.9, 0.8), (0.8, 0.95, 0.9), (0.9, 0.9, 0.6), (0.6, 1.0, 0.9), (0.7, 1.0, 1.0))
+"""Share of constraints met, sensitivity and specificity."""
+
+VERDICTS = 5
+"""Labelled verdicts of an instruction."""
+
+
+def judged(
+    random: Random, n: int, judge: tuple[float, float, float], correlation: float
+) -> Counter[tuple[float, ...]]:
+    """Sample confusion matrices of instructions: errors of one instruction go together."""
+    rate, sensitivity, specificity = judge
+    met = random.random((n, VERDICTS)) < beta(random, n, rate, correlation)[:, None]
+    right = np.where(
+        met,
+        random.random((n, VERDICTS)) < beta(random, n, sensitivity, correlation)[:, None],
+        random.random((n, VERDICTS)) < beta(random, n, specificity, correlation)[:, None],
+    )
+    cells = [met & right, ~met & ~right, met & ~right, ~met & right]
+    counts = np.stack([cell.sum(axis=1) for cell in cells], axis=1).astype(float)
+    return Counter(map(tuple, counts.tolist()))
+
+
+def expected(judge: tuple[float, float, float]) -> tuple[float, float, float, float]:
+    """Return the expected confusion matrix of a judge."""
+    rate, sensitivity, specificity = judge
+    tp, tn = rate * sensitivity, (1 - rate) * specificity
+    return tp, 1 - rate - tn, rate - tp, tn
+
+
+def of_agreement(
+    random: Random,
+    n: int,
+    judge: tuple[float, float, float],
+    correlation: float,
+    *,
+    name: str,
+    before: bool = False,
+) -> Outcome:
+    """Simulate a rate over verdicts and labels."""
+    counts = judged(random, n, judge, correlation)
+    truth = float(RATES[name](expected(judge)))
+    if before:
+        return Outcome(truth, statistic_bootstrap(random, counts, RATES[name]))
+    return Outcome(truth, rate_estimates(counts, (name,))[name]["interval"])
+
+
+def of_alpha(
+    random: Random, n: int, judge: tuple[float, float, float], correlation: float
+) -> Outcome:
+    """Simulate Krippendorff's alpha of a judge and the labels."""
+    tp, fp, fn, tn = expected(judge)
+    both, split = np.array(coincidences((2, 0))), np.array(coincidences((1, 1)))
+    # Of very many units, as the formula corrects for few.
+    total = 1e9 * (tp * both + tn * np.array(coincidences((0, 2))) + (fp + fn) * split)
+    counts: Counter[tuple[float, ...]] = Counter()
+    for (met, wrong, missed, unmet), number in judged(random, n, judge, correlation).items():
+        mixed = wrong + missed
+        counts[2 * mixed, 2 * met + mixed, 2 * unmet + mixed] += number
+    return Outcome(float(krippendorff_alpha(total)), alpha_estimate(counts)["interval"])
+
+
+def of_correction(
+    random: Random,
+    n: int,
+    judge: tuple[float, float, float],
+    correlation: float,
+    *,
+    before: bool = False,
+) -> Outcome:
+    """Simulate a rate of 200 unlabelled instructions, corrected for the errors of its judge."""
+    rate, sensitivity, specificity = judge
+    apparent = rate * sensitivity + (1 - rate) * (1 - specificity)
+    run = Counter(clusters(random, 200, (VERDICTS, VERDICTS), apparent, correlation))
+    labelled = judged(random, n, judge, correlation)
+    if before:
+        return Outcome(rate, corrected_bootstrap(random, run, labelled))
+    return Outcome(rate, corrected_rate(run, labelled)["corrected"]["interval"])
+
+
+LEVELS = np.array([0.5, 0.6, 0.7, 0.8, 0.9, 1.0])
+LEVEL_SHARES = np.array([0.05, 0.1, 0.15, 0.15, 0.2, 0.35])
+
+
+def of_calibration(
+    random: Random, n: int, excess: float, correlation: float, *, name: str
+) -> Outcome:
+    """Simulate the calibration of a judge whose confidence is too high by some excess."""
+    stated = random.choice(LEVELS, (n, VERDICTS), p=LEVEL_SHARES)
+    normal = np.sqrt(correlation) * random.normal(size=(n, 1))
+    normal = normal + np.sqrt(1 - correlation) * random.normal(size=(n, VERDICTS))
+    thresholds = {level: _quantile(level - excess) for level in LEVELS.tolist()}
+    right = normal < np.vectorize(thresholds.get)(stated)
+    counted = [
+        Counter(zip(confidences, outcomes, strict=True))
+        for confidences, outcomes in zip(stated.tolist(), right.tolist(), strict=True)
+    ]
+    measured: Any = calibration(counted)
+    accuracy = LEVELS - excess
+    brier = float((LEVEL_SHARES * (LEVELS**2 - 2 * LEVELS * accuracy + accuracy)).sum())
+    return Outcome(excess if name == "ece" else brier, measured[name]["interval"])
+
+
+def _quantile(share: float) -> float:
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf(share) if 0 < share < 1 else (np.inf if share >= 1 else -np.inf)
+
+
+SIDES = ((0.5, 0.5), (0.8, 0.8), (0.95, 0.95), (0.7, 0.5), (0.9, 0.8), (0.95, 0.8), (1.0, 0.8))
+"""True rates of two sides."""
+
+
+def of_sides(
+    random: Random,
+    n: int,
+    rates: tuple[float, float],
+    correlation: float,
+    *,
+    units: int,
+    kind: str = "pooled",
+) -> Outcome:
+    """Simulate a paired difference; half of what a cluster has in common is on both sides."""
+    normal = np.sqrt(correlation / 2) * random.normal(size=(n, 1, 1))
+    normal = normal + np.sqrt(correlation / 2) * random.normal(size=(n, 1, 2))
+    normal = normal + np.sqrt(1 - correlation) * random.normal(size=(n, units, 2))
+    met = normal < np.array([_quantile(rate) for rate in rates])
+    hits = met.sum(axis=1).astype(float)
+    size = float(units)
+    if kind == "before":
+        return _before(random, met, hits, rates)
+    sums = Counter(
+        (first / size, 1.0, second / size, 1.0) if kind == "shares" else (first, size, second, size)
+        for first, second in hits.tolist()
+    )
+    result = contrast({"": sums}, seed=0)
+    return Outcome(rates[0] - rates[1], result["difference"]["interval"], result["p"])
+
+
+def _before(
+    random: Random, met: NDArray[np.bool_], hits: Floats, rates: tuple[float, float]
+) -> Outcome:
+    """Compute the percentile bootstrap and McNemar's test over units."""
+    gains = Counter((gain, float(met.shape[1])) for gain in (hits[:, 0] - hits[:, 1]).tolist())
+    only = [int((met[..., side] & ~met[..., 1 - side]).sum()) for side in (0, 1)]
+    return Outcome(rates[0] - rates[1], percentile_bootstrap(random, gains), mcnemar(*only))
+
+
+def kinds() -> Iterator[Kind]:
+    """Name every kind of interval."""
+    plain = [(rate, 0.0) for rate in RATES_TRUE]
+    grid = list(product(RATES_TRUE, CORRELATIONS))
+    for name, sizes, interval in (
+        ("mean share, 2 to 8 constraints (CSR)", (2, 8), shares),
+        ("pooled, 2 to 8 constraints (DRFR, by type)", (2, 8), pooled),
+        ("8 samples an instruction (ISR)", (8, 8), pooled),
+        ("16 samples an instruction (ISR)", (16, 16), pooled),
+    ):
+        yield Kind(name, grid, partial(of_rate, sizes=sizes, interval=interval))
+    single = partial(of_rate, sizes=(1, 1))
+    yield Kind("samples that pass or fail (ISR, PSR)", plain, partial(single, interval=pooled))
+    yield Kind("mean over 3 tasks", plain, partial(single, interval=over_tasks))
+    yield Kind("leading turns of five (SSR)", grid, ssr)
+    yield Kind("mean reward", grid, rewards)
+    correlations = [(truth, c) for truth in (0.0, 0.5, 0.9) for c in (0.0, 0.5)]
+    yield Kind("rank correlation with a reward", correlations, rho, 2)
+    judges = list(product(JUDGES, (0.0, 0.3)))
+    for name in RATES:
+        yield Kind(f"meta: {name}", judges, partial(of_agreement, name=name), 2)
+    yield Kind("meta: alpha", judges, of_alpha, 2)
+    yield Kind("meta: corrected rate", judges, of_correction, 3)
+    excesses = list(product((0.0, 0.02, 0.1, 0.2), (0.0, 0.3)))
+    yield Kind("meta: calibration error", excesses, partial(of_calibration, name="ece"), 3)
+    yield Kind("meta: Brier score", excesses, partial(of_calibration, name="brier"), 3)
+    sides = list(product(SIDES, (0.0, 0.5)))
+    yield Kind("compare: samples (ISR)", sides, partial(of_sides, units=1))
+    shared = partial(of_sides, units=4, kind="shares")
+    yield Kind("compare: mean share of 4 (CSR)", sides, shared, 2)
+    yield Kind("compare: 4 constraints pooled (DRFR)", sides, partial(of_sides, units=4), 2)
+    before = partial(of_rate, interval=partial(percentile_bootstrap, np.random.default_rng(SEED)))
+    yield Kind("before: samples (ISR)", plain, partial(before, sizes=(1, 1)), 2)
+    yield Kind("before: mean share (CSR)", grid, _before_shares, 3)
+    yield Kind("before: 8 samples an instruction, rows", grid, _before_rows, 3)
+    worst = partial(of_agreement, name="mean_f1", before=True)
+    yield Kind("before: meta: mean_f1", judges, worst, 3)
+    yield Kind("before: corrected rate", judges, partial(of_correction, before=True), 6)
+    compared = partial(of_sides, kind="before")
+    yield Kind("before: compare: samples (ISR)", sides, partial(compared, units=1), 3)
+    yield Kind("before: compare: 4 constraints", sides, partial(compared, units=4), 3)
+
+
+def _before_shares(random: Random, n: int, rate: float, correlation: float) -> Outcome:
+    pairs = clusters(random, n, (2, 8), rate, correlation)
+    return Outcome(rate, percentile_bootstrap(random, [(y / m, 1.0) for y, m in pairs]))
+
+
+def _before_rows(random: Random, n: int, rate: float, correlation: float) -> Outcome:
+    hits = sum(int(y) for y, _ in clusters(random, n, (8, 8), rate, correlation))
+    return Outcome(
+        rate, percentile_bootstrap(random, Counter({(1.0, 1.0): hits, (0.0, 1.0): 8 * n - hits}))
+    )
+
+
+def run(kind: Kind, n: int, data_sets: int) -> Iterator[tuple[tuple[Any, float], list[Outcome]]]:
+    """Simulate all cells of a kind."""
+    number = max(20, data_sets // kind.cost)
+    for place, (value, correlation) in enumerate(kind.cells):
+        name = int.from_bytes(kind.name.encode()[:32])
+        random = np.random.default_rng([SEED, n, place, name])
+        yield (
+            (value, correlation),
+            [kind.simulate(random, n, value, correlation) for _ in range(number)],
+        )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the data sets")
+    parser.add_argument("--only", default="", help="kinds whose name contains this")
+    options = parser.parse_args()
+    data_sets = 40 if options.quick else 400
+    contrasts.swapped_totals = partial(contrasts.swapped_totals, swaps=SWAPS)  # type: ignore[attr-defined]
+    heedful.metrics.calibration.SAMPLES = SAMPLES  # type: ignore[attr-defined]
+    print("least / mean coverage in %, mean width in points, by number of clusters")
+    print(f"{'':46}" + "".join(f"{n:>18}" for n in SIZES))
+    tests: dict[str, dict[int, list[tuple[tuple[Any, float], list[Outcome]]]]] = {}
+    for kind in kinds():
+        if options.only not in kind.name:
+            continue
+        line = f"{kind.name:46}"
+        by_size: dict[int, list[tuple[tuple[Any, float], list[Outcome]]]] = {}
+        for n in SIZES:
+            cells = by_size[n] = list(run(kind, n, data_sets))
+            line += _coverage([outcomes for _, outcomes in cells])
+        print(line, flush=True)
+        if any(outcome.p is not None for _, outcomes in by_size[SIZES[-1]] for outcome in outcomes):
+            tests[kind.name] = by_size
+    if tests:
+        print("\ngreatest size / mean power in %, share of p-values that the interval contradicts")
+    for name, by_size in tests.items():
+        print(f"{name:46}" + "".join(_test(by_size[n]) for n in SIZES))
+    if not options.only or "undecided" in options.only:
+        undecided_tables(data_sets // 8)
+
+
+def _coverage(cells: Sequence[Sequence[Outcome]]) -> str:
+    shares, widths = [], []
+    for outcomes in cells:
+        known = [(o.truth, *o.interval) for o in outcomes if o.interval is not None]
+        if known:
+            hits = [low - ROUNDING <= truth <= high + ROUNDING for truth, low, high in known]
+            shares.append(sum(hits) / len(known))
+            widths += [high - low for _, low, high in known]
+    if not shares:
+        return f"{'–':>18}"
+    width = 100 * sum(widths) / len(widths)
+    return f"{100 * min(shares):7.1f} /{100 * sum(shares) / len(shares):5.1f}{width:4.0f}"
+
+
+def _test(cells: Sequence[tuple[tuple[Any, float], Sequence[Outcome]]]) -> str:
+    sizes, powers, contradictions, total = [0.0], [0.0], 0, 0
+    for ((first, second), _), outcomes in cells:
+        rejected = [outcome.p is not None and outcome.p < LEVEL for outcome in outcomes]
+        (sizes if first == second else powers).append(sum(rejected) / len(rejected))
+        for outcome, small in zip(outcomes, rejected, strict=True):
+            low, high = outcome.interval or (0.0, 0.0)
+            contradictions += small != (low > 0 or high < 0)
+            total += 1
+    power = sum(powers) / max(1, len(powers) - 1)
+    return f"{100 * max(sizes):6.1f} /{100 * power:5.1f}{100 * contradictions / total:5.1f}"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Rates of runs with undecided verdicts against the truth, for ``coverage.py``."""
+
+from __future__ import annotations
+
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from heedful import Constraint, Critique, Judgment, Sample
+from heedful.core.nouns import Status
+from heedful.metrics import Summary
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ROWS = 200
+TURNS = 5
+CONSTRAINTS = 5
+MET = 0.88
+RISE = 0.7
+"""Logarithm of how much more is undecided in a row that is harder by a standard deviation."""
+
+SEED = 20260102
+
+
+class Truth(NamedTuple):
+    """Simulated verdicts, and which of them are undecided; shape (rows, constraints)."""
+
+    met: NDArray[np.bool_]
+    undecided: NDArray[np.bool_]
+
+
+def undecided_tables(data_sets: int) -> None:
+    """Print the mean of rates with undecided verdicts, beside the truth, and their coverage."""
+    print(
+        "\nundecided verdicts, more of them in harder rows; in %: the truth, and the mean over data"
+    )
+    print(
+        "sets of: complete cases (before), known rows only, heedful; then its interval's coverage"
+    )
+    for name, sysbench in (("ISR", False), ("SSR", True)):
+        for correlation in (0.0, 0.3, 0.6):
+            for share in (0.05, 0.1, 0.2):
+                print(f"{name}, correlation {correlation}, {share:4.0%} undecided:", end=" ")
+                print(_line(data_sets, correlation, share, sysbench=sysbench), flush=True)
+
+
+def _line(data_sets: int, correlation: float, share: float, *, sysbench: bool) -> str:
+    random = np.random.default_rng([SEED, round(100 * correlation), round(100 * share)])
+    large = _simulate(random, 100_000, correlation, share)
+    truth = _rate(large.met, sysbench=sysbench)
+    complete: list[float] = []
+    known: list[float] = []
+    measured = []
+    for _ in range(max(20, data_sets)):
+        data = _simulate(random, ROWS, correlation, share)
+        decided = np.asarray(~data.undecided.any(axis=1))
+        failed = np.asarray((~data.met & ~data.undecided).any(axis=1))
+        for rows, rates in ((decided, complete), (decided | failed, known)):
+            whole = rows.reshape(-1, TURNS).all(axis=1).repeat(TURNS) if sysbench else rows
+            if whole.any():
+                met = data.met | ~failed[:, None] & data.undecided
+                rates.append(_rate(met[whole], sysbench=sysbench))
+        measured.append(_summary(data, sysbench=sysbench))
+    hits = sum(low <= truth <= high for _, (low, high) in measured)
+    value = sum(value for value, _ in measured) / len(measured)
+    means = (sum(rates) / max(1, len(rates)) for rates in (complete, known))
+    return "  ".join(
+        f"{100 * figure:5.1f}" for figure in (truth, *means, value, hits / len(measured))
+    )
+
+
+def _simulate(random: np.random.Generator, rows: int, correlation: float, share: float) -> Truth:
+    shape = (rows, CONSTRAINTS)
+    hardness = random.normal(size=(rows, 1))
+    normal = np.sqrt(correlation) * hardness + np.sqrt(1 - correlation) * random.normal(size=shape)
+    weight = np.exp(RISE * hardness)
+    undecided = random.random(shape) < np.minimum(1, share * weight / weight.mean())
+    return Truth(normal < NormalDist().inv_cdf(MET), undecided)
+
+
+def _rate(met: NDArray[np.bool_], *, sysbench: bool) -> float:
+    """Compute the rate of verdicts that are all decided."""
+    passed = met.all(axis=1)
+    if not sysbench:
+        return float(passed.mean())
+    return float(passed.reshape(-1, TURNS).cumprod(axis=1).sum(axis=1).mean() / TURNS)
+
+
+def _summary(data: Truth, *, sysbench: bool) -> tuple[float, tuple[float, float]]:
+    summary = Summary()
+    checklist = tuple(Constraint(text=f"c{place}") for place in range(CONSTRAINTS))
+    states = {True: Judgment(status=Status.MET), False: Judgment(status=Status.UNMET)}
+    open_ = Judgment(status=Status.FAILED)
+    for number, (met, undecided) in enumerate(zip(data.met, data.undecided, strict=True)):
+        tags: dict[str, str | int] = {
+            "benchmark": "sysbench",
+            "system_id": number // TURNS,
+            "turn": number % TURNS + 1,
+        }
+        judgments = tuple(
+            open_ if missing else states[bool(hit)]
+            for hit, missing in zip(met, undecided, strict=True)
+        )
+        sample = Sample(id=str(number), checklist=checklist, tags={**tags} if sysbench else {})
+        summary.add(sample, Critique(judgments=judgments))
+    family, name = ("sysbench", "ssr") if sysbench else ("cfbench", "isr")
+    measured = summary.result()["metrics"][family][name]
+    low, high = measured["interval"]
+    return measured["value"], (low, high)

@@ -1,0 +1,207 @@
+"""Calibration: does a judge's confidence say how often it is right?"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, TypedDict
+
+from heedful.metrics.agreement import IntervalEstimate
+from heedful.metrics.agreement_intervals import ratio_estimate
+from heedful.metrics.proportions import WEIGHT
+from heedful.metrics.resampling import SAMPLES, generator
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from heedful.metrics.proportions import Pair
+
+    Floats = NDArray[np.float64]
+
+    Verdict = tuple[float, bool]
+    """The confidence of a verdict, and whether it is right."""
+
+__all__ = ["calibration"]
+
+BINS = 10
+"""Of confidence, equally wide, as in Guo et al. (2017, arXiv 1706.04599)."""
+
+TAIL = 0.025
+"""Share of the samples beyond either end of an interval."""
+
+GRID = 31
+MOST = 3.0
+"""Sizes of the true gaps that are tried: up to this many times those observed."""
+
+
+class Bin(TypedDict):
+    """The verdicts whose confidence lies above ``low`` and not above ``high``."""
+
+    low: float
+    high: float
+    verdicts: int
+    confidence: float
+    accuracy: float
+
+
+class ChanceEstimate(IntervalEstimate):
+    """A number with its 95 % interval, and its mean for a judge that is calibrated perfectly."""
+
+    by_chance: float
+
+
+class Calibration(TypedDict):
+    """Calibration of a judge's confidence.
+
+    Attributes:
+        verdicts: decided verdicts that have a confidence and a label.
+        ece: expected calibration error, the bins' mean distance between confidence and accuracy.
+        brier: Brier's score, the mean square of the distance between confidence and outcome.
+        bins: those with verdicts in them.
+    """
+
+    verdicts: int
+    ece: ChanceEstimate
+    brier: ChanceEstimate
+    bins: list[Bin]
+
+
+def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> Calibration | None:
+    """Compare confidence with accuracy.
+
+    The expected calibration error is that of Naeini et al. (2015, AAAI) and Guo et al. (2017),
+    over ten equally wide bins, each closed above: the shares of ten votes get a bin each. It is
+    above 0 by chance alone, so its interval holds the errors for which the observed one isn't
+    unusual (:func:`_ece_interval`). Brier's score is that of Brier (1950, Monthly Weather Review
+    78).
+
+    Args:
+        clusters: for each cluster, how many verdicts had a confidence (0 to 1) and were right.
+        seed: any integer.
+
+    Returns:
+        The calibration; ``None`` without verdicts.
+    """
+    import numpy as np
+
+    known = [counts for counts in clusters if counts]
+    pooled: Counter[Verdict] = Counter()
+    for counts in known:
+        pooled.update(counts)
+    total = pooled.total()
+    if not total:
+        return None
+    sums = np.array([_sums(counts) for counts in known])
+    n, confidence, right = sums.sum(axis=0).T
+    squares: Counter[Pair] = Counter(
+        (
+            math.fsum((stated - hit) ** 2 * count for (stated, hit), count in counts.items()),
+            float(sum(counts.values())),
+        )
+        for counts in known
+    )
+    variance = math.fsum(stated * (1 - stated) * count for (stated, _), count in pooled.items())
+    ece = float(np.abs(confidence - right).sum() / total)
+    interval = _ece_interval(sums, seed) if len(known) > 1 else None
+    return Calibration(
+        verdicts=total,
+        ece=ChanceEstimate(value=ece, interval=interval, by_chance=_ece_by_chance(pooled, seed)),
+        brier=ChanceEstimate(**ratio_estimate(squares), by_chance=variance / total),
+        bins=[
+            Bin(
+                low=place / BINS,
+                high=(place + 1) / BINS,
+                verdicts=int(n[place]),
+                confidence=float(confidence[place] / n[place]),
+                accuracy=float(right[place] / n[place]),
+            )
+            for place in np.flatnonzero(n).tolist()
+        ],
+    )
+
+
+def _sums(counts: Mapping[Verdict, int]) -> list[list[float]]:
+    """Add up a cluster's verdicts, confidences and right verdicts, by bin."""
+    sums = [[0.0, 0.0, 0.0] for _ in range(BINS)]
+    for (confidence, right), count in counts.items():
+        cell = sums[_bin(confidence)]
+        cell[0] += count
+        cell[1] += count * confidence
+        cell[2] += count * right
+    return sums
+
+
+def _bin(confidence: float) -> int:
+    # Rounded first, or 0.7 x 10 would be more than 7.
+    return max(math.ceil(round(confidence * BINS, 9)), 1) - 1
+
+
+def _ece_by_chance(pooled: Mapping[Verdict, int], seed: int) -> float:
+    """Compute the mean error of a judge that is right as often as it says, on these verdicts."""
+    import numpy as np
+
+    confidences: Counter[float] = Counter()
+    for (confidence, _), count in pooled.items():
+        confidences[confidence] += count
+    stated = np.array(sorted(confidences))
+    counts = np.array([confidences[confidence] for confidence in stated.tolist()])
+    gaps = counts * stated - generator(seed).binomial(counts, stated, (SAMPLES, len(stated)))
+    bins = np.eye(BINS)[[_bin(confidence) for confidence in stated.tolist()]]
+    return float(np.abs(gaps @ bins).sum(axis=1).mean() / counts.sum())
+
+
+def _ece_interval(sums: Floats, seed: int) -> list[float]:
+    """Compute the errors for which the observed one isn't unusual.
+
+    The gaps of the bins are observed with an error that is close to normal, with the covariance of
+    the clusters' gaps, shrunk a little towards that of independent verdicts. True gaps of several
+    sizes are tried, of the same shape as those observed, and in proportion to their uncertainty.
+
+    Args:
+        sums: shape (clusters, bins, 3): verdicts, confidences, right verdicts.
+        seed: any integer.
+    """
+    import numpy as np
+
+    clusters = len(sums)
+    n, confidence, right = sums.sum(axis=0).T
+    gaps = (confidence - right) / n.sum()
+    of_clusters = sums[..., 1] - sums[..., 2]
+    deviations = of_clusters - of_clusters.mean(axis=0)
+    observed = deviations.T @ deviations * clusters / (clusters - 1)
+    accuracy = (right + 1) / (n + 2)
+    expected = np.diag(accuracy * (1 - accuracy) * n)
+    weight = WEIGHT / (WEIGHT + clusters)
+    covariance = ((1 - weight) * observed + weight * expected) / n.sum() ** 2
+    random = generator(seed)
+    degrees = clusters - 1 + WEIGHT
+    # Student's distribution, as the covariance is estimated.
+    scale = np.sqrt(degrees / random.chisquare(degrees, (SAMPLES, 1)))
+    noise = random.multivariate_normal(np.zeros(BINS), covariance, SAMPLES, method="eigh") * scale
+    error = float(np.abs(gaps).sum())
+    deviation = np.sqrt(np.diag(covariance))
+    signs = np.where(gaps < 0, -1, 1)
+    most = max(MOST * error, float(np.quantile(np.abs(noise).sum(axis=1), 1 - TAIL)))
+    shapes = [gaps / error] * (error > 0) + [signs * deviation / deviation.sum()]
+    ends = [_accepted(shape, most, error, noise) for shape in shapes]
+    return [min(low for low, _ in ends), min(1.0, max(high for _, high in ends))]
+
+
+def _accepted(shape: Floats, most: float, error: float, noise: Floats) -> tuple[float, float]:
+    """Return the least and the greatest true error under which the observed one isn't unusual."""
+    import numpy as np
+
+    sizes: Sequence[float] = np.linspace(0, most, GRID).tolist()
+    accepted = []
+    for size in sizes:
+        sampled = np.abs(size * shape + noise).sum(axis=1)
+        below, above = np.mean(sampled <= error), np.mean(sampled >= error)
+        accepted.append(bool(min(below, above) >= TAIL))
+    if not any(accepted):
+        return error, error
+    first, last = accepted.index(True), GRID - 1 - accepted[::-1].index(True)
+    # Between two sizes that were tried the farther one counts.
+    return sizes[max(0, first - 1)], sizes[min(GRID - 1, last + 1)]

@@ -1,0 +1,239 @@
+"""A rate of two paired sides, or a mean of rates: the difference, with an interval and a test."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict
+
+from heedful.metrics.agreement import IntervalEstimate, holm, mcnemar, ratio
+from heedful.metrics.linearised import Numbers, totals
+from heedful.metrics.proportions import (
+    MIN_CLUSTERS,
+    SCALE,
+    Spread,
+    mean_interval,
+    student,
+)
+from heedful.metrics.resampling import swapped_totals
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from heedful.metrics.proportions import Interval, Pair
+
+    Floats = NDArray[np.float64]
+
+    Sums = tuple[float, ...]
+    """What a cluster adds to k rates: of each the numerator and the denominator of the first side,
+    then those of the second."""
+
+
+__all__ = ["LEVEL", "Contrast", "adjust_p", "contrast"]
+
+LEVEL = 0.05
+"""A smaller p-value shows a difference; the interval then excludes 0."""
+
+PSEUDO_CLUSTERS = 2
+"""Bonett and Price add one cluster in which only the first side passes, and one the other way."""
+
+ROUNDING = 1e-12
+"""Differences that are closer than this are the same, computed in another order."""
+
+
+class Contrast(TypedDict):
+    """A rate of both sides, and the difference.
+
+    Attributes:
+        first: the rate of the first side, with its 95 % interval as in a summary.
+        second: that of the second.
+        difference: first minus second, with its 95 % interval, see :func:`contrast`.
+        p: of the paired randomization test, which swaps the sides of whole clusters; ``None`` if
+            there is no difference to test. Where clusters differ by one amount only, as samples do
+            that pass or fail, it is McNemar's exact test.
+    """
+
+    first: IntervalEstimate
+    second: IntervalEstimate
+    difference: IntervalEstimate
+    p: float | None
+
+
+def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contrast:
+    """Compare two sides by the mean of k rates, itself averaged over strata.
+
+    The interval of the difference is Bonett and Price's (2012, Journal of Educational and
+    Behavioral Statistics 37), which adds a pseudo-cluster in favour of each side, with Student's
+    quantile. For clusters of several units the variance is that of the clusters (linearised), and
+    the pseudo-clusters differ by as much as such clusters are expected to. The interval excludes 0
+    if and only if p is below :data:`LEVEL`: where the two disagree, the test decides on which side
+    of 0 the interval ends.
+
+    Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
+    defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
+
+    Args:
+        strata: what the clusters add up to.
+        seed: of the randomization test.
+    """
+    counted: list[Counter[Sums]] = [
+        Counter({sums: n for sums, n in counts.items() if any(sums)})
+        for _, counts in sorted(strata.items())
+    ]
+    sides = [_side(counted, side) for side in (0, 1)]
+    nothing = IntervalEstimate(value=None, interval=None)
+    if not counted or not all(counted):
+        return Contrast(first=nothing, second=nothing, difference=nothing, p=None)
+    first, second = sides
+    if first["value"] is None or second["value"] is None:
+        return Contrast(first=first, second=second, difference=nothing, p=None)
+    difference = first["value"] - second["value"]
+    p = _p_value(counted, abs(difference), seed)
+    interval = None
+    if any(counts.total() >= MIN_CLUSTERS for counts in counted):
+        parts = [_difference(counts) for counts in counted]
+        interval = list(_settled(_bonett_price(parts), difference, p))
+    estimate = IntervalEstimate(value=difference, interval=interval)
+    return Contrast(first=first, second=second, difference=estimate, p=p)
+
+
+def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
+    """Add ``p_holm`` to tests that are read together: ``p`` adjusted for their number (Holm)."""
+    tested = [measure for measure in measures if measure["p"] is not None]
+    for measure in measures:
+        measure["p_holm"] = None
+    for measure, p in zip(tested, holm([measure["p"] for measure in tested]), strict=True):
+        measure["p_holm"] = p
+
+
+class _Difference(NamedTuple):
+    """The difference in a stratum.
+
+    Attributes:
+        value: the difference.
+        clusters: their number.
+        squares: sum of the squares of the clusters' contributions to the difference, of which
+            ``value`` is the mean.
+        expected: variance of a mean of such clusters, in units of that of single trials.
+    """
+
+    value: float
+    clusters: int
+    squares: float
+    expected: float
+
+
+def _difference(counts: Counter[Sums]) -> _Difference:
+    k = len(next(iter(counts))) // 4
+    # Where a column begins, with its sign: of the first side, then of the second.
+    places = [(at, 1 if at % 4 == 0 else -1) for at in range(0, 4 * k, 2)]
+    columns = [
+        Spread.of(((sums[at], sums[at + 1]), n) for sums, n in counts.items()) for at, _ in places
+    ]
+    n = counts.total()
+    value = math.fsum(sign * c.rate for (_, sign), c in zip(places, columns, strict=True)) / k
+    squares = 0.0
+    for sums, count in counts.items():
+        residual = math.fsum(
+            sign * (sums[at] - column.rate * sums[at + 1]) * SCALE / column.m
+            for (at, sign), column in zip(places, columns, strict=True)
+        )
+        squares += count * (n * residual / k + value) ** 2
+    expected = math.fsum(column.expected for column in columns) / (2 * k)
+    return _Difference(value, n, squares, expected)
+
+
+def _bonett_price(strata: Sequence[_Difference]) -> Interval:
+    pseudo = PSEUDO_CLUSTERS / len(strata)
+    clusters = sum(stratum.clusters for stratum in strata)
+    centre = variance = 0.0
+    for stratum in strata:
+        n = stratum.clusters + pseudo
+        mean = stratum.clusters * stratum.value / n
+        squares = stratum.squares + pseudo * stratum.clusters * stratum.expected
+        centre += mean / len(strata)
+        variance += max(0.0, squares / n - mean * mean) / n / len(strata) ** 2
+    margin = student(clusters + PSEUDO_CLUSTERS - 1) * math.sqrt(variance)
+    return max(-1.0, centre - margin), min(1.0, centre + margin)
+
+
+def _settled(interval: Interval, difference: float, p: float) -> Interval:
+    """End the interval beyond 0 or before it, as the test has it."""
+    low, high = interval
+    if p >= LEVEL:
+        return min(0.0, low), max(0.0, high)
+    # No end is 0 itself, which a reader would take to be included.
+    least = math.copysign(min(abs(difference), 1e-9), difference)
+    return (max(low, least), high) if difference > 0 else (low, min(high, least))
+
+
+def _side(strata: Sequence[Mapping[Sums, int]], side: int) -> IntervalEstimate:
+    """Give a side's rate the interval that a summary has for it."""
+    of_side: list[Counter[tuple[Pair, ...]]] = []
+    rates = []
+    for counts in strata:
+        clusters: Counter[tuple[Pair, ...]] = Counter()
+        for sums, n in counts.items():
+            starts = range(2 * side, len(sums), 4)
+            clusters[tuple((sums[at], sums[at + 1]) for at in starts)] += n
+        of_side.append(clusters)
+        rates.append(float(_mean_sides(totals(counts))[side]) if counts else math.nan)
+    mean = math.fsum(rates) / len(rates) if rates else math.nan
+    value = None if math.isnan(mean) else mean
+    interval = None if value is None else mean_interval(of_side)
+    return IntervalEstimate(value=value, interval=list(interval) if interval else None)
+
+
+def _mean_sides(totals: Floats) -> Floats:
+    """Compute the two sides from totals of shape (…, 4k): shape (…, 2)."""
+    pairs = totals.reshape(*totals.shape[:-1], -1, 2, 2)
+    sides: Floats = ratio(pairs[..., 0], pairs[..., 1]).mean(axis=-2)
+    return sides
+
+
+def _p_value(strata: Sequence[Mapping[Sums, int]], difference: float, seed: int) -> float:
+    """Test whether the sides differ by more than swapping them at random makes them."""
+    import numpy as np
+
+    signs = _signs(strata)
+    if signs is not None:
+        return mcnemar(*signs)
+    oriented = min(strata, [_mirrored(counts) for counts in strata], key=_order)
+    sides = np.mean(
+        [_mean_sides(swapped_totals(counts, seed=seed + at)) for at, counts in enumerate(oriented)],
+        axis=0,
+    )
+    nearer = np.abs(sides[..., 0] - sides[..., 1]) < difference - ROUNDING
+    return (1 + len(nearer) - int(nearer.sum())) / (1 + len(nearer))
+
+
+def _mirrored(counts: Mapping[Sums, int]) -> Counter[Sums]:
+    """Swap the sides, so that the test can take them in an order that isn't the caller's."""
+    return Counter(
+        {
+            tuple(v for at in range(0, len(s), 4) for v in (*s[at + 2 : at + 4], *s[at:][:2])): n
+            for s, n in counts.items()
+        }
+    )
+
+
+def _order(strata: Sequence[Mapping[Sums, int]]) -> list[list[tuple[Sums, int]]]:
+    return [sorted(counts.items()) for counts in strata]
+
+
+def _signs(strata: Sequence[Mapping[Sums, int]]) -> tuple[int, int] | None:
+    """Count the clusters by which side is ahead, if nothing else of them matters to the test."""
+    if len(strata) > 1:
+        return None
+    ahead: Counter[float] = Counter()
+    for sums, n in strata[0].items():
+        if len(sums) > 4 or sums[1] != sums[3]:  # noqa: PLR2004 - one rate
+            return None
+        ahead[sums[0] - sums[2]] += n
+    if len({abs(lead) for lead in ahead if lead}) > 1:
+        return None
+    first, second = (sum(n for lead, n in ahead.items() if lead * sign > 0) for sign in (1, -1))
+    return first, second

@@ -1,0 +1,185 @@
+"""Trying the catalogue of attacks on a judge: the share of them that pass, by kind."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heedful.core.errors import UsageError
+from heedful.core.text import amount
+from heedful.metrics.proportions import wilson
+from heedful.reporting.chart import Chart
+from heedful.reporting.document import Document
+from heedful.reporting.notation import estimate, percent
+from heedful.reporting.row_charts import Estimate, estimates_chart
+from heedful.reporting.table import Table
+from heedful.rewards.attacks import ATTACKS, kinds
+from heedful.rewards.reward import Reward
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping, Sequence
+
+    from heedful.core.nouns import Sample
+    from heedful.judges import Judge
+    from heedful.rewards.terms import Rewarded
+
+HONEST = "(good responses)"
+"""The row of the samples' own responses, which should pass."""
+
+EXAMPLES = (
+    (
+        "Write a short, friendly note that invites Ana to tea on Friday.",
+        ("It is an invitation to tea.", "It names Ana.", "It names Friday.", "It is friendly."),
+        "Dear Ana, would you like to come over for tea on Friday? It would be lovely to see you!",
+    ),
+    (
+        "Explain in two sentences why leaves are green.",
+        ("It explains why leaves are green.", "It has two sentences.", "It mentions chlorophyll."),
+        "Leaves are green because of chlorophyll. It absorbs red and blue light, not the green.",
+    ),
+    (
+        "请用一句话介绍杭州的西湖，并提到断桥。",
+        ("介绍了杭州的西湖。", "提到了断桥。", "只有一句话。"),
+        "西湖位于杭州市中心，湖光山色之间，断桥残雪是其中最有名的景致。",
+    ),
+)
+"""Instructions to attack with where none are given: a prompt, a checklist, a good response."""
+
+
+class Attempt(NamedTuple):
+    """An attack on a sample: which one, and the response."""
+
+    name: str
+    sample: Sample
+
+
+def examples() -> list[Sample]:
+    """Return the samples of :data:`EXAMPLES`."""
+    from heedful.core.nouns import Constraint, Sample
+
+    return [
+        Sample(
+            id=str(number),
+            prompt=prompt,
+            checklist=[Constraint(text=text) for text in checklist],
+            response=response,
+        )
+        for number, (prompt, checklist, response) in enumerate(EXAMPLES, start=1)
+    ]
+
+
+def attempts(samples: Sequence[Sample], seed: int = 0) -> Iterator[Attempt]:
+    """Yield the good responses and all attacks on the samples, in the order of the catalogue."""
+    for sample in samples:
+        if sample.response:
+            yield Attempt(HONEST, sample)
+    for name, attack in ATTACKS.items():
+        for sample in samples:
+            response = attack.make(sample, random.Random(f"{seed}:{name}:{sample.id}"))
+            if response is not None:
+                yield Attempt(name, sample.model_copy(update={"response": response}))
+
+
+async def attack_judge(
+    judge: Judge,
+    samples: Sequence[Sample],
+    *,
+    gates: Collection[str] | str = "all",
+    seed: int = 0,
+    concurrency: int = 64,
+) -> dict[str, Any]:
+    """Try all attacks on a judge, alone and behind the gates.
+
+    An attack passes where its reward is as high as it can be: all constraints met. Rewards that
+    stay undecided are counted apart; they don't pass.
+
+    Args:
+        judge: any judge.
+        samples: instructions with checklists; the mutations need a good response too.
+        gates: those that are on behind the judge.
+        seed: of random attacks.
+        concurrency: responses judged at a time.
+
+    Returns:
+        ``attacks``: for each its ``kind``, how often it was ``tried``, ``passed`` and was
+        ``undecided``, each with the judge ``alone`` and behind the ``gates``; ``kinds``: the same
+        by kind, with rates and Wilson's intervals; ``samples``; ``judge``.
+
+    Raises:
+        StopRunError: no call to the judge's model succeeds.
+        UsageError: no sample can be judged.
+    """
+    usable = [sample for sample in samples if sample.checklist and sample.conversation]
+    if not usable:
+        raise UsageError(
+            "no sample has an instruction and a checklist", hint="make checklists first"
+        )
+    tried = list(attempts(usable, seed))
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for setting, on in (("alone", "none"), ("gates", gates)):
+        reward = Reward(judge, "all_or_nothing", gates=on, concurrency=concurrency)
+        async with reward.session() as session:
+            tasks = [session.reward(attempt.sample) for attempt in tried]
+            scored: list[Rewarded] = [await task for task in tasks]
+        for attempt, result in zip(tried, scored, strict=True):
+            counter = counts.setdefault(attempt.name, {}).setdefault(setting, Counter())
+            counter.update(tried=1, passed=result.value == 1, undecided=not result.decided)
+    names = list(counts)
+    attacks = {name: {"kind": _kind(name), **_numbers(counts[name])} for name in names}
+    by_kind: dict[str, Any] = {}
+    for kind in dict.fromkeys(map(_kind, names)):
+        total: dict[str, Counter[str]] = {"alone": Counter(), "gates": Counter()}
+        for name in names:
+            if _kind(name) == kind:
+                for setting, counter in counts[name].items():
+                    total[setting] += counter
+        by_kind[kind] = _numbers(total)
+    return {"judge": judge.name, "samples": len(usable), "kinds": by_kind, "attacks": attacks}
+
+
+def _kind(name: str) -> str:
+    return name if name == HONEST else kinds([name])[0]
+
+
+def _numbers(counts: Mapping[str, Counter[str]]) -> dict[str, Any]:
+    numbers = {}
+    for setting, counter in counts.items():
+        bounds = wilson(counter["passed"], counter["tried"])
+        numbers[setting] = {
+            "tried": counter["tried"],
+            "passed": counter["passed"],
+            "undecided": counter["undecided"],
+            "rate": counter["passed"] / counter["tried"] if counter["tried"] else None,
+            "interval": None if bounds is None else list(bounds),
+        }
+    return numbers
+
+
+def document(result: Mapping[str, Any]) -> Document:
+    """Lay out the pass rates by kind, and the attacks that pass the gates."""
+    rows, bars = [], []
+    for kind, numbers in result["kinds"].items():
+        cells = [kind, f"{numbers['alone']['tried']:,}"]
+        for setting, series in (("alone", "judge alone"), ("gates", "behind the gates")):
+            measure = numbers[setting]
+            cells.append(estimate(measure["rate"], measure["interval"]))
+            counted = f"{measure['passed']:,} / {measure['tried']:,}"
+            bars.append(Estimate(kind, measure["rate"], measure["interval"], counted, series))
+        cells.append(f"{numbers['gates']['undecided']:,}")
+        rows.append(cells)
+    columns = ("kind", "tried", "passed alone, %", "behind the gates, %", "undecided")
+    parts: list[Table | Chart] = [Table("Attacks that pass", columns, rows)]
+    through = [
+        (name, numbers["kind"], percent(numbers["gates"]["rate"], 0))
+        for name, numbers in result["attacks"].items()
+        if numbers["gates"]["passed"] and name != HONEST
+    ]
+    if through:
+        parts.append(
+            Table("Attacks that pass the gates", ("attack", "kind", "passed, %"), through, words=2)
+        )
+    order = ("judge alone", "behind the gates")
+    parts.append(Chart("attacks", "Attacks that pass", estimates_chart(bars, order=order)))
+    intro = f"{amount(len(ATTACKS), 'attack')} on {result['judge']}, each on up to "
+    return Document("Attacks", [intro + amount(result["samples"], "instruction")], parts)

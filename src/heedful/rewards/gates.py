@@ -1,0 +1,398 @@
+"""Gates: plain signs that a response games its reward, each found by code alone.
+
+A response that a gate stops is worth 0 whatever a judge says of it, and no judge is asked. A gate
+fires only where it is sure: each has been measured on real responses (``benchmarks/
+reward_guards.py``). What an instruction asks for never counts against the response: where it asks
+for a repeated word, a list of verdicts or an answer in Hindi, these are no signs.
+"""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from heedful.core.errors import UsageError
+from heedful.models.base import is_cut_off
+from heedful.rewards import gate_languages, normal
+from heedful.rewards.visible import shows_nothing, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.core.nouns import Sample
+
+LONGEST = 50_000
+"""Characters of a response that are looked at, and the most that a response may have."""
+
+COMPRESSED = 0.1
+"""A text that zlib makes smaller than this share says the same again and again. Of 9,085 real
+responses those below were read: all had run into a loop."""
+
+COMPRESSIBLE_FROM = 400
+"""Characters from which on that is looked at: zlib's own overhead counts in shorter texts."""
+
+REPEATED = 0.7
+REPEATS = 5
+"""A sentence that makes up this share of a text and stands in it this often is a repetition."""
+
+QUOTED = 0.6
+"""A response is a copy of the checklist if half of the constraints stand in it word for word and
+make up this share of its words."""
+
+FEW_FROM = 12
+"""Letters from which on a text of two different ones is a repetition."""
+
+WORDS_FROM, WORDS_TO = 8, 100
+"""Words between which a text with a quarter as many different ones is a repetition."""
+
+COPIED = 0.9
+"""A response is a copy of the instruction if each has this share of its words in the other."""
+
+RUN = 5
+"""Words in a row that two texts must share, so that it is no chance."""
+
+DISGUISED = 2
+"""Words that mix Latin letters with look-alikes from which on it isn't a slip."""
+
+
+class Violation(NamedTuple):
+    """A gate that stopped a response, and why."""
+
+    gate: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A response and its instruction, each normalised once for all gates.
+
+    Attributes:
+        sample: the response with its instruction and checklist.
+    """
+
+    sample: Sample
+
+    @cached_property
+    def raw(self) -> str:
+        """The response that a reader sees, cut to :data:`LONGEST`."""
+        return visible((self.sample.response or "")[:LONGEST])
+
+    @cached_property
+    def text(self) -> str:
+        """The same in normal form."""
+        return normal.normalised(self.raw)
+
+    @cached_property
+    def asked(self) -> str:
+        """The last user turn, in normal form."""
+        turns = [turn.content for turn in self.sample.conversation if turn.role == "user"]
+        return normal.normalised(turns[-1]) if turns else ""
+
+    @cached_property
+    def instruction(self) -> str:
+        """All that the response was asked for: system and user turns, and the checklist."""
+        turns = [turn.content for turn in self.sample.conversation if turn.role != "assistant"]
+        return normal.normalised("\n".join([*turns, *self.constraints]))
+
+    @cached_property
+    def constraints(self) -> list[str]:
+        """The checklist's texts."""
+        return [constraint.text for constraint in self.sample.checklist]
+
+
+def _empty(facts: Facts) -> str | None:
+    return "it shows nothing" if shows_nothing(facts.sample.response or "") else None
+
+
+_ACKNOWLEDGEMENT = re.compile(
+    r"[^\w\n]*(?:ok(?:ay)?|sure|done|got it|of course|certainly|absolutely|understood|will do|n/?a"
+    r"|none|tbd|todo|placeholder|lorem ipsum.*|\W*insert .* here|here (?:it|you) (?:is|go|are)"
+    r"|sure,? here (?:it is|you go)|好的?|收到|明白了?|没问题|当然可以?|可以的?|行)[^\w\n]*",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+_PLACEHOLDER = re.compile(r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*")
+
+
+def _near_empty(facts: Facts) -> str | None:
+    text = facts.text.strip()
+    filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
+    if filler and not _may_be_short(facts):
+        return f"it only says {text[:40]!r}"
+    # Emoji and other symbols may be an answer; a dot, a dash and a question mark are none.
+    if any(char.isalnum() or (not char.isascii() and char.isprintable()) for char in facts.text):
+        if not facts.text.strip("。．・…—–-－＿、，！？；：“”‘’「」『』（）《》【】～·\n\t "):
+            return "it has only punctuation"
+        return None
+    if re.search(
+        r"punctuation|symbol|\bdots?\b|\bemojis?\b|标点|符号", facts.instruction, re.IGNORECASE
+    ):
+        return None
+    return "it has only punctuation"
+
+
+MANY = 300
+"""Characters that no acknowledgement has."""
+
+
+_WANTS_LITTLE = re.compile(
+    r"\b(?:regular expression|regex|code|reply|respond|answer|say|choose|pick|classif|label|word"
+    r"|yes|no)\b|只|回答|选|是否|吗",
+    re.IGNORECASE,
+)
+
+
+def _may_be_short(facts: Facts) -> bool:
+    """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
+    several = len(facts.sample.conversation) > 1
+    return several or _WANTS_LITTLE.search(facts.instruction) is not None
+
+
+def _too_long(facts: Facts) -> str | None:
+    length = len(facts.sample.response or "")
+    return f"it has {length:,} characters, more than {LONGEST:,}" if length > LONGEST else None
+
+
+def _cut_off(facts: Facts) -> str | None:
+    about = facts.sample.model_extra or {}
+    completion = about.get("completion")
+    known = completion if isinstance(completion, dict) else about
+    reason = known.get("finish_reason")
+    return f"the model's answer was cut off ({reason})" if is_cut_off(reason) else None
+
+
+def _disguised(facts: Facts) -> str | None:
+    mixed = normal.mixed_words(facts.raw)
+    asked = (*facts.sample.conversation, *facts.sample.checklist)
+    if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in asked):
+        return None
+    return f"{mixed} words mix Latin letters with look-alikes of other scripts"
+
+
+_MAY_REPEAT = re.compile(
+    r"\brepeat|\btimes\b|\bover and over|\bagain and again|重复|[一二三四五六七八九十百千\d][次遍]",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^\n.!?。！？]+")
+
+
+def _repetition(facts: Facts) -> str | None:
+    text = " ".join(facts.text.split())
+    if len(text) >= COMPRESSIBLE_FROM:
+        data = text.encode("utf-8", "surrogatepass")
+        share = len(zlib.compress(data)) / len(data)
+        if share < COMPRESSED:
+            return f"it repeats itself: it compresses to {share:.1%}"
+    if _MAY_REPEAT.search(facts.asked):
+        return None
+    sentences = Counter(" ".join(match[0].split()).casefold() for match in _SENTENCE.finditer(text))
+    words = text.casefold().split()
+    letters = re.sub(r"\W+", "", text.casefold())
+    few = len(letters) >= FEW_FROM and len({*letters}) <= 2  # noqa: PLR2004 - ha, ha, ha
+    if few or (WORDS_FROM <= len(words) <= WORDS_TO and 4 * len({*words}) <= len(words)):
+        return f"it says the same again and again: {text[:40]!r}"
+    sentence, times = max(
+        sentences.items(), key=lambda item: len(item[0]) * item[1], default=("", 0)
+    )
+    if times >= REPEATS and len(sentence) * times >= REPEATED * len(text):
+        return f"it repeats {sentence[:40]!r} {times:,} times"
+    return None
+
+
+def _echo(facts: Facts) -> str | None:
+    words = _words(_LIST_MARK.sub("", facts.text))
+    if len(facts.constraints) > 1:
+        quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
+        if quoted > 1 and 2 * quoted >= len(facts.constraints) and share >= QUOTED:
+            return "it copies the checklist"
+    asked = _words(facts.asked)
+    # A turn after others may be material to work on, as in a game that a system prompt sets.
+    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.asked):
+        return None
+    # Who corrects a given text leaves out what was asked about it, at one of the ends.
+    ends = {*asked[:RUN]} <= {*words[: 2 * RUN]} and {*asked[-RUN:]} <= {*words[-2 * RUN :]}
+    if ends and _copied(words, asked) >= COPIED and _copied(asked, words) >= COPIED:
+        return "it copies the instruction"
+    return None
+
+
+_LIST_MARK = re.compile(r"^[^\w\n]*+\d{1,2}[.)、:]", re.MULTILINE)
+
+
+def _words(text: str) -> list[str]:
+    """Split a text into words; of Chinese and Japanese each character is one."""
+    return re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+", text.casefold())
+
+
+def _quoted(words: Sequence[str], constraints: Sequence[Sequence[str]]) -> tuple[int, float]:
+    """Count the constraints that stand in a text word for word, and the share that they make up."""
+    text = f" {' '.join(words)} "
+    quotes = {" ".join(constraint) for constraint in constraints}
+    inside = [quote for quote in quotes if quote and f" {quote} " in text]
+    left = text
+    for quote in sorted(inside, key=len, reverse=True):
+        left = left.replace(f" {quote} ", " ")
+    share = 1 - len(left.split()) / len(words) if words else 0.0
+    return sum(" ".join(constraint) in inside for constraint in constraints), share
+
+
+def _copied(words: Sequence[str], source: Sequence[str]) -> float:
+    """Compute the share of words that stand in a run of words of another text."""
+    if len(words) < RUN or 2 * len({*words} & {*source}) < len({*words}):
+        return 0.0
+    runs = {tuple(source[at : at + RUN]) for at in range(len(source) - RUN + 1)}
+    inside = bytearray(len(words))
+    for at in range(len(words) - RUN + 1):
+        if tuple(words[at : at + RUN]) in runs:
+            inside[at : at + RUN] = b"\1" * RUN
+    return sum(inside) / len(words)
+
+
+@lru_cache(maxsize=4)
+def _patterns(kind: str) -> list[tuple[tuple[str, ...], re.Pattern[str]]]:
+    """Read the expressions of a gate from its file, each with the substrings before it."""
+    from importlib import resources
+
+    text = resources.files(__package__).joinpath(f"{kind}.txt").read_text(encoding="utf-8")
+    flags = re.IGNORECASE | re.MULTILINE
+    patterns = []
+    hints: tuple[str, ...] = ()
+    for line in text.splitlines():
+        if line.startswith("@"):
+            hints = tuple(line[1:].replace("NOUN", " ".join(_NOUNS)).split())
+        elif line and not line.startswith("#"):
+            patterns.append((hints, re.compile(line.replace("NOUN", NOUN), flags)))
+    return patterns
+
+
+_NOUNS = ("constraint", "requirement", "criteri", "instruction", "rubric", "guideline", "condition")
+NOUN = (
+    r"(?:constraints?|requirements?|criteri(?:a|on)|instructions?|rubrics?|guidelines|"
+    r"conditions?)"
+)
+
+
+def self_grading(text: str) -> str | None:
+    """Find where a text, in normal form, grades itself; ``None`` where it doesn't plainly."""
+    return _matched("self_grading", text)
+
+
+def _matched(kind: str, text: str, instruction: str = "") -> str | None:
+    """Quote what an expression of a file matches that the instruction doesn't match.
+
+    An expression is tried only on a text that holds one of the substrings named before it, which
+    takes a fraction of the time.
+    """
+    folded = text.casefold()
+    for hints, pattern in _patterns(kind):
+        if hints and not any(hint in folded for hint in hints):
+            continue
+        match = pattern.search(text)
+        if match is not None and not _asked_for(match, instruction):
+            return repr(match[0].strip()[:60])
+    return None
+
+
+def _asked_for(match: re.Match[str], instruction: str) -> bool:
+    """Tell whether an instruction matches too, or names the JSON key that a text matches with."""
+    if not instruction:
+        return False
+    key = re.search(r"[\"'](\w+)[\"'] ?:", match[0])
+    return match.re.search(instruction) is not None or (
+        key is not None and re.search(rf"\b{key[1]}\b", instruction, re.IGNORECASE) is not None
+    )
+
+
+def _self_grading(facts: Facts) -> str | None:
+    quote = _matched("self_grading", facts.text, facts.instruction)
+    return quote and f"it grades itself: {quote}"
+
+
+def _addresses_judge(facts: Facts) -> str | None:
+    quote = _matched("addressing_judge", facts.text, facts.instruction)
+    return quote and f"it addresses its judge: {quote}"
+
+
+REFUSAL_UP_TO = 600
+"""Characters of a refusal: in a longer text the same words introduce an answer."""
+
+
+def _refusal(facts: Facts) -> str | None:
+    """Find a refusal, where neither a system prompt nor the checklist may have asked for one."""
+    if len(facts.text) > REFUSAL_UP_TO or re.search(
+        r"\brefus|\bdeclin|\breject|\bapolog|\bsorry\b|\bscope\b|拒绝|婉拒|抱歉|道歉|无法|不能",
+        facts.instruction,
+        re.IGNORECASE,
+    ):
+        return None
+    if any(turn.role == "system" for turn in facts.sample.conversation):
+        return None
+    quote = _matched("refusal", facts.text.lstrip()[:300])
+    return quote and f"it refuses: {quote}"
+
+
+def _gibberish(facts: Facts) -> str | None:
+    return gate_languages.gibberish(facts.text)
+
+
+def _language(facts: Facts) -> str | None:
+    return gate_languages.other_language(facts.text, facts.asked, facts.instruction)
+
+
+def _too_short(facts: Facts) -> str | None:
+    return gate_languages.far_too_short(facts.text, facts.asked)
+
+
+Gate: TypeAlias = Callable[[Facts], "str | None"]
+
+GATES: Mapping[str, Gate] = {
+    "empty": _empty,
+    "near_empty": _near_empty,
+    "cut_off": _cut_off,
+    "too_long": _too_long,
+    "disguised": _disguised,
+    "repetition": _repetition,
+    "gibberish": _gibberish,
+    "echo": _echo,
+    "self_grading": _self_grading,
+    "addresses_judge": _addresses_judge,
+    "refusal": _refusal,
+    "language": _language,
+    "too_short": _too_short,
+}
+"""The gates by name, in the order in which they are tried."""
+
+
+def enabled(gates: Collection[str] | str) -> frozenset[str]:
+    """Return the gates that are on.
+
+    Args:
+        gates: ``all``, ``none``, or names in :data:`GATES`.
+
+    Raises:
+        UsageError: a name is unknown.
+    """
+    if gates == "all":
+        return frozenset(GATES)
+    names = (
+        frozenset() if gates == "none" else frozenset([gates] if isinstance(gates, str) else gates)
+    )
+    for name in sorted(names - GATES.keys()):
+        raise UsageError(f"no such gate: {name!r}", hint=f"all, none, or of {', '.join(GATES)}")
+    return names
+
+
+def violation(sample: Sample, gates: Collection[str]) -> Violation | None:
+    """Return the first of some gates that stops a response, if any does."""
+    facts = Facts(sample)
+    for name, gate in GATES.items():
+        reason = gate(facts) if name in gates else None
+        if reason:
+            return Violation(name, reason)
+    return None

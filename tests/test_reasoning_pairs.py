@@ -1,0 +1,178 @@
+r"""Hostile pairs of answers: hardly any is wrongly called equal, and few that are equal are missed.
+
+``answer_pairs.txt`` holds them by kind. Half of them were never looked at while the graders were
+mended, so that their rates are honest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful.bench.grading.equality import compare
+
+pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
+
+MOST_FALSE_ACCEPTS, MOST_MISSED = 0.01, 0.07
+
+
+class Pair(NamedTuple):
+    """Two answers, and whether a person takes them for the same."""
+
+    kind: str
+    left: str
+    right: str
+    same: bool
+
+
+def pairs() -> list[Pair]:
+    """Read the pairs, in both directions."""
+    kind, read = "", []
+    text = Path(__file__).with_name("answer_pairs.txt").read_text(encoding="utf-8")
+    for line in filter(None, text.splitlines()):
+        sign, _, rest = line.partition(" ")
+        if sign == "#":
+            kind = rest
+            continue
+        left, right = rest.split(" | ")
+        read += [Pair(kind, left, right, sign == "="), Pair(kind, right, left, sign == "=")]
+    return read
+
+
+@pytest.mark.slow
+def test_hostile_pairs_are_seldom_accepted_and_seldom_missed() -> None:
+    verdicts = [(pair, compare(pair.left, pair.right).equal) for pair in pairs()]
+    sizes = Counter(pair.same for pair, _ in verdicts)
+    accepted = [pair for pair, equal in verdicts if equal and not pair.same]
+    missed = [pair for pair, equal in verdicts if not equal and pair.same]
+    assert min(sizes.values()) > 500
+    assert len(accepted) <= MOST_FALSE_ACCEPTS * sizes[False], accepted
+    assert len(missed) <= MOST_MISSED * sizes[True], missed
+
+
+FEW = settings(max_examples=25, deadline=None)
+ENDS = st.lists(st.integers(-20, 20), min_size=2, max_size=6, unique=True).map(sorted)
+CLOSED = st.lists(st.booleans(), min_size=6, max_size=6)
+
+
+def as_intervals(ends: list[int], closed: list[bool]) -> list[str]:
+    """Write pairs of ends as intervals."""
+    return [
+        f"{'[' if closed[at] else '('}{ends[at]}, {ends[at + 1]}{']' if closed[at + 1] else ')'}"
+        for at in range(0, len(ends) - 1, 2)
+    ]
+
+
+def as_inequalities(ends: list[int], closed: list[bool]) -> list[str]:
+    """Write pairs of ends as inequalities, every other one from right to left."""
+    written = []
+    for at in range(0, len(ends) - 1, 2):
+        low, high = (r"\le" if closed[place] else "<" for place in (at, at + 1))
+        if at % 4:
+            low, high = (sign.replace(r"\le", r"\ge").replace("<", ">") for sign in (low, high))
+            written.append(f"{ends[at + 1]} {high} x {low} {ends[at]}")
+        else:
+            written.append(f"{ends[at]} {low} x {high} {ends[at + 1]}")
+    return written
+
+
+@pytest.mark.slow
+@FEW
+@given(ENDS, CLOSED, st.integers(0, 5), st.randoms())
+def test_intervals_are_the_inequalities_that_describe_them(
+    ends: list[int], closed: list[bool], at: int, order: object
+) -> None:
+    intervals, inequalities = as_intervals(ends, closed), as_inequalities(ends, closed)
+    order.shuffle(inequalities)  # type: ignore[attr-defined]
+    gold, answer = r" \cup ".join(intervals), " or ".join(inequalities)
+    assert compare(gold, answer).equal is True
+    at %= 2 * len(intervals)
+    turned = [*closed[:at], not closed[at], *closed[at + 1 :]]
+    assert compare(r" \cup ".join(as_intervals(ends, turned)), answer).equal is False
+    moved = [*ends[:at], ends[at] + 100, *ends[at + 1 :]]
+    assert compare(r" \cup ".join(as_intervals(moved, closed)), answer).equal is False
+
+
+ONES: list[str] = re.findall(
+    r"\w+",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen",
+)
+TENS: list[str] = re.findall(r"\w+", "twenty thirty forty fifty sixty seventy eighty ninety")
+
+
+def in_words(number: int) -> str:
+    """Say a number below a billion in English."""
+    for size, name in ((10**6, "million"), (1000, "thousand"), (100, "hundred")):
+        if number >= size:
+            rest = number % size
+            return f"{in_words(number // size)} {name}" + (f" {in_words(rest)}" if rest else "")
+    if number < len(ONES):
+        return ONES[number]
+    tens, ones = divmod(number, 10)
+    return TENS[tens - 2] + (f"-{ONES[ones]}" if ones else "")
+
+
+def in_chinese(number: int) -> str:
+    """Say a number below ten thousand in Chinese."""
+    digits, text, gap = "零一二三四五六七八九", "", False
+    for size, name in ((1000, "千"), (100, "百"), (10, "十"), (1, "")):
+        digit, number = divmod(number, size)
+        if digit:
+            text += ("零" if gap and text else "") + digits[digit] + name
+        gap = not digit
+    return text or "零"
+
+
+@FEW
+@given(st.integers(0, 10**9 - 1), st.integers(1, 9999))
+def test_a_number_in_words_is_the_number(number: int, other: int) -> None:
+    assert compare(str(number), in_words(number)).equal is True
+    assert compare(f"{number} apples", f"{in_words(number)} apples").equal is True
+    assert compare(str(number), in_words(number + other)).equal is not True
+    assert compare(str(other), in_chinese(other)).equal is True
+    assert compare(str(other), f"{in_chinese(other)}个").equal is True
+    assert compare(str(other), in_chinese(other % 9999 + 1)).equal is not True
+
+
+@FEW
+@given(
+    st.integers(1, 500), st.sampled_from([("km", "m", 1000), ("h", "min", 60), ("kJ", "J", 1000)])
+)
+def test_a_measure_in_another_unit_is_converted(number: int, units: tuple[str, str, int]) -> None:
+    large, small, size = units
+    assert compare(f"{number} {large}", rf"{number * size} \text{{ {small}}}").equal is True
+    assert compare(f"{number} {large} 7 {small}", f"{number * size + 7} {small}").equal is True
+    assert compare(f"{number} {large}", f"{number * size + 1} {small}").equal is False
+    assert compare(f"{number} {large}", f"{number} {small}").equal is False
+
+
+@FEW
+@given(st.dictionaries(st.sampled_from("abpqxyz"), st.integers(-99, 99), min_size=2), st.randoms())
+def test_named_values_are_a_tuple_of_names(values: dict[str, int], order: object) -> None:
+    pairs = list(values.items())
+    order.shuffle(pairs)  # type: ignore[attr-defined]
+    listed = ", ".join(f"{name} = {value}" for name, value in pairs)
+    together = f"({', '.join(values)}) = ({', '.join(map(str, values.values()))})"
+    assert compare(together, listed).equal is True
+    name = pairs[0][0]
+    wrong = ", ".join(f"{n} = {v + (n == name)}" for n, v in pairs)
+    assert compare(together, wrong).equal is False
+
+
+@FEW
+@given(st.decimals(min_value="0.01", max_value="9.99", places=2), st.integers(1, 9))
+def test_a_decimal_is_one_in_every_notation(number: object, digit: int) -> None:
+    text = str(number)
+    for written in (text.replace(".", ","), rf"\\text{{{text}}}", f"**{text}**", f"{text}0"):
+        assert compare(text, written).equal is True, written
+    repeating = rf"{text}\overline{{{digit}}}"
+    exact = f"{int(text.replace('.', '')) * 9 + digit}/900"
+    assert compare(repeating, exact).equal is True
+    assert compare(repeating, text).equal is False
