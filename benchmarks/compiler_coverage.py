@@ -12,7 +12,6 @@ compile are printed to be read.
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import random
 import re
@@ -41,34 +40,14 @@ FILES = {
         "if_critic/sft_data.json",
         "if_critic/dpo_data.json",
     ),
+    "TRACE": ("trace/2024_trace_evaluation.jsonl",),
 }
-
-
-def trace(data: Path) -> Iterator[Sample]:
-    """Read TRACE's file, which heedful has no format for."""
-    with (data / "trace" / "2024_trace_evaluation.jsonl").open(encoding="utf-8") as file:
-        for line in file:
-            record = json.loads(line)
-            texts, types = (_listed(record[key]) for key in ("constraints_splits", "levels2"))
-            types += [""] * (len(texts) - len(types))
-            yield Sample(
-                id=str(record["id"]),
-                checklist=tuple(
-                    Constraint(text=text, type=type_ or None)
-                    for text, type_ in zip(texts, types, strict=False)
-                ),
-            )
-
-
-def _listed(value: str | list[str]) -> list[str]:
-    return list(ast.literal_eval(value)) if isinstance(value, str) else value
 
 
 def sources(data: Path) -> Iterator[tuple[str, Iterable[formats.Row | Sample]]]:
     """Open each data set."""
     for name, files in FILES.items():
         yield name, (row for file in files for row in formats.open_source(data / file))
-    yield "TRACE", trace(data)
 
 
 def sentences(data: Path) -> Iterator[Sample]:

@@ -430,3 +430,41 @@ def test_a_sheet_is_read_as_csv_is_and_another_zip_is_refused(tmp_path: Path) ->
         archive.writestr("a.txt", "a")
     with pytest.raises(InputError):
         list(formats.read(other))
+
+
+def test_trace_is_read_with_its_constraints_one_by_one(tmp_path: Path) -> None:
+    record = {
+        "id": "5",
+        "messages": [{"role": "system", "content": "Help."}, {"role": "user", "content": "写诗"}],
+        "constraints": "1. 四句\n2. 押韵\n也要有春",
+        "constraints_splits": ["1. 四句", "2. 押韵\n也要有春"],
+        "levels2": ["句子数约束", "韵律约束"],
+        "category": "trace1.0",
+    }
+    path = tmp_path / "trace.jsonl"
+    path.write_text(json.dumps(record))
+    (row,) = formats.read(path)
+    assert row.sample
+    assert [c.text for c in row.sample.checklist] == record["constraints_splits"]
+    assert [c.type for c in row.sample.checklist] == record["levels2"]
+    assert row.sample.source == {"constraints": record["constraints"]}
+    path.write_text(json.dumps(record | {"levels2": ["x"]}))
+    (row,) = formats.read(path)
+    assert "levels2" in (row.problem or "")
+
+
+def test_no_row_of_the_real_files_is_lost(data: Path) -> None:
+    """Rows in are rows out, and none is a problem."""
+    files = [
+        *("cfbench/cfbench_data.json", "if_critic/checklists.json", "if_critic/critiques.json"),
+        *("if_critic/dpo_data.json", "if_critic/sft_data.json", "ifbench/IFBench_test.jsonl"),
+        *("ifeval/input_data.jsonl", "mifeval_en/en_input_data.jsonl", "sysbench/gpt35.jsonl"),
+        *("trace/2024_trace_evaluation.jsonl", "followbench/content_constraints.json"),
+    ]
+    for name in files:
+        text = (data / name).read_text(encoding="utf-8")
+        array = text.lstrip().startswith("[")
+        count = len(json.loads(text)) if array else sum(map(bool, map(str.strip, text.split("\n"))))
+        rows = list(formats.read(data / name))
+        assert len(rows) == count, name
+        assert not [row.problem for row in rows if row.problem], name

@@ -302,7 +302,7 @@ def test_a_bad_field_is_named(put: Any, change: dict[str, Any], said: str) -> No
 
 
 def test_rows_that_failed_in_a_results_file_say_so_again(put: Any) -> None:
-    record = {"id": "x", "line": 3, "error": "broken", "scores": {}, "judgments": []}
+    record = {"id": "x", "line": 3, "problem": "broken", "scores": {}, "judgments": []}
     assert problem(put, record) == "the row had failed before: broken"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -118,7 +119,7 @@ def test_constraints_are_tested_by_swapping_whole_samples(tmp_path: Path) -> Non
     assert (table["only_first"], table["only_second"]) == (40, 8)
     # Exactly: of 2**6 swaps, those with five or six signs alike.
     assert table["p"] == pair["mcnemar"]["samples"]["p"] == pytest.approx(2 * (1 + 6) / 2**6)
-    assert higher(pair["metrics"]["infobench"]["drfr"]) == "not shown"
+    assert higher(pair["metrics"]["infobench"]["drfr"]) == "neither"
 
 
 def test_samples_of_one_prompt_are_swapped_together(tmp_path: Path) -> None:
@@ -248,3 +249,15 @@ def test_bounds_hold_the_difference(
             assert value is None or low - 1e-9 <= value <= high + 1e-9
             if measured["coverage"] == 1:
                 assert (low, high) == pytest.approx((value, value))
+
+
+def test_a_run_has_the_same_rates_in_a_comparison_with_itself(tmp_path: Path) -> None:
+    only = run(tmp_path / "a", {"x1": "mm?", "x2": "mu?", "x3": "mmm", "x4": "??", "x5": "m?"})
+    summary = json.loads((only / "summary.json").read_text("utf-8"))["metrics"]
+    metrics = only_pair(only, only)["metrics"]
+    for family, rates in summary.items():
+        for name, measured in rates.items():
+            for side in ("first", "second"):
+                compared_rate = metrics[family][name][side]
+                assert compared_rate["value"] == pytest.approx(measured["value"])
+                assert compared_rate["interval"] == pytest.approx(measured["interval"])

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import time
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fault_server import Answer, FaultServer, completion, refusal
+from fault_server import Answer, FaultServer, completion, refusal, serving
+from heedful import Constraint, Sample, evaluate
 from heedful.core.errors import HeedfulError, InputError, ModelError, StopRunError, UsageError
 from heedful.core.nouns import Message
 from heedful.engine.runner import Item, run
 from heedful.engine.store import Store
+from heedful.judges import prompts
+from heedful.judges.model import Checklist
 from heedful.models import (
     AuthError,
     Completion,
@@ -30,7 +35,9 @@ from heedful.models import (
     estimate_tokens,
     read_prices,
 )
-from heedful.models.faults import FaultError, fault_of, retry_after
+from heedful.models.attempts import Attempts, redacted, secrets, waiting
+from heedful.models.base import Unreachable
+from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
 from heedful.models.replies import read_completion
@@ -152,8 +159,8 @@ def test_what_does_not_pass_fails_the_row_and_says_how(fault: Answer) -> None:
     assert "no answer in 2 attempts, at last: " in str(error)
 
 
-def test_a_server_that_is_not_there_fails_the_row() -> None:
-    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", max_attempts=2, backoff_s=0.001)
+def test_a_server_that_is_not_there_stops_the_run_after_two_connections() -> None:
+    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", max_attempts=9, backoff_s=0.001)
 
     async def asking() -> None:
         try:
@@ -161,8 +168,91 @@ def test_a_server_that_is_not_there_fails_the_row() -> None:
         finally:
             await model.close()
 
+    with pytest.raises(Unreachable, match=r"http://127\.0\.0\.1:9/v1"):
+        asyncio.run(asking())
+
+
+def test_a_server_that_goes_away_fails_the_row_only() -> None:
+    async def asking() -> None:
+        async with FaultServer(completion()) as server:
+            model = OpenAIModel("m", base_url=server.url, max_attempts=3, backoff_s=0.001)
+            await model.generate(ASK, Sampling())
+        try:
+            await model.generate(ASK, Sampling())
+        finally:
+            await model.close()
+
     with pytest.raises(ModelError, match="the connection failed"):
         asyncio.run(asking())
+
+
+def test_a_run_goes_on_when_its_server_moves(tmp_path: Path) -> None:
+    sample = Sample(id="1", prompt="Hello.", checklist=(Constraint(text="Greet."),), response="Hi.")
+    answer = completion("<c1>\nIt greets.\nVERDICT: MET\n</c1>")
+    requests = []
+    for name in ("first", "second"):
+        with serving(answer) as server:
+            judge = Checklist(OpenAIModel("m", base_url=server.url), prompts.make("plain"))
+            result = evaluate([sample], judge=judge, run=tmp_path)
+            assert result.summary["verdicts"]["met"] == 1, name
+        requests.append(len(server.bodies))
+    assert requests == [1, 0]
+
+
+def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() -> None:
+    fault = Fault(FaultKind.OVERLOADED, "too many", retry_after=7200.0)
+    counted: list[tuple[int, float]] = []
+
+    async def request() -> tuple[Completion, float]:
+        if len(counted) < 2:
+            counted.append(waiting())
+            asyncio.get_running_loop().call_later(0.05, lambda: counted.append(waiting()))
+            raise FaultError(fault)
+        return Completion(text="fine"), 0.0
+
+    attempts = Attempts("m", 6, 0.001, None, [], timeout_s=0.3)
+    done = asyncio.run(attempts.make(request, ASK, adapted=lambda _: False))
+    assert done.attempts == 2
+    (before, _), (during, seconds) = counted[:2]
+    assert (before, during) == (0, 1)
+    assert 0 < seconds <= 0.3
+    assert waiting() == (0, 0.0)
+
+
+def test_a_server_that_only_streams_stops_the_run() -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "fi"}}]})
+    error, server = error_of(Answer(body=f"data: {chunk}\n\ndata: [DONE]\n\n"))
+    assert isinstance(error, ModelNotFound)
+    assert "stream" in str(error)
+    assert len(server.bodies) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "kind"),
+    [
+        ("/chat/completions: Invalid model name passed in model=m. Call `/v1/models`", "model"),
+        ("No connected db.", "key"),
+    ],
+)
+def test_a_proxy_that_refuses_all_calls_with_400_stops_the_run(message: str, kind: str) -> None:
+    error, server = error_of(refusal(400, message))
+    assert isinstance(error, {"model": ModelNotFound, "key": AuthError}[kind])
+    assert len(server.bodies) == 1
+
+
+@given(st.text(min_size=6).filter(lambda key: key.strip() == key and key.isprintable()))
+def test_a_key_is_hidden_in_every_form_in_which_a_server_may_send_it_back(key: str) -> None:
+    data = key.encode()
+    forms = [
+        key,
+        quote(key, safe=""),
+        quote_plus(key),
+        json.dumps(key)[1:-1],
+        base64.b64encode(data).decode(),
+        base64.urlsafe_b64encode(data).decode().rstrip("="),
+    ]
+    for form in forms:
+        assert form not in redacted(f"before {form} after", secrets([key]))
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -398,7 +488,7 @@ def test_the_key_is_nowhere_to_be_seen() -> None:
     )
     shown = f"{model!r} {json.dumps(dict(model.config))}"
     assert "secret" not in shown
-    assert model.config == {"model": "m", "base_url": "https://host/v1"}
+    assert model.config == {"model": "m"}
     echo = f"bad header: {KEY} header-secret " + "x" * 470 + KEY
     for fault in (refusal(400, echo), Answer(418, echo), Answer(200, echo), refusal(403, echo)):
         error, _ = error_of(

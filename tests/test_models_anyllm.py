@@ -171,7 +171,7 @@ def test_the_spelling_any_takes_the_address_from_the_environment(
     model, answer, url = asyncio.run(asking())
     assert answer.text == "fine"
     assert model.name == "openai/a:b/c"
-    assert model.config["base_url"] == url
+    assert url not in str(model.config)
     assert KEY not in f"{model.config}{model!r}"
 
 

@@ -158,7 +158,12 @@ class Job(ABC, Generic[Row, Result]):
     ) -> Progress:
         """Work on what the store has no output for."""
         prices = options.get("prices")
-        progress = Progress(self.total, spent=lambda: _spent(store, prices), coverage=self.coverage)
+        progress = Progress(
+            self.total,
+            spent=lambda: _spent(store, prices),
+            coverage=self.coverage,
+            waiting=_waiting,
+        )
         try:
             with recorded(store):
                 async with (
@@ -310,6 +315,12 @@ def _spent(store: Store, prices: Mapping[str, Price] | None) -> float | None:
     costs = CostSummary(store.usage_records(), prices)
     dollars: float | None = costs.result()["dollars"] if costs else None
     return dollars
+
+
+def _waiting() -> tuple[int, float]:
+    """Count the calls that pause before another attempt, where any model was imported."""
+    attempts = sys.modules.get("heedful.models.attempts")
+    return (0, 0.0) if attempts is None else attempts.waiting()
 
 
 def _calls_in(

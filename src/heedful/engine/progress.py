@@ -49,6 +49,9 @@ def line(progress: Progress, now: float) -> str:
     spent = progress.spent()
     if spent is not None:
         parts.append(f"{dollars(spent)} spent")
+    calls, seconds = progress.waiting()
+    if calls:
+        parts.append(f"{amount(calls, 'call')} waiting to retry, the first for {clock(seconds)}")
     return ", ".join(parts)
 
 

@@ -64,6 +64,8 @@ class Progress:
             when that is to be shown.
         coverage: says what share of what was asked for in this session was decided, where the
             work decides anything; asked likewise.
+        waiting: says how many calls pause before another attempt, and the seconds until the first
+            goes on.
     """
 
     total: int | None = None
@@ -74,6 +76,9 @@ class Progress:
     started: float = field(default_factory=time.monotonic)
     spent: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     coverage: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
+    waiting: Callable[[], tuple[int, float]] = field(
+        default=lambda: (0, 0.0), repr=False, compare=False
+    )
 
 
 async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller

@@ -41,9 +41,6 @@ WRITTEN = (
 )
 """The files that runs write into their directories, beside the store."""
 
-RESULT_FIELDS = frozenset({"scores", "judgments", "declared", "problem"})
-"""Fields of a result's line; a sample's own field of the same name takes its place."""
-
 REASONS_LISTED = 20
 REASONS_KEPT = 1000
 OTHER = "other reasons"
@@ -230,7 +227,7 @@ def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
         }
     from heedful.data.formats import native
 
-    return _result(row, row.sample, row.critique, scoring) | native.write(row.sample)
+    return _result(row, row.sample, row.critique, scoring) | native.write_beside_results(row.sample)
 
 
 def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, Any]:
@@ -253,6 +250,8 @@ def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -
 
 def line(row: Scored, scoring: Scoring) -> str:
     """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
+    from heedful.data.formats.native import RESULT_FIELDS
+
     sample, critique = row.sample, row.critique
     if sample is None or critique is None or not RESULT_FIELDS.isdisjoint(sample.model_extra or ()):
         return to_json(record(row, scoring)).decode() + "\n"

@@ -198,8 +198,8 @@ def _accepted(shape: Floats, most: float, error: float, noise: Floats) -> tuple[
     accepted = []
     for size in sizes:
         sampled = np.abs(size * shape + noise).sum(axis=1)
-        low, high = np.quantile(sampled, [TAIL, 1 - TAIL])
-        accepted.append(bool(low <= error <= high))
+        below, above = np.mean(sampled <= error), np.mean(sampled >= error)
+        accepted.append(bool(min(below, above) >= TAIL))
     if not any(accepted):
         return error, error
     first, last = accepted.index(True), GRID - 1 - accepted[::-1].index(True)

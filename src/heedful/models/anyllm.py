@@ -9,7 +9,6 @@ import os
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from heedful.core.errors import UsageError
 from heedful.models.attempts import Attempts, failure, secrets
@@ -73,7 +72,9 @@ class AnyLLMModel:
         self._api_key = api_key
         variables = self._metadata.env_key.split("/")
         self._secrets = secrets([api_key or "", *(os.environ.get(key, "") for key in variables)])
-        self._attempts = Attempts(self._model, max_attempts, backoff_s, limiter, self._secrets)
+        self._attempts = Attempts(
+            self._model, max_attempts, backoff_s, limiter, self._secrets, timeout_s
+        )
         self._timeout_s = timeout_s
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
         self._client: Any = None
@@ -85,13 +86,8 @@ class AnyLLMModel:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Provider and name, and the address where it is not the usual one."""
-        config = {"model": f"any:{self.name}"}
-        if self._base_url is not None:
-            address = urlsplit(self._base_url)
-            host = address.netloc.rpartition("@")[2]  # what is left out may hold a key
-            config["base_url"] = f"{address.scheme}://{host}{address.path}"
-        return config
+        """Provider and name, on which answers depend."""
+        return {"model": f"any:{self.name}"}
 
     @property
     def adaptations(self) -> tuple[str, ...]:

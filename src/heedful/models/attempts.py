@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import json
 import random
 import re
+import time
+from contextlib import contextmanager
+from itertools import count
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
-from heedful.models.base import AuthError, ModelNotFound, QuotaError
+from heedful.models.base import AuthError, ModelNotFound, QuotaError, Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.metering import affordable, charge
 from heedful.models.pricing import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
     from heedful.core.nouns import Message
     from heedful.models.base import Completion
@@ -28,8 +33,13 @@ if TYPE_CHECKING:
 QUOTED_CHARACTERS = 500
 """Characters of a server's message that are passed on."""
 
-RETRY_AFTER_CAP_S = 120.0
 BACKOFF_CAP_S = 60.0
+
+_waiting: dict[int, float] = {}
+"""When the pauses of calls end (``time.monotonic``), by a number of their own."""
+_numbers = count()
+
+REACH_HINT = "start the server, or check the base URL; the same command goes on from here"
 
 SECRET_CHARACTERS = 6
 """Shorter values aren't secrets, and taking them out would make messages unreadable."""
@@ -42,7 +52,7 @@ class Attempts:
 
     What may succeed the next time (timeouts, lost connections, overload, broken bodies) is repeated
     after a pause that doubles each time, with jitter; ``Retry-After`` is honoured for the call that
-    got it.
+    got it, up to the seconds that one attempt may take.
     """
 
     def __init__(
@@ -52,6 +62,7 @@ class Attempts:
         backoff_s: float,
         limiter: AdaptiveLimiter | None,
         hidden: Sequence[str],
+        timeout_s: float,
     ) -> None:
         """Say how patient to be.
 
@@ -61,6 +72,7 @@ class Attempts:
             backoff_s: the first pause before another attempt, in seconds.
             limiter: bounds the requests in flight; ``None`` leaves that to the caller.
             hidden: what the log must not hold, the longest first.
+            timeout_s: seconds that a server may ask a call to wait, over all its attempts.
 
         Raises:
             UsageError: there is to be no attempt.
@@ -72,6 +84,7 @@ class Attempts:
         self._backoff_s = backoff_s
         self._limiter = limiter
         self._hidden = hidden
+        self._timeout_s = timeout_s
 
     async def make(
         self,
@@ -97,6 +110,7 @@ class Attempts:
             StopRunError: the next attempt may cost more than is left, as faults cost too.
         """
         attempts = faults = 0
+        left = self._timeout_s
         while True:
             attempts += 1
             try:
@@ -120,7 +134,8 @@ class Attempts:
             if faults >= self._max_attempts:
                 what = f"no answer in {amount(attempts, 'attempt')}, at last: {fault.text}"
                 raise FaultError(Fault(fault.kind, what))
-            pause = self._pause(fault, faults)
+            pause = self._pause(fault, faults, left)
+            left -= pause
             logger.warning(
                 "model %s: trying again in %.1f s after attempt %d: %s",
                 self._name,
@@ -128,7 +143,8 @@ class Attempts:
                 attempts,
                 redacted(fault.text, self._hidden),
             )
-            await asyncio.sleep(pause)
+            with _shown_waiting(pause):
+                await asyncio.sleep(pause)
             await affordable()
 
     async def _limited(
@@ -151,12 +167,39 @@ class Attempts:
             permit.tokens = used or estimate
             return completion, latency_s
 
-    def _pause(self, fault: Fault, faults: int) -> float:
-        """Return the seconds before the next attempt; jitter spreads calls that failed together."""
-        if fault.retry_after:  # 0 would be no pause at all
-            return min(fault.retry_after, RETRY_AFTER_CAP_S) * random.uniform(1.0, 1.1)
+    def _pause(self, fault: Fault, faults: int, left: float) -> float:
+        """Return the seconds before the next attempt; jitter spreads calls that failed together.
+
+        Args:
+            fault: of the last attempt.
+            faults: how many there were.
+            left: seconds that a server may still ask this call to wait.
+        """
+        if fault.retry_after and left > 0:  # 0 would be no pause at all
+            return min(fault.retry_after, left) * random.uniform(1.0, 1.1)
         longest = min(BACKOFF_CAP_S, self._backoff_s * 2.0 ** (faults - 1))
         return longest * random.uniform(0.5, 1.0)
+
+
+@contextmanager
+def _shown_waiting(pause: float) -> Iterator[None]:
+    """Have :func:`waiting` count a pause."""
+    key = next(_numbers)
+    _waiting[key] = time.monotonic() + pause
+    try:
+        yield
+    finally:
+        del _waiting[key]
+
+
+def waiting() -> tuple[int, float]:
+    """Return how many calls pause before another attempt, and the seconds until the first goes on.
+
+    Both are 0 where none does.
+    """
+    if not _waiting:
+        return 0, 0.0
+    return len(_waiting), max(0.0, min(_waiting.values()) - time.monotonic())
 
 
 def failure(
@@ -175,6 +218,7 @@ def failure(
         FaultKind.AUTH: (AuthError, key_hint),
         FaultKind.QUOTA: (QuotaError, "pay or raise the limit there; the run goes on from here"),
         FaultKind.NOT_FOUND: (ModelNotFound, name_hint),
+        FaultKind.UNREACHABLE: (Unreachable, REACH_HINT),
     }
     kind, hint = kinds.get(fault.kind, (ModelError, ""))
     what = fault.text
@@ -200,4 +244,20 @@ def redacted(text: str, hidden: Iterable[str]) -> str:
 def secrets(values: Iterable[str]) -> list[str]:
     """List the values and their words that no message may hold, the longest first."""
     words = {word for value in values for word in (value, *value.split())}
+    words |= {form for word in words for form in _forms(word)}
     return sorted((word for word in words if len(word) >= SECRET_CHARACTERS), key=len, reverse=True)
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the forms in which a server may send a secret back: percent-encoded, JSON, base64."""
+    from urllib.parse import quote, quote_plus
+
+    yield quote(secret, safe="")
+    yield quote(secret)
+    yield quote_plus(secret)
+    yield json.dumps(secret)[1:-1]
+    data = secret.encode("utf-8", "surrogatepass")
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        encoded = encode(data).decode()
+        yield encoded
+        yield encoded.rstrip("=")

@@ -36,6 +36,10 @@ class ModelNotFound(StopRunError):  # noqa: N818 - says more than ModelNotFoundE
     """The address serves no chat completions, or not this model."""
 
 
+class Unreachable(StopRunError):  # noqa: N818 - says as much as UnreachableError
+    """No server answers at the address."""
+
+
 class _Noun(BaseModel):
     """Immutable; a field that does not exist is a mistake."""
 

@@ -29,6 +29,10 @@ _FILTERED = re.compile(
     r"|flagged_input|requires moderation|input was flagged",
     re.IGNORECASE,
 )
+_UNKNOWN_MODEL = re.compile(r"model_not_found|invalid model name", re.IGNORECASE)
+"""OpenAI's code, and LiteLLM's words with status 400."""
+_UNKNOWN_KEY = re.compile(r"no connected db|invalid_api_key", re.IGNORECASE)
+"""LiteLLM's words with status 400: without a database it knows one key only."""
 _UNSUPPORTED = re.compile(
     r"unsupported|not supported|not support|unrecogni[sz]ed|unknown|unexpected|deprecated"
     r"|not permitted|not allowed",
@@ -47,6 +51,8 @@ class FaultKind(Enum):
     AUTH = auto()
     QUOTA = auto()
     NOT_FOUND = auto()
+    UNREACHABLE = auto()
+    """No call reached the server, and none will."""
     FILTERED = auto()
     """The provider's content filter will refuse this again."""
     INVALID = auto()
@@ -114,10 +120,10 @@ def _kind(status: int, words: str) -> FaultKind:
     """Decide what to do about a status, given the server's code and message."""
     cases = (
         (status < _SERVER_ERROR and _FILTERED.search(words), FaultKind.FILTERED),
-        (status in _REFUSED, FaultKind.AUTH),
+        (status in _REFUSED or _UNKNOWN_KEY.search(words), FaultKind.AUTH),
         # OpenAI says "too many requests" of an empty account too, and no waiting fills that.
         (status == _PAYMENT_REQUIRED or "insufficient_quota" in words, FaultKind.QUOTA),
-        (status in _NO_ENDPOINT or "model_not_found" in words, FaultKind.NOT_FOUND),
+        (status in _NO_ENDPOINT or _UNKNOWN_MODEL.search(words), FaultKind.NOT_FOUND),
         (status in _OVERLOADED, FaultKind.OVERLOADED),
         (status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED, FaultKind.TRANSIENT),
     )

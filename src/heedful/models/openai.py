@@ -36,6 +36,9 @@ BODY_LIMIT = 64 * 2**20
 
 CONNECT_TIMEOUT_S = 30.0
 
+UNREACHED = 2
+"""Connections that fail before any succeeds, after which the run stops."""
+
 _OK = 200
 _OURS = ("messages", "model", "n", "stream")
 _DROPPABLE = ("temperature", "top_p")
@@ -102,7 +105,7 @@ class OpenAIModel:
             self._headers[header.title()] = value
         query = (value for _, value in parse_qsl(urlsplit(self._url).query))
         self._secrets = secrets([key, *(headers or {}).values(), *query])
-        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._secrets)
+        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._secrets, timeout_s)
         self._timeout_s = timeout_s
         self._asked_tokens_field = completion_tokens_field
         self._tokens_field: str = completion_tokens_field
@@ -110,6 +113,8 @@ class OpenAIModel:
         if completion_tokens_field == "auto":
             self._tokens_field = "max_completion_tokens" if self._official else "max_tokens"
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
+        self._reached = False
+        self._unreached = 0  # connections that failed before the first that did not
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -119,8 +124,8 @@ class OpenAIModel:
 
     @property
     def config(self) -> Mapping[str, Any]:
-        """Name and address: what answers depend on."""
-        return {"model": self.name, "base_url": self._address}
+        """The name, on which answers depend; the address may change while a run goes on."""
+        return {"model": self.name}
 
     @property
     def adaptations(self) -> tuple[str, ...]:
@@ -142,6 +147,7 @@ class OpenAIModel:
             AuthError: the key is missing, wrong, or not allowed to do this.
             QuotaError: the account is empty.
             ModelNotFound: the address is wrong, or it has no such model.
+            Unreachable: no server answers at the address.
             UsageError: ``sampling.extra`` sets a field that is not the caller's.
         """
         if self._official and "Authorization" not in self._headers:
@@ -187,6 +193,7 @@ class OpenAIModel:
         started = time.perf_counter()
         try:
             async with session.post(self._url, data=data, allow_redirects=False) as response:
+                self._reached = True
                 content = await _read(response)
                 status, headers = response.status, response.headers
         except TimeoutError:
@@ -194,7 +201,12 @@ class OpenAIModel:
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
         except (aiohttp.ClientError, OSError) as error:
             what = f"the connection failed: {error or type(error).__name__}"
-            raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+            kind = FaultKind.TRANSIENT
+            if isinstance(error, aiohttp.ClientConnectorError) and not self._reached:
+                self._unreached += 1
+                if self._unreached >= UNREACHED:
+                    kind = FaultKind.UNREACHABLE
+            raise FaultError(Fault(kind, what)) from None
         if status != _OK:
             raise FaultError(fault_of(status, headers, content))
         return read_completion(content), time.perf_counter() - started

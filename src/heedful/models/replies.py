@@ -17,6 +17,9 @@ _OPEN, _CLOSE = "<think>", "</think>"
 _CLOSED = re.compile(rf"^[ \t]*{_CLOSE}[ \t]*$", re.MULTILINE)
 """The end of thinking on a line of its own."""
 
+_STREAMED = (b"data:", b"event:")
+"""The beginning of server-sent events."""
+
 QUOTED_BYTES = 2000
 
 _SERVER_ERROR = 500
@@ -38,6 +41,9 @@ def read_completion(body: bytes) -> Completion:
     Raises:
         FaultError: it holds an error, was cut by a content filter, or isn't a completion.
     """
+    if body.lstrip().startswith(_STREAMED):
+        what = "the server sends its answers as a stream, although none was requested"
+        raise FaultError(Fault(FaultKind.NOT_FOUND, what))
     try:
         content = parse(body)
     except (ValueError, RecursionError) as error:

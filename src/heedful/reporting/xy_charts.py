@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Axis", "Line", "Point", "bounds_of", "heat_map", "line_chart"]
 
 
+EDGE_PIXELS = 12
+"""Pixels between the first and last number of the axis below and the chart's edges."""
+
 SIDE_PIXELS = 280
 """Pixels of a name beside or below a heat map."""
 
@@ -96,6 +99,8 @@ class Axis(NamedTuple):
             scale["type"] = "log"
         if self.bounds is not None:
             scale["domain"] = list(self.bounds)
+        elif field == "x":
+            scale["padding"] = EDGE_PIXELS
         if self.percent:
             axis["format"] = ".0%"
         return {"field": field, "type": "quantitative", "scale": scale, "axis": axis}

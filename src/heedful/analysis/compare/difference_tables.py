@@ -15,19 +15,28 @@ from heedful.reporting.notation import (
     percent,
     signed,
 )
+from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Iterator, Mapping
 
     Difference = Mapping[str, Any]
 
+
+BOUNDS = (
+    "Coverage: decided on both sides. Bounds: the difference if all else were unmet on the first "
+    "side and met on the second, and the other way round."
+)
 
 COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
 ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
 """The columns of :func:`cells`, of one test and of several."""
 
-DETAILS = ("n",)
-"""Columns that a terminal has no room for."""
+DETAILS = ("n", COVERAGE, "bounds")
+"""Columns that a terminal has no room for; :func:`undecided` has the last two."""
+
+GROUP_DETAILS = ("n", "higher", "bounds")
+"""The same for a breakdown."""
 
 
 def cells(measured: Difference) -> tuple[str, ...]:
@@ -49,14 +58,31 @@ def cells(measured: Difference) -> tuple[str, ...]:
 def higher(measured: Difference) -> str:
     """Name the side that is shown to be higher.
 
-    >>> higher({"p_holm": 0.01, "difference": {"value": -0.2}})
-    'second'
+    >>> measured = {"p_holm": 0.01, "difference": {"value": -0.2}}
+    >>> higher(measured), higher({**measured, "p_holm": 0.3})
+    ('second', 'neither')
     """
     if measured["p_holm"] is None:
         return NOTHING
     if measured["p_holm"] >= LEVEL:
-        return "not shown"
+        return "neither"
     return "first" if measured["difference"]["value"] > 0 else "second"
+
+
+def undecided(measures: Mapping[str, Difference], title: str) -> Iterator[Table]:
+    """Lay out coverage and bounds apart, for a terminal, if anything is undecided.
+
+    Args:
+        measures: by the name of the rate.
+        title: of the table.
+    """
+    rows = [
+        (name, percent(measured["coverage"], 1), bounds(measured, signed) or NOTHING)
+        for name, measured in measures.items()
+        if measured["coverage"] < 1
+    ]
+    if rows:
+        yield Table(title, ("metric", COVERAGE, "bounds"), rows, BOUNDS)
 
 
 def delta(measured: Difference) -> float:

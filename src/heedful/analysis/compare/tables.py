@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.difference_tables import (
     ADJUSTED,
+    BOUNDS,
     COLUMNS,
     DETAILS,
+    GROUP_DETAILS,
     cells,
     delta,
     summary,
+    undecided,
 )
 from heedful.analysis.compare.several_tables import against, overview
 from heedful.core import taxonomy
@@ -43,10 +46,9 @@ CUT = 100
 
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
-    "test, which swaps the sides of whole instructions or conversations; below 0.05 it shows which "
-    "side is higher, and the interval excludes 0. n: samples compared{systems}. Coverage: decided "
-    "on both sides; what only one side decided is in neither. Bounds: the difference if all else "
-    "were unmet on the first side and met on the second, and the other way round."
+    "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
+    "side is higher, and the interval excludes 0; neither: no difference is shown. n: samples "
+    "compared{systems}; what only one side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -99,6 +101,9 @@ def tables(
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
         yield _metrics(pair)
+        if groups is not None:
+            rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
+            yield from undecided(rates, f"Not all decided: {_named(pair)}")
         yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
             yield from _breakdown(dimension, values, _named(pair), groups)
@@ -200,7 +205,7 @@ def _metrics(pair: Mapping[str, Any]) -> Table:
             (label(family, name), *cells(measured))
             for family, name, measured in _ranked(pair["metrics"])
         ],
-        READ.format(systems=systems),
+        f"{READ.format(systems=systems)} {BOUNDS}",
         details=DETAILS,
     ).filled()
 
@@ -272,7 +277,9 @@ def _all_rates(
     ]
     note = summary([measured for _, _, measured in measures], "groups")
     columns = ("metric", dimension, *ADJUSTED)
-    return Table(f"By {dimension}: {named}", columns, rows, note, words=2, details=DETAILS).filled()
+    return Table(
+        f"By {dimension}: {named}", columns, rows, note, words=2, details=GROUP_DETAILS
+    ).filled()
 
 
 def _one_rate(
@@ -292,7 +299,9 @@ def _one_rate(
     if left:
         note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
     columns = (dimension, *ADJUSTED)
-    return Table(f"{what} by {dimension}: {named}", columns, rows, note, details=DETAILS).filled()
+    return Table(
+        f"{what} by {dimension}: {named}", columns, rows, note, details=GROUP_DETAILS
+    ).filled()
 
 
 def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ class Built:
     Attributes:
         triplets: the benchmark.
         summary: as in ``summary.json``.
-        progress: of asking the generators.
+        progress: of sampling from the generators.
     """
 
     triplets: list[Triplet]
@@ -97,7 +97,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         self._certainty, self._formula = _named(certainty, CERTAINTIES, certainty_named)
         self._ranking, self._preferred = _named(ranking, RANKINGS, ranking_named)
         if queries is not None and queries < 1:
-            raise UsageError(f"{queries} queries are to be kept", hint="give at least 1")
+            raise UsageError(f"{queries} queries are to be selected", hint="give at least 1")
         if self._ranking == "separating" and queries is not None and len(plan.models) == 1:
             raise UsageError(
                 "one generator cannot tell strong from weak",
@@ -214,7 +214,7 @@ def build(
         plan: the questions and generators.
         certainty: the formula, by its name or itself.
         ranking: which queries are preferred, by its name or itself.
-        queries: how many of each task are kept; all that are not too easy by default.
+        queries: how many of each task are selected; by default all that are not too easy.
         output: where else to write the triplets.
         options: how the job is run; progress counts a question once for each generator.
 
@@ -260,7 +260,7 @@ def _named(
 def _about(
     plan: BuildPlan, questions: Questions, store: Store, prices: Mapping[str, Price] | None
 ) -> dict[str, Any]:
-    """Say what was asked, and what that came to."""
+    """Describe the build: its questions, generators and failures, and its cost."""
     entries = [(entry.id, entry.failure) for entry in store.entries()]
     failed = [{"id": key, "problem": failure} for key, failure in entries if failure]
     return {
@@ -333,7 +333,7 @@ def _each(
             request = Samples.model_validate_json(entry.input or "")
             lost = {
                 "failed": plan.samples_of(request.problem),
-                "problems": (entry.failure or "not asked yet",),
+                "problems": (entry.failure or "not requested yet",),
             }
             samples = request.model_copy(update=lost)
         count(samples)

@@ -40,7 +40,7 @@ class GenerationRequest(NamedTuple):
     """One query to one generator.
 
     Attributes:
-        samples: what is known of it before it is asked.
+        samples: the query and its problem, without answers.
         model: the generator.
         n_samples: how many answers it gives.
     """
@@ -58,7 +58,7 @@ class Tools(NamedTuple):
 
 
 def posed(problem: Problem, seed: int = 0) -> Problem:
-    """Put a problem as it is asked: choices that the question does not state are listed below it.
+    """Write choices that the question does not state below it.
 
     They are shuffled by the seed and the problem's id, and lettered again.
     """

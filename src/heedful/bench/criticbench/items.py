@@ -126,7 +126,7 @@ class Samples(_Record):
         query: the query's id, ``FILE/ID``.
         task: what the query belongs to: its benchmark.
         generator: the model that answered.
-        problem: the question as it was asked, with the choices in the order that was shown.
+        problem: the question as sent, with the choices in the order that was shown.
         file: where the problem was read.
         line: the line of the file, from 1.
         responses: what was answered, but for the empty.
@@ -217,7 +217,7 @@ class Triplet(BaseModel):
 
     Attributes:
         id: unique in its file.
-        question: the query, as the generator was asked it.
+        question: the query, as it was sent to the generator.
         response: the response to judge.
         correct: whether it is.
         query: the query's id; by default the triplet's own. Intervals resample queries.

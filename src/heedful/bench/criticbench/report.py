@@ -104,7 +104,7 @@ def _result(
 
 
 def _refuse(sizes: Mapping[str, float], critics: Sequence[str]) -> None:
-    """Refuse sizes that make no sense, before anything is asked.
+    """Refuse sizes that make no sense, before any call.
 
     Raises:
         UsageError: a size is given for a critic that is not there, or is not above 0.
@@ -125,7 +125,7 @@ def report(
     seed: int = 0,
     prices: Mapping[str, Price] | None = None,
 ) -> dict[str, Any]:
-    """Put runs over one benchmark together; no model is asked.
+    """Put runs over one benchmark together, without a call.
 
     Args:
         runs: their directories.

@@ -67,7 +67,7 @@ class SelfCheck(_RunRecord):
 
 
 class JudgedRow(_RunRecord):
-    """A row of a run's inputs: what a critic is asked about, a triplet or the answers to check."""
+    """A row of a run's inputs: a critic with a triplet, or with answers to check."""
 
     critic: str
     triplet: Triplet | None = None
@@ -101,7 +101,7 @@ _VERDICTS = TypeAdapter(tuple[Verdict, ...])
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """Which critics are asked what.
+    """Critics, a benchmark, and how they are examined.
 
     Attributes:
         benchmark: a file of triplets, or the directory of a build.
@@ -158,7 +158,7 @@ class CriticsJob(Job[_CritiqueRequest, CriticsResult]):
         return (Item(number, key, row) for number, (key, row) in enumerate(self._rows, 1))
 
     def encode(self, row: _CritiqueRequest) -> str:
-        """Write what a critic is asked about."""
+        """Write the row."""
         return row.judged.model_dump_json(exclude_defaults=True)
 
     async def work(self, row: _CritiqueRequest) -> str:

@@ -172,7 +172,7 @@ def select(
             once, and of each no more is held than the two responses that may be taken.
         certainty_name: how triplets name the formula of certainty.
         ranking: which queries are preferred.
-        queries: how many of each task are kept; by default all, in the order of the input.
+        queries: how many of each task are selected; by default all, in the order of the input.
 
     Returns:
         The triplets: of each task and generator as many correct as wrong.

@@ -27,7 +27,7 @@ class UndecidedError(BaseException):
 
 
 class Opaque:
-    """A value that isn't plain, as the tests see it: equal to nothing, and not to be asked more."""
+    """A value that isn't plain, as the tests see it: equal to nothing, else undecided."""
 
     def __init__(self, name: str) -> None:
         """Name the value's type."""

@@ -186,7 +186,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
                     yield Item(line, f"{name}/{problem.id}@{model.name}", request)
 
     def encode(self, row: _PoolRequest) -> str:
-        """Write a question, and who is asked."""
+        """Write a question with its model."""
         return row.model_dump_json(exclude_defaults=True)
 
     async def work(self, row: _PoolRequest) -> str:

@@ -1,6 +1,6 @@
 """One critic and one problem: the direct answer, the critiques in rounds, each graded.
 
-What is asked, and in which order, is here; that it is asked once only is the run's affair.
+This module decides which requests are made, in which order. The run caches their replies.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class RealCriticOutcome(_CriticRecord):
 
     Attributes:
         given: the grade of the given solution.
-        direct: the critic's own solution, where it was asked for one.
+        direct: the critic's own solution, if the modes include it.
         self_rounds: critiques of its own solution, in rounds.
         cross_rounds: critiques of the given solution, in rounds.
         expenses: what the calls cost.
@@ -156,12 +156,12 @@ class Solver:
     """A model that solves and criticises, with what grades it.
 
     Attributes:
-        model: who is asked.
+        model: the model.
         sampling: temperature and so on.
         grader: grades what it answers.
         estimating: whether calls are only counted; then each reply is taken to have its usual
-            length, so that what would be asked next is counted too.
-        prompts: what it is asked with.
+            length, so that the requests after it are counted too.
+        prompts: the prompts of its requests.
     """
 
     model: Model
@@ -230,8 +230,8 @@ class Critic:
 
     Attributes:
         solver: the model.
-        modes: what it is asked for; ``self`` includes ``direct``.
-        rounds: how often each solution is criticised, the history kept.
+        modes: its tasks; ``self`` includes ``direct``.
+        rounds: how often each solution is criticised, with the whole history.
         checker: marks critiques that took a shortcut, where that is wanted.
     """
 

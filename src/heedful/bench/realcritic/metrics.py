@@ -71,7 +71,7 @@ def critic_numbers(
     Returns:
         ``items``; ``baseline``: the share of given solutions that are correct; ``direct``: the
         critic's own accuracy; ``self`` and ``cross``: for each round what :func:`round_numbers`
-        returns. A mode that was not asked for is left out.
+        returns. A mode that was not run is left out.
     """
     result: dict[str, Any] = {"items": len(rows)}
     shipped = [(row.item.set if row.item else "", given(row, scoring)) for row in rows]

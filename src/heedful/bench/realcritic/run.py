@@ -67,7 +67,7 @@ class RealCriticRow:
 
 
 class _CriticRequest(RealCriticItem):
-    """An item, and who is asked; what a run's store keeps of it."""
+    """An item with its critic, as a run's store holds it."""
 
     critic: str
 
@@ -163,7 +163,7 @@ class RealCriticJob(Job[_CriticRequest, Results]):
         return _items(self._plan)
 
     def encode(self, row: _CriticRequest) -> str:
-        """Write an item, and who is asked."""
+        """Write an item with its critic."""
         return row.model_dump_json(exclude_defaults=True)
 
     async def work(self, row: _CriticRequest) -> str:
@@ -244,7 +244,7 @@ def _row(entry: Entry) -> RealCriticRow:
     request = _CriticRequest.model_validate_json(entry.input)
     item = RealCriticItem(set=request.set, problem=request.problem, solution=request.solution)
     if entry.output is None:
-        problem = entry.problem or entry.failure or "not asked yet"
+        problem = entry.problem or entry.failure or "not requested yet"
         return RealCriticRow(entry.line, key, request.critic, item, problem=problem)
     return RealCriticRow(
         entry.line, key, request.critic, item, RealCriticOutcome.model_validate_json(entry.output)

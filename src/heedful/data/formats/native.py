@@ -3,6 +3,7 @@
 - ``prompt`` or ``instruction`` (text) for a conversation of one user turn; ``messages`` for
   ``conversation``; ``constraints`` for ``checklist``;
 - an item of the checklist, and a check, may be plain text (the constraint; the verifier's id);
+- ``source`` may be text, the name of where the row comes from, and becomes a tag;
 - ``priority`` may be CFBench's 主需 or 次需, types may have any name of the taxonomy;
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
@@ -30,9 +31,11 @@ __all__ = [
     "CONVERSATION_KEYS",
     "FORMAT",
     "PRIORITIES",
+    "RESULT_FIELDS",
     "judgments",
     "sample",
     "write",
+    "write_beside_results",
 ]
 
 CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
@@ -41,7 +44,10 @@ CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
 _NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
-_RESULT_FIELDS = ("judgments", "scores", "line", "status", "declared", "error")
+_OWN_FIELDS = "own_fields"
+"""Field of a results file for the user's own fields that have the names of its others."""
+
+RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", _OWN_FIELDS})
 """Fields of a results file beside the sample; judging again writes them again."""
 
 
@@ -55,7 +61,9 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     fields["conversation"] = _conversation(fields)
     if fields.get("judgments") is not None:
         fields["recording"] = _recording(fields)
-        fields = {key: value for key, value in fields.items() if key not in _RESULT_FIELDS}
+        own = fields.get(_OWN_FIELDS)
+        fields = {key: value for key, value in fields.items() if key not in RESULT_FIELDS}
+        fields |= own if isinstance(own, dict) else {}
     fields["id"] = row_id(record, number, "id")
     if not isinstance(fields.get("response"), str):
         fields["response"] = response_text(record)
@@ -66,8 +74,9 @@ def sample(record: dict[str, Any], number: int) -> Sample:
             del fields[key]
     if "checklist" in fields:
         fields["checklist"] = _checklist(fields["checklist"])
-    if "tags" in fields:
-        fields["tags"] = _tags(fields["tags"])
+    named = isinstance(fields.get("source"), str | int | float)  # where the row comes from
+    if named or "tags" in fields:
+        fields["tags"] = _tags(fields, ["source"] if named else [])
     try:
         read = Sample.model_validate(fields)
     except ValidationError as error:
@@ -82,6 +91,13 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 def write(sample: Sample) -> dict[str, Any]:
     """Write a sample as a native record, without what is empty; :func:`sample` reads it back."""
     return sample.model_dump(mode="json", exclude_defaults=True)
+
+
+def write_beside_results(sample: Sample) -> dict[str, Any]:
+    """Write a sample for a results file: fields with the names of results' own are set apart."""
+    fields = write(sample)
+    own = {name: fields.pop(name) for name in sorted(RESULT_FIELDS) if name in fields}
+    return fields | ({_OWN_FIELDS: own} if own else {})
 
 
 def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
@@ -110,8 +126,8 @@ def _conversation(fields: dict[str, Any]) -> Any:
         return messages(fields.pop(key), key)
     if any(fields.get(key) is not None for key in CHECKLIST_KEYS):
         return ()  # rules and recordings judge a response without the prompt
-    if fields.get("error") and fields.get("judgments") is not None:
-        raise RowError(f"the row had failed before: {fields['error']}")
+    if fields.get("problem") and fields.get("judgments") is not None:
+        raise RowError(f"the row had failed before: {fields['problem']}")
     raise RowError(f"conversation is missing; give one of {', '.join(CONVERSATION_KEYS)}")
 
 
@@ -143,13 +159,16 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
     return constraint
 
 
-def _tags(tags: Any) -> dict[str, Any]:
+def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:
+    """Read the tags, and take further fields among them."""
+    tags = fields.get("tags", {})
     if not isinstance(tags, dict):
         raise RowError(f"tags is {shown(tags)}, not an object")
     for key, value in tags.items():
         if isinstance(value, list | dict):
             raise RowError(f"tags.{key} is {shown(value)}; a tag is text, a number or a boolean")
-    return {key: value for key, value in tags.items() if value is not None}
+    own = {key: value for key, value in tags.items() if value is not None}
+    return {key: fields.pop(key) for key in others} | own
 
 
 def _recording(fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from heedful.data.formats import (
     native,
     sysbench,
     table,
+    trace,
 )
 from heedful.data.formats.base import Format, Row, row_id
 from heedful.data.formats.files import Record, kind, records
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 _PLUGINS = "heedful.formats"
 
-_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic)
+_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic, trace)
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
 }

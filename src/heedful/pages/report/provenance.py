@@ -46,7 +46,7 @@ def cost(readings: Sequence[RunReading]) -> Section:
         columns = ("run", "judge", "model", "calls", "reused", "asked again", *TOKENS, "cost")
         parts.append(SectionPart(Table("Calls and tokens", columns, rows, READ_COST, words=3)))
     else:
-        said.insert(0, "No model was asked.")
+        said.insert(0, "No model was called.")
     return Section("cost", "Cost and time", [*parts, *_times(readings)], said=said)
 
 

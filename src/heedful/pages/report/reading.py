@@ -88,8 +88,8 @@ class RunReading:
         places: for each reason why verdicts were not reached, the first of these.
         splits: the first verdicts on which a panel was not of one mind.
         unmet: samples with a constraint that was not met.
-        examples: some of them, drawn at random.
-        latency: what the calls took; ``None`` where no model was asked.
+        examples: some of them, chosen at random.
+        latency: what the calls took; ``None`` if no model was called.
     """
 
     name: str
@@ -175,7 +175,7 @@ class _Pass:
     places: dict[str, list[str]] = field(default_factory=dict)
     splits: list[TagSplit] = field(default_factory=list)
     unmet: int = 0
-    drawn: list[tuple[int, int]] = field(default_factory=list)
+    sampled: list[tuple[int, int]] = field(default_factory=list)
 
     def add(self, position: int, sample: Sample, critique: Critique, texts: Texts) -> None:
         """Take in one row."""
@@ -224,10 +224,10 @@ class _Pass:
         """Keep the rows whose ids have the smallest digests: a draw that any order repeats."""
         digest = blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
         entry = -int.from_bytes(digest), position
-        if len(self.drawn) < self.examples:
-            heapq.heappush(self.drawn, entry)
+        if len(self.sampled) < self.examples:
+            heapq.heappush(self.sampled, entry)
         elif self.examples:
-            heapq.heappushpop(self.drawn, entry)
+            heapq.heappushpop(self.sampled, entry)
 
     def _undecided(self, reason: str, place: str) -> None:
         if reason not in self.places and len(self.places) >= REASONS_LISTED:
@@ -243,7 +243,7 @@ def read(run: SavedRun, name: str, *, examples: int) -> RunReading:
     Args:
         run: the run.
         name: how the report calls it.
-        examples: how many samples with an unmet constraint are drawn.
+        examples: how many samples with an unmet constraint are chosen.
     """
     summary = run.summary
     gathered = _Pass(run.config["scoring"], examples)
@@ -269,7 +269,8 @@ def read(run: SavedRun, name: str, *, examples: int) -> RunReading:
         splits=gathered.splits,
         unmet=gathered.unmet,
         examples=[
-            run.row(position, scored_entry) for _, position in sorted(gathered.drawn, reverse=True)
+            run.row(position, scored_entry)
+            for _, position in sorted(gathered.sampled, reverse=True)
         ],
         latency=_latency(run.answers()),
     )

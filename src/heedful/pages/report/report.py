@@ -43,14 +43,14 @@ def report(
 ) -> Reported:
     """Write a report on finished runs: rates, breakdowns, what went wrong, how it came about.
 
-    The page makes no request. Everything is read from the runs' stores, nobody is asked, and
+    The page makes no request. Everything is read from the runs' stores, without a call, and
     memory does not grow with the rows.
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`; several stand side by side and are
             compared where they hold the same samples.
         output: an ``.html`` file.
-        examples: how many samples with an unmet constraint are shown of each run, drawn at random.
+        examples: how many samples with an unmet constraint are shown of each run, chosen at random.
         charts: whether charts are drawn; their scripts are most of the file's size.
 
     Returns:

@@ -49,7 +49,7 @@ class SectionPart:
     Attributes:
         table: the table.
         chart: the same as a Vega-Lite specification; ``None`` where a drawing says no more.
-        folded: whether it opens only when asked.
+        folded: whether it is folded at first.
         wide: whether the table stands below the chart and not beside it.
     """
 
@@ -77,7 +77,7 @@ class Section:
         parts: its tables.
         lead: what a reader has to know first.
         said: further paragraphs, such as what is not there, and why.
-        folds: what opens when asked.
+        folds: parts that are folded at first.
     """
 
     key: str
@@ -181,7 +181,7 @@ def _deciders(readings: Sequence[RunReading]) -> Iterator[SectionPart]:
 
 
 def breakdowns(readings: Sequence[RunReading]) -> Section:
-    """Lay out the rates by all that constraints and samples are told apart by."""
+    """Lay out the rates by each property of constraints and samples."""
     all_by = [reading.summary["by"] for reading in readings]
     dimensions = list(dict.fromkeys(name for by in all_by for name in by))
     first = [name for name in BY_CONSTRAINT if name in dimensions]

@@ -1,4 +1,4 @@
-"""Which constraints fail most, told apart by their words."""
+"""Find the constraints that fail most, by their words."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST = 5
 
 LISTED = 20
 TEXT_CUT = 1000
-"""Characters of a text that are kept."""
+"""Characters of a text that are shown."""
 
 WAITING = 2000
 """Texts that are counted in memory before they go into the file."""

@@ -1,1 +1,1 @@
-"""A local web application to look at runs: what was asked, what was answered, who decided what."""
+"""A local web application to look at runs: prompts, responses, and who decided what."""

@@ -2,7 +2,7 @@
 
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
 ``/report/KEY``, ``/compare``; the only addresses that write are ``POST /audit/KEY`` (an answer) and
-``POST /run/KEY/audit`` (an audit is drawn).
+``POST /run/KEY/audit`` (an audit is sampled).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 CACHED_COMPARISONS = 8
-"""Comparisons that are kept."""
+"""Comparisons that are cached."""
 
 DONE = (0, 1)
 """Exit codes of a comparison that was made, of all samples or of some."""

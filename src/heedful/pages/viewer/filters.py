@@ -27,7 +27,7 @@ DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
 class Filter:
     """Conditions on samples.
 
-    One constraint must have all that is asked of constraints: status, type, judge, disagreement
+    One constraint must fulfil all conditions on constraints: status, type, judge, disagreement
     and confidence.
 
     Attributes:
@@ -90,7 +90,7 @@ class Filter:
         return urlencode([(name, value) for name, value in fields if value])
 
     def __bool__(self) -> bool:
-        """Whether anything is asked for."""
+        """Whether there is any condition."""
         return self != Filter()
 
     @property
@@ -102,12 +102,12 @@ class Filter:
 
     @property
     def of_constraint(self) -> bool:
-        """Whether anything is asked of a constraint."""
+        """Whether there is a condition on constraints."""
         conditions = (self.statuses, self.type, self.judge, self.disagreement)
         return any(conditions) or self.low is not None or self.high is not None
 
     def matches(self, row: Facts) -> bool:
-        """Say whether a row has what is asked for."""
+        """Say whether a row fulfils all conditions."""
         if self.status == PROBLEM and not row.problem:
             return False
         if self.text and self.text.lower() not in row.text.lower():
@@ -118,7 +118,7 @@ class Filter:
         return not self.of_constraint or any(map(self.wants, row.judgments))
 
     def wants(self, judgment: Fact) -> bool:
-        """Say whether a judgment is what is asked for."""
+        """Say whether a judgment fulfils the conditions on constraints."""
         if self.low is not None and (judgment.confidence is None or judgment.confidence < self.low):
             return False
         if self.high is not None and (

@@ -38,7 +38,7 @@ def serve(
             not encrypted: leave it at loopback, and reach it from elsewhere by a tunnel.
         port: the port; by default any free one.
         browser: open a browser.
-        say: told the address, and what else a person should know.
+        say: prints the address, and what else a person should know.
 
     Raises:
         UsageError: the folder is not there, or the port is taken.
@@ -66,8 +66,8 @@ def serve(
 
 
 def _access(host: str, port: int) -> tuple[Keys, str]:
-    """Say under which names the pages may be asked for, and the address to open."""
-    everywhere = host in {"0.0.0.0", "::"}  # noqa: S104 - what a person asked for
+    """Return the names under which the pages may be requested, and the address to open."""
+    everywhere = host in {"0.0.0.0", "::"}  # noqa: S104 - as requested
     name = socket.gethostname() if everywhere else host
     shown = f"[{name}]" if ":" in name else name
     names = {*LOOPBACK, host, shown}

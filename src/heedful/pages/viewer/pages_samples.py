@@ -106,7 +106,7 @@ def samples(request: Request) -> Response:
 
 
 def page_number(request: Request, rows: int) -> int:
-    """Return which page of so many rows is asked for, from 0; the last where there are fewer."""
+    """Return the number of the requested page, from 0; the last where there are fewer."""
     page = request.query_params.get("page", "1")
     number = int(page) - 1 if page.isdecimal() and len(page) < 10 else 0  # noqa: PLR2004
     return min(max(0, number), max(0, (rows - 1) // PAGE))

@@ -37,7 +37,7 @@ LOOKING_SECONDS = 0.7
 """How long rows that are not in the index are looked through for one page."""
 
 CACHED_SELECTIONS = 64
-"""Selections that are kept: going through their pages costs nothing."""
+"""Selections that are cached: going through their pages costs nothing."""
 
 CACHED_ROWS = 4_000_000
 """Rows in them, at eight bytes each."""
@@ -76,14 +76,14 @@ class Memory:
         self._cache: OrderedDict[object, RowSelection] = OrderedDict()
 
     def get(self, key: object) -> RowSelection | None:
-        """Return what is kept under a key."""
+        """Return the selection cached under a key."""
         selection = self._cache.get(key)
         if selection is not None:
             self._cache.move_to_end(key)
         return selection
 
     def keep(self, key: object, selection: RowSelection) -> None:
-        """Keep a selection; those not asked for longest go."""
+        """Cache a selection, in the place of the least recently used."""
         self._cache[key] = selection
         while len(self._cache) > 1 and (
             len(self._cache) > CACHED_SELECTIONS

@@ -51,7 +51,7 @@ class Keys:
 
     Attributes:
         token: stands in the address that is printed, and then in the cookie.
-        hosts: names and ports under which the pages may be asked for, as in ``Host``.
+        hosts: names and ports under which the pages may be requested, as in ``Host``.
         cookie: the cookie's name: the ports of one machine share their cookies.
     """
 
@@ -110,7 +110,7 @@ class Guard:
         if not self._keys.fits(self._cookie(headers)):
             return PlainTextResponse(LOST, 403)
         if scope["method"] not in READING and headers.get("origin") != f"http://{host}":
-            return PlainTextResponse("This was not asked for by a page of ours.\n", 403)
+            return PlainTextResponse("This request didn't come from a page of ours.\n", 403)
         return None
 
     def _welcome(self, path: str, query: list[tuple[str, str]]) -> ASGIApp:

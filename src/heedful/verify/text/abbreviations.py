@@ -107,8 +107,8 @@ def is_foreign(text: str) -> bool:
     (True, False)
     """
     words = text[:2000].lower().split()
-    english = sum(word in _ENGLISH for word in words)
-    foreign = sum(word in FUNCTION_WORDS for word in words)
+    english = sum(map(_ENGLISH.__contains__, words))
+    foreign = sum(map(FUNCTION_WORDS.__contains__, words))
     if not english + foreign:
         return any(sign.isalpha() and not sign.isascii() for sign in text[:2000])
     return foreign > english

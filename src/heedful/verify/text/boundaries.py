@@ -42,8 +42,8 @@ _POSSIBLE = frozenset(
 
 STOPS = frozenset(".!?…‼⁇⁈⁉‽") | _CERTAIN | _POSSIBLE
 _STOPS = "".join(sorted(STOPS))
-CLOSERS = "”’»」』）)\"'】》›"
-_OPENERS = "\"'“‘„‚«‹»「『《（(【[{¿¡*_~<"
+_CLOSERS = "”’»」』）)]}\"'】》›"
+_OPENERS = "\"'“‘„‚«‹»「『《（(【[{¿¡*_~<#@$€£¥"
 _GOES_ON = "，、；：,;:.)）」』”’»"
 _AROUND = frozenset(_GOES_ON + _OPENERS)
 _PICTURE = f"[{scripts.PICTOGRAPHS}\U0001f1e6-\U0001f1ff]"
@@ -53,7 +53,7 @@ _GREEK, _ARMENIAN = "\u0370-\u03ff\u1f00-\u1fff", "\u0531-\u0587"
 
 # A picture behind a stop belongs to the sentence before it, and so does the number of a footnote.
 BEHIND = (
-    rf"(?:[{re.escape(CLOSERS)}]|“(?!\w)|\s[»”](?!\w)|\[\d{{1,3}}\]|[¹²³⁰-⁹]|</?[a-zA-Z]\w{{0,9}}>"
+    rf"(?:\[\d{{1,3}}\]|[{re.escape(_CLOSERS)}]|“(?!\w)|\s[»”](?!\w)|[¹²³⁰-⁹]|</?[a-zA-Z]\w{{0,9}}>"
     rf"|\s?{_PICTURE}++)"
 )
 _RUN, _REST = rf"[{_STOPS}]*+(?:[^\S\n]\.+)*+", rf"(?P<behind>{BEHIND}*+)(?P<gap>\s*+)"
@@ -76,7 +76,8 @@ _ENCLOSED = re.compile(
     r"|(?<!\w)['`](?=\w)(?:[^']|(?<=\w)'(?=\w))*+'(?!\w)"
 )
 _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
-_CLOSING = frozenset(CLOSERS) | {"“"}
+_REFERENCE = re.compile(r"\[\d{1,3}\]")
+_CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
 class Boundary(NamedTuple):
@@ -103,18 +104,17 @@ class Style(NamedTuple):
 
 def style_of(text: str) -> Style:
     """Tell how a text is written."""
+    if not _AMBIGUOUS.search(text):
+        return Style(foreign=False, lowercase=False, uppercase=False)  # which makes no difference
     return Style(is_foreign(text), text.islower(), text.isupper())
 
 
-def boundaries(line: str, text: str) -> Iterator[Boundary]:
-    """Find where sentences of a line may end, but for its own end.
+_AMBIGUOUS = re.compile("[.!?‼⁇⁈⁉‽]")
 
-    Args:
-        line: to be split.
-        text: that it belongs to; its style tells how to read the line.
-    """
+
+def boundaries(line: str, style: Style) -> Iterator[Boundary]:
+    """Find where sentences of a line may end, but for its own end."""
     begin, size = 0, len(line)
-    style: Style | None = None
     spans: list[tuple[int, int]] | None = None
     pattern = _STOP if line.isascii() or not _OTHERS.search(line) else _STOP_OF_OTHERS
     for stop in pattern.finditer(line):
@@ -127,7 +127,6 @@ def boundaries(line: str, text: str) -> Iterator[Boundary]:
         elif line[at].isspace():
             sure = False
         else:
-            style = style or style_of(text)
             ends = _ends(_context(line, stop, begin), style)
             if ends is False:
                 continue
@@ -144,11 +143,11 @@ def _context(line: str, stop: re.Match[str], begin: int) -> _Context:
     """Take the text around a stop of a sentence that begins there."""
     at, end = stop.span()
     words = line[max(begin, at - _CONTEXT) : at].split()
-    before = words.pop() if words and not line[at - 1].isspace() else ""
+    before = "" if not words or line[at - 1].isspace() else words.pop()
     return _Context(
         before.lstrip(_OPENERS),
         stop["mark"],
-        closed=not _CLOSING.isdisjoint(stop["behind"]),
+        closed=not _CLOSING.isdisjoint(_REFERENCE.sub("", stop["behind"])),
         gap=bool(stop["gap"]),
         after=line[end : end + _AFTER],
         first=not begin,

@@ -6,9 +6,10 @@ Benchmarks' own counts are another matter: :mod:`heedful.verify.text.sentences` 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from heedful.verify.text.boundaries import BEHIND, STOPS, Boundary, boundaries
+from heedful.verify.text.boundaries import BEHIND, STOPS, Boundary, Style, boundaries, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,6 +21,9 @@ _MARKER = re.compile(
     r"|[a-zA-Z]\)\s+)?"
 )
 _INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
+# A line without any of these has such a marker at its start at most.
+_MAY_BE_MARKED = re.compile(r"[.)•●▪◦‣⁃](?:(?<=[•●▪◦‣⁃])|(?:(?<=[\s(]\w.)|(?<=[\s(]\d\d.))\s)")
+_LONGEST_CACHED = 1000
 _WRAPPED = 40
 """Characters. A shorter line ends where its author ended it."""
 _LETTER = re.compile(r"[^\W_]")
@@ -33,20 +37,21 @@ def sentences(text: str) -> list[str]:
     >>> sentences("It rains. 下雨了！真的吗？")
     ['It rains.', '下雨了！', '真的吗？']
     """
-    return _split(text.split("\n"), text)[1]
+    return _split(text.split("\n"), style_of(text))[1]
 
 
 def readings(text: str) -> list[list[str]]:
     """Split a text into sentences, by each reading.
 
     Returns:
-        The finished sentences that surely end; all sentences that may end, with unfinished lines;
-        and, where lines seem to be wrapped, the finished ones of the text without line breaks.
+        The finished sentences that surely end, and all sentences that may end, with unfinished
+        lines. Where lines seem to be wrapped, also the finished ones of the text without line
+        breaks.
     """
-    lines = text.split("\n")
-    both = list(_split(lines, text))
+    lines, style = text.split("\n"), style_of(text)
+    both = list(_split(lines, style))
     joined = _unwrapped(lines)
-    return both if len(joined) == len(lines) else [*both, _split(joined, text)[0]]
+    return both if len(joined) == len(lines) else [*both, _split(joined, style)[0]]
 
 
 def _unwrapped(lines: list[str]) -> list[str]:
@@ -54,35 +59,42 @@ def _unwrapped(lines: list[str]) -> list[str]:
     long = [len(line) >= _WRAPPED for line in lines]
     if not any(long[at] and lines[at + 1][:1].islower() for at in range(len(lines) - 1)):
         return lines
-    joined = lines[:1]
+    joined = [lines[:1]]
     for at, line in enumerate(lines[1:]):
         if long[at] and line.strip():
-            joined[-1] += f" {line}"
+            joined[-1].append(line)
         else:
-            joined.append(line)
-    return joined
+            joined.append([line])
+    return list(map(" ".join, joined))
 
 
-def _split(lines: Iterable[str], text: str) -> tuple[list[str], list[str]]:
+def _split(lines: Iterable[str], style: Style) -> tuple[list[str], list[str]]:
     """Split into the finished sentences that surely end, and into all that may end."""
     narrow: list[str] = []
     wide: list[str] = []
-    for line in lines:
-        bare = line.strip()
-        if not bare:
-            continue
-        places = _with_markers(bare, list(boundaries(bare, text)))
-        pieces = list(_pieces(bare, places))
-        wide += pieces
-        sure = [each for each in places if each.sure]
-        if len(sure) < len(places):
-            pieces = list(_pieces(bare, sure))
-        narrow += filter(_TERMINATED.search, pieces)
+    for line in map(str.strip, lines):
+        if line:
+            split = _split_line if len(line) <= _LONGEST_CACHED else _split_line.__wrapped__
+            finished, all_pieces = split(line, style)
+            narrow += finished
+            wide += all_pieces
     return narrow, wide
+
+
+@lru_cache(maxsize=2048)  # the parts of a response are split after it, line by line
+def _split_line(line: str, style: Style) -> tuple[list[str], list[str]]:
+    places = _with_markers(line, list(boundaries(line, style)))
+    pieces = all_pieces = list(_pieces(line, places))
+    sure = [each for each in places if each.sure]
+    if len(sure) < len(places):
+        pieces = list(_pieces(line, sure))
+    return list(filter(_TERMINATED.search, pieces)), all_pieces
 
 
 def _with_markers(line: str, places: list[Boundary]) -> list[Boundary]:
     """Add the numbers of a list within the line, before which a sentence may end."""
+    if not _MAY_BE_MARKED.search(line):
+        return places
     markers = list(_INLINE_MARKER.finditer(line))
     values = [marker["value"] for marker in markers]
     if not any(map(_follows, values, values[1:])):
@@ -107,7 +119,9 @@ def _pieces(line: str, places: list[Boundary]) -> Iterator[str]:
     """Cut a line at its boundaries, without pieces that have no letter or digit."""
     start = 0
     for place in [*places, Boundary(len(line), len(line), sure=True)]:
-        piece = _MARKER.sub("", line[start : place.end].strip(), count=1)
+        piece = line[start : place.end].strip()
+        if piece and (not piece[0].isalpha() or piece[1:2] == ")"):
+            piece = _MARKER.sub("", piece, count=1)
         if _LETTER.search(piece):
             yield piece
         start = place.start

@@ -1,0 +1,56 @@
+"""TRACE: instructions with their constraints, one by one, each with its type.
+
+Records: ``id``, ``messages``, ``constraints_splits`` (the constraints), ``levels2`` (their types),
+``constraints`` (all of them as one text) and ``category``; ``response`` where the file has it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heedful.core.errors import RowError
+from heedful.core.nouns import Constraint, Sample
+from heedful.data.formats.base import Format, messages, optional_text, response_text, row_id
+from heedful.data.formats.files import shown
+
+_MAPPED = ("id", "messages", "constraints_splits", "levels2", "category", "response")
+
+
+def sample(record: dict[str, Any], number: int) -> Sample:
+    """Read one record.
+
+    Raises:
+        RowError: a field is missing or of the wrong type, or there are not as many types as
+            constraints.
+    """
+    category = optional_text(record, "category")
+    texts = _texts(record, "constraints_splits")
+    types = _texts(record, "levels2") if record.get("levels2") is not None else [""] * len(texts)
+    if len(types) != len(texts):
+        raise RowError(f"levels2 has {len(types)} entries for {len(texts)} constraints")
+    return Sample(
+        id=row_id(record, number, "id"),
+        conversation=messages(record.get("messages"), "messages"),
+        checklist=tuple(
+            Constraint(text=text, type=type_ or None)
+            for text, type_ in zip(texts, types, strict=True)
+        ),
+        response=response_text(record),
+        tags={"benchmark": "trace", **({"category": category} if category else {})},
+        source={key: value for key, value in record.items() if key not in _MAPPED},
+    )
+
+
+def _texts(record: dict[str, Any], key: str) -> list[str]:
+    value = record.get(key)
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise RowError(f"{key} is {shown(value)}, not a list of texts")
+    return value
+
+
+FORMAT = Format(
+    "trace",
+    (("messages",), ("constraints_splits",)),
+    lambda record: "constraints_splits" in record,
+    sample,
+)
