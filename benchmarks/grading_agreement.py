@@ -25,6 +25,7 @@ from unittest.mock import patch
 
 from heedful.bench.grading import equality, expressions, regions, symbolic
 from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.constants import Renaming
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.grading.units import Quantity
 
@@ -178,7 +179,7 @@ def ablate(items: list[Item]) -> None:
     for part, replaced in PARTS.items():
         with ExitStack() as stack:
             for target, stand_in in replaced.items():
-                new = stand_in or (lambda _, answer: [symbolic.Renaming(answer, proven=True)])
+                new = stand_in or (lambda _, answer: [Renaming(answer, proven=True)])
                 stack.enter_context(patch(GRADING + target, new))
             after = [limited(ours, item) for item in items]
         changed = Counter(

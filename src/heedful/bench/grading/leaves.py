@@ -184,10 +184,10 @@ def _expressions(
 ) -> EqualityResult:
     """Compare mathematics of which at most one is a number, in both readings if it has two."""
     result = _read_expressions(gold, answer, gold_number, answer_number)
-    others = [_otherwise_read(gold), _otherwise_read(answer)]
-    if result.equal is None or others == [gold, answer]:
+    others = _otherwise_read(gold), _otherwise_read(answer)
+    if result.equal is None or others == (gold, answer):
         return result
-    other = _read_expressions(*others, gold_number, answer_number)
+    other = _read_expressions(others[0], others[1], gold_number, answer_number)
     if other.equal is not result.equal:
         return EqualityResult(None, "symbolic", "one of them can be read in two ways, as 1/2x")
     return result
