@@ -171,7 +171,7 @@ def report(
             published code counts.
         labels: shipped, or corrected: people's verdicts on given solutions of the published sets
             where code had erred or could not decide.
-        seed: For the bootstrap intervals.
+        seed: For the tests of gains.
         quiet: Print no table.
 
     Returns:
