@@ -125,7 +125,7 @@ class Reader(Store):
 
 
 class _Copy:
-    """A copy of a store with its log, in a temporary folder that is removed with the last reference."""
+    """A copy of a store with its log, in a temporary folder that goes with the last reference."""
 
     def __init__(self, path: Path) -> None:
         folder = Path(tempfile.mkdtemp(prefix="heedful-run-"))
