@@ -8,6 +8,8 @@ from collections import Counter
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
+from heedful.core.text import amount
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -52,6 +54,10 @@ is one half."""
 _PAIRS = 30
 """Pairs of letters that are enough to tell."""
 
+_FEW_PAIRS = 8
+_RARE_OF_FEW = 0.5
+"""With fewer pairs, the share must be larger."""
+
 
 @cache
 def _rare_pairs() -> Bytes:
@@ -84,14 +90,17 @@ def gibberish(text: str) -> str | None:
     Only words of the letters a to z are looked at, outside of code and addresses.
     """
     lowered = text.lower()
-    if _counts_rare(lowered) < _PAIRS * _RARE:
+    if _counts_rare(lowered) < _FEW_PAIRS * _RARE_OF_FEW:
         return None
     words = _LATIN_WORD.findall(_NO_WORDS.sub(" ", lowered))
     pairs = [(word[at], word[at + 1]) for word in words for at in range(len(word) - 1)]
-    if len(pairs) < _PAIRS:
+    if len(pairs) < _FEW_PAIRS:
         return None
+    least = _RARE
+    if len(pairs) < _PAIRS:  # a word of letters in another script's text, such as a key sequence
+        least = _RARE_OF_FEW if 2 * len(pairs) > len("".join(text.split())) / 2 else 2.0
     share = sum(after not in _FOLLOWERS[before] for before, after in pairs) / len(pairs)
-    return f"{share:.0%} of its letters are in no order of words" if share >= _RARE else None
+    return f"{share:.0%} of its letters are in no order of words" if share >= least else None
 
 
 _SAMPLED = 150
@@ -128,8 +137,48 @@ def _scripts(text: str) -> Counter[str]:
     return counts
 
 
-def other_script(text: str, asked: str, instruction: str) -> str | None:
-    """Find a response in another script than its instruction, which names no other language.
+_LISTED = {
+    "English": "the of and to in is that it for with as was on are be this by from or an at which",
+    "Spanish": "el la de que y en un una los las por con para su se es del como está más sobre muy",
+    "French": "le la les de des et un une est pour que qui dans sur avec par vous je au aux ce pas",
+    "German": "der die das und ist in zu den mit von für auf ein eine nicht sich des dem als auch",
+    "Italian": "il la di che e un una per con del della sono è le gli nel alla anche come più si",
+    "Portuguese": "o a de que e um uma para com em do da os as por não se é mais como dos ao",
+    "Dutch": "de het een van en is dat op te in voor met niet zijn aan er ook als bij om",
+}
+"""The words of a text that tell its language, where languages share a script."""
+
+_FUNCTION_WORDS = {name: frozenset(words.split()) for name, words in _LISTED.items()}
+
+_WORDS_TO_TELL, _DIFFERENT = 8, 3
+"""Words of a text that are enough to tell its language, and different ones of the listed."""
+
+
+def _other_latin(text: str, asked: str) -> str | None:
+    """Find a response in another language of Europe than an instruction in English."""
+    counts = {}
+    for name, part in (("asked", asked), ("used", text)):
+        words = re.findall(r"[^\W\d_]+", _NO_WORDS.sub(" ", part[:800]).casefold())
+        if len(words) < _WORDS_TO_TELL:
+            return None
+        counts[name] = {
+            language: sum(word in listed for word in words) / len(words)
+            if len({*words} & listed) >= _DIFFERENT
+            else 0.0
+            for language, listed in _FUNCTION_WORDS.items()
+        }
+    best = max(counts["used"], key=lambda language: counts["used"][language])
+    wanted = max(counts["asked"], key=lambda language: counts["asked"][language])
+    used, english = counts["used"][best], counts["used"]["English"]
+    if wanted != "English" or best == "English" or used < 0.2 or english > 0.05:  # noqa: PLR2004
+        return None
+    return f"it is in {best}, the instruction in English"
+
+
+def other_language(text: str, asked: str, instruction: str) -> str | None:
+    """Find a response in another language than its instruction, which names no other.
+
+    Told by the script, and between languages of Latin script by common words.
 
     Args:
         text: the response.
@@ -140,11 +189,13 @@ def other_script(text: str, asked: str, instruction: str) -> str | None:
     if wanted.total() < _LETTERS or used.total() < _LETTERS:
         return None
     (script, count), (other, _) = wanted.most_common(1)[0], used.most_common(1)[0]
-    if count < 0.8 * wanted.total() or used[script] > 0.1 * used.total():
-        return None
-    if _scripts(instruction)[other] or _NAMES_A_LANGUAGE.search(instruction):
-        return None
-    return f"it is in another script ({other.title()}) than the instruction ({script.title()})"
+    same = count < 0.8 * wanted.total() or used[script] > 0.1 * used.total()
+    reason = None
+    if same and script == other == "LATIN":
+        reason = _other_latin(text, asked)
+    elif not same and not _scripts(instruction)[other]:
+        reason = f"it is in another script ({other.title()}) than the instruction"
+    return None if reason is None or _NAMES_A_LANGUAGE.search(instruction) else reason
 
 
 _LEAST = re.compile(
@@ -154,16 +205,42 @@ _LEAST = re.compile(
     r"|(?:不少于|至少|不低于|大约|约)(\d{2,5})个?[字词]|(\d{2,5})[字词](?:以上|左右)",
     re.IGNORECASE,
 )
+_WRITTEN = re.compile(
+    r"\b(?:write|compose|draft|explain|describe|summari[sz]e|elaborate|discuss|essay|story|poem|letter"
+    r"|e-?mail|note|blog|article|report|review|speech|song|paragraphs?|sentences)\b"
+    r"|写一|介绍|描述|解释|说明|总结|作文|文章|故事",
+    re.IGNORECASE,
+)
+"""A task of which the answer is a text."""
+
+_SHORT = re.compile(
+    r"\b(?:title|name|slogan|headline|tagline|emoji|acronym|number|numbers|single|symbol|letter|word"
+    r"|character|code|function|regex|command|hashtag|caption|synonyms?|phrase|reply|respond|answer"
+    r"|say|choose|pick|classif\w+|label|yes|no|equation|formula|only|exactly|how many|one|haiku"
+    r"|sentence|line|sentiment|analy[sz]e|hint|guess|json|object|list|table|yaml|html)\b"
+    r"|标题|名字|名称|口号|一个|字|词|几个|多少|只|回答|选|是否|吗",
+    re.IGNORECASE,
+)
+"""What may ask for a word or two all the same."""
+
+_WORDS_OF_A_TEXT = 5
+
 _SHARE_OF_LEAST = 5
 """A response with fewer words than this fraction of those asked for is no attempt."""
 
 
+_MARKUP = re.compile(r"<[^<>\n]{0,80}>|&#?\w{1,8};")
+_TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
+
+
 def far_too_short(text: str, asked: str) -> str | None:
-    """Find a response of less than a fifth of the words that the last user turn asks for."""
+    """Find a few words for a text, or less than a fifth of the words that are asked for."""
+    words = len(_TOKEN.findall(_MARKUP.sub(" ", text)))
+    if words < _WORDS_OF_A_TEXT and _WRITTEN.search(asked) and not _SHORT.search(asked):
+        return f"it has {amount(words, 'word')} where the instruction asks for a text"
     numbers = [int(number) for match in _LEAST.findall(asked) for number in match if number]
     if not numbers:
         return None
-    words = len(re.findall(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+", text))
     if words * _SHARE_OF_LEAST >= min(numbers):
         return None
     return f"it has {words} words where the instruction asks for {min(numbers):,}"

@@ -44,6 +44,12 @@ QUOTED = 0.6
 """A response is a copy of the checklist if half of the constraints stand in it word for word and
 make up this share of its words."""
 
+FEW_FROM = 12
+"""Letters from which on a text of two different ones is a repetition."""
+
+WORDS_FROM, WORDS_TO = 8, 100
+"""Words between which a text with a quarter as many different ones is a repetition."""
+
 COPIED = 0.9
 """A response is a copy of the instruction if each has this share of its words in the other."""
 
@@ -111,9 +117,13 @@ _ACKNOWLEDGEMENT = re.compile(
 )
 
 
+_PLACEHOLDER = re.compile(r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*")
+
+
 def _near_empty(facts: Facts) -> str | None:
     text = facts.text.strip()
-    if len(text) < MANY and _ACKNOWLEDGEMENT.fullmatch(text) and not _may_be_short(facts):
+    filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
+    if filler and not _may_be_short(facts):
         return f"it only says {text[:40]!r}"
     # Emoji and other symbols may be an answer; a dot, a dash and a question mark are none.
     if any(char.isalnum() or (not char.isascii() and char.isprintable()) for char in facts.text):
@@ -131,13 +141,17 @@ MANY = 300
 """Characters that no acknowledgement has."""
 
 
+_WANTS_LITTLE = re.compile(
+    r"\b(?:regular expression|regex|code|reply|respond|answer|say|choose|pick|classif|label|word"
+    r"|yes|no)\b|只|回答|选|是否|吗",
+    re.IGNORECASE,
+)
+
+
 def _may_be_short(facts: Facts) -> bool:
     """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
-    wanted = (
-        r"\b(?:reply|respond|answer|say|choose|pick|classif|label|word|yes|no)\b|只|回答|选|是否|吗"
-    )
     several = len(facts.sample.conversation) > 1
-    return several or re.search(wanted, facts.instruction, re.IGNORECASE) is not None
+    return several or _WANTS_LITTLE.search(facts.instruction) is not None
 
 
 def _too_long(facts: Facts) -> str | None:
@@ -178,6 +192,11 @@ def _repetition(facts: Facts) -> str | None:
     if _MAY_REPEAT.search(facts.asked):
         return None
     sentences = Counter(" ".join(match[0].split()).casefold() for match in _SENTENCE.finditer(text))
+    words = text.casefold().split()
+    letters = re.sub(r"\W+", "", text.casefold())
+    few = len(letters) >= FEW_FROM and len({*letters}) <= 2  # noqa: PLR2004 - ha, ha, ha
+    if few or (WORDS_FROM <= len(words) <= WORDS_TO and 4 * len({*words}) <= len(words)):
+        return f"it says the same again and again: {text[:40]!r}"
     sentence, times = max(
         sentences.items(), key=lambda item: len(item[0]) * item[1], default=("", 0)
     )
@@ -323,7 +342,7 @@ def _gibberish(facts: Facts) -> str | None:
 
 
 def _language(facts: Facts) -> str | None:
-    return gate_languages.other_script(facts.text, facts.asked, facts.instruction)
+    return gate_languages.other_language(facts.text, facts.asked, facts.instruction)
 
 
 def _too_short(facts: Facts) -> str | None:
