@@ -55,7 +55,7 @@ class Table:
         places = [
             place
             for place in range(len(self.columns))
-            if place < self.words or any(row[place] for row in self.rows)
+            if place < self.words or not self.rows or any(row[place] for row in self.rows)
         ]
         return replace(
             self,

@@ -105,7 +105,9 @@ class Side:
             families = summary["by"].get("model", {}).get(self.only, families)
         rates = ((base, families.get(base[0], {}).get(base[1])) for base in {*BASES.values()})
         return tuple(
-            sorted((base, rate["value"]) for base, rate in rates if rate and rate["value"])
+            sorted(
+                (base, rate["value"]) for base, rate in rates if rate and rate["value"] is not None
+            )
         )
 
     def about(self) -> dict[str, Any]:

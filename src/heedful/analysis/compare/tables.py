@@ -100,7 +100,8 @@ def tables(
     if several:
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
-        yield _metrics(pair)
+        if pair["metrics"]:
+            yield _metrics(pair)
         if groups is not None:
             rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
             yield from undecided(rates, f"Not all decided: {_named(pair)}")
