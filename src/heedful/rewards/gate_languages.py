@@ -72,14 +72,20 @@ def _rare_pairs() -> Bytes:
     return table
 
 
-def _counts_rare(text: str) -> int:
-    """Count the rare pairs in a text, a quick bound from above."""
+def _may_be_gibberish(text: str) -> bool:
+    """Count pairs quickly: tell whether the rare ones may be enough, code left out or not."""
     import numpy as np
 
     codes = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
-    return int(_rare_pairs()[codes[:-1], codes[1:]].sum())
+    rare = int(_rare_pairs()[codes[:-1], codes[1:]].sum())
+    if rare < _FEW_PAIRS * _RARE_OF_FEW:
+        return False
+    letters = (codes >= ord("a")) & (codes <= ord("z"))
+    pairs = int((letters[:-1] & letters[1:]).sum())
+    return rare >= _RARE * pairs or _CODE.search(text) is not None
 
 
+_CODE = re.compile(r"[`/\\@_=<>{}]")
 _NO_WORDS = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<!\S)\S*?[/\\@_=<>{}]\S*", re.DOTALL)
 _LATIN_WORD = re.compile(r"(?<![^\W_])[a-z]{2,}(?![^\W_])")
 
@@ -90,7 +96,7 @@ def gibberish(text: str) -> str | None:
     Only words of the letters a to z are looked at, outside of code and addresses.
     """
     lowered = text.lower()
-    if _counts_rare(lowered) < _FEW_PAIRS * _RARE_OF_FEW:
+    if not _may_be_gibberish(lowered):
         return None
     words = _LATIN_WORD.findall(_NO_WORDS.sub(" ", lowered))
     pairs = [(word[at], word[at + 1]) for word in words for at in range(len(word) - 1)]
@@ -132,6 +138,8 @@ def _script(char: str) -> str:
 def _scripts(text: str) -> Counter[str]:
     middle = len(text) // 2
     parts = text[:_SAMPLED], text[middle : middle + _SAMPLED], text[-_SAMPLED:]
+    if text.isascii():  # the usual case, many times faster
+        return Counter(LATIN=sum(map(str.isalpha, text[: 3 * _SAMPLED])))
     counts = Counter(map(_script, "".join(parts)))
     del counts[""]
     return counts
