@@ -206,7 +206,55 @@ _SEARCH = (
     "    return None\n"
 )
 
+
+def _replies(sent: str) -> str:
+    """A program that puts its own replies in the place of those that its process would send."""
+    return (
+        "import os, sys\nharness = sys.modules['heedful.bench.grading.harness']\n"
+        f"def reply(self, m): {sent}\nharness.Peer._serve = reply\n{_NUMBER}"
+    )
+
+
+def _sends(reply: str) -> str:
+    return _replies(f"self.send({{'id': m['id'], {reply}}})")
+
+
 FORGED = {
+    "reply with what isn't plain": _sends("'value': ['opaque', 'x']"),
+    "reply with a function": _sends("'value': ['function', 0]"),
+    "reply with another argument": _sends(
+        "'value': None, 'argument': True, 'args': ['tuple', ['int', '0x9']]"
+    ),
+    "reply with an argument that isn't there": _sends("'value': None, 'argument': 99"),
+    "reply with errors of the tests' own": _sends(
+        "'raised': ['UndecidedError', 'EndedError', 'SystemExit', 'BaseException'], 'said': 'x'"
+    ),
+    "reply with no error": _sends("'raised': {'a': 1}"),
+    "reply with names that are no errors": _sends("'raised': ['exit', 'print'], 'said': 'x'"),
+    "reply to another call": _replies("self.send({'id': 99, 'value': True})"),
+    "reply to no call": _replies("self.send({'value': True})"),
+    "reply with a deep message": _replies("os.write(self._out, b'[' * 10 ** 5 + b'\\n')"),
+    "reply with a number of ten million digits": _sends("'value': ['int', '0x' + 'f' * 10 ** 7]"),
+    "reply with a fraction that fills the memory": _sends("'value': ['Fraction', '1e99999999']"),
+    "reply with a range without end": _sends(
+        "'value': ['range', '0x0 ' + '0x' + 'f' * 16 + ' 0x1']"
+    ),
+    "reply with a set that is slow to make": _sends(
+        "'value': ['set', *(['int', hex((2 ** 61 - 1) * n)] for n in range(20000))]"
+    ),
+    "call back a thousand times": _replies(
+        "[self.send({'call': 'x', 'id': n, 'args': ['tuple'], 'kwargs': ['dict']})"
+        " for n in range(1000)], self.send({'id': m['id'], 'value': True})"
+    ),
+    "stop itself": "import os, signal\ndef secret(n): os.kill(os.getpid(), signal.SIGSTOP)\n",
+    "stop all others": (
+        "import os, signal\ndef secret(n):\n    for pid in range(1, 30):\n"
+        "        try: os.kill(pid, signal.SIGSTOP)\n        except OSError: pass\n    return 0\n"
+    ),
+    "leave a daemon": (
+        "import os, time\ndef secret(n):\n    if not os.fork():\n        os.setsid()\n"
+        "        if not os.fork(): time.sleep(60)\n    return 0\n"
+    ),
     "an object that equals all": _returns("Yes()", _object(_EQUAL)),
     "and contains all": _returns(
         "Yes()", _object(f"{_EQUAL}\ndef __contains__(s, o): return True")

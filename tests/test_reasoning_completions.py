@@ -70,6 +70,31 @@ def test_code_is_read_out_of_the_prose_around_it(program: str) -> None:
         assert value_of(f"{before}```python\n{program}```{after}") == 3, (before, after)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "python\ndef add(a, b):\n    return a + b\n",
+        "def add(a, b):\n    return a + b\n\n>>> add(1, 2)\n3\n",
+        (
+            "First:\n```\ndef add(a, b):\n    return a - b\n```\nFixed:\n"
+            "```\ndef add(a, b):\n    return a + b\n```\nUsage:\n```\nprint(add(1, 2))\n```\n"
+        ),
+        "1. Solution:\n   ```python\n   def add(a, b):\n       return a + b\n   ```\n",
+        "```python\ndef add(a, b):\n    return a + b\n",
+        "def add(a, b):\r\n    return a + b\r\n\r\nThis adds.\r\n",
+        "Sure, here is the body:\n\n    return a + b\n",
+        "这个函数如下：\n\ndef add(a, b):\n    return a + b\n\n完成\n",
+        "<answer>\ndef add(a, b):\n    return a + b\n</answer>",
+        "add = lambda a, b: a + b\n",
+        "    return a + b\n<|endoftext|>",
+        "    return a + b\n\nHuman: thanks\n",
+        "total = 0\n    for x in (a, b):\n        total += x\n    return total",
+    ],
+)
+def test_what_models_write_around_code_is_not_code(text: str) -> None:
+    assert value_of(text) == 3
+
+
 BODIES = [
     "return a + b",
     "total = a\ntotal += b\nreturn total",

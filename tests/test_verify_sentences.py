@@ -117,6 +117,8 @@ def test_a_doubtful_stop_does_not_touch_the_sentences_around_it(
         ("It rains! 🇫🇷 We know.", 2, 2),
         ('"It rains. We know."', 2, 2),
         ("P.S. It rains.", 1, 1),
+        ("[Laughs.] It rains.", 1, 2),
+        ("It's cheap. $5 only.", 2, 2),
         ("WE LIVE IN LIMA. YOU KNOW MR. SMITH.", 2, 2),
         ("Title\n\nIt rains.", 1, 2),
         ("no end", 0, 1),

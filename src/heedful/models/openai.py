@@ -240,7 +240,7 @@ class OpenAIModel:
             raise UsageError(
                 f"the request's field {reserved[0]!r} cannot be set",
                 where="sampling.extra",
-                hint="leave it out; heedful asks for one whole completion a call",
+                hint="leave it out; heedful requests one whole completion per call",
             )
         fields = {
             "temperature": sampling.temperature,

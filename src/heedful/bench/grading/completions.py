@@ -51,8 +51,10 @@ def completed(problem: Problem, text: str) -> str:
     """
     blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     defines = _definition(problem)
+    name = re.escape(problem.entry_point or "")
+    assigned = re.compile(rf"^{name}[ \t]*(?::[^=\n]+)?=[^=]", re.MULTILINE)
     for code in [*reversed(blocks), text]:
-        if defines.search(code):
+        if defines.search(code) or assigned.search(code):
             above = setup(problem)
             return f"{above}\n{_code_around(above, code, defines)}\n"
     return _continued(problem.question, blocks[-1] if blocks else text)
@@ -158,7 +160,7 @@ def _continued(question: str, text: str) -> str:
     known = _bound(plain)
     last = next((line for line in reversed(question.splitlines()) if line.strip()), "")
     indent = last[: len(last) - len(last.lstrip())] or "    "
-    for body in _cuts(text):
+    for body in _cuts(text, known):
         first, _, rest = body.lstrip("\n").partition("\n")
         for shape in (
             body,
@@ -170,22 +172,24 @@ def _continued(question: str, text: str) -> str:
     return plain
 
 
-def _cuts(text: str) -> Iterator[str]:
-    """Yield a text, then its beginnings that end before a line of prose at the margin."""
+def _cuts(text: str, known: set[str]) -> Iterator[str]:
+    """Yield a text, then parts of it: without prose before, and ends before a line of prose."""
     yield text
     lines = text.splitlines(keepends=True)
-    places = [n for n, line in enumerate(lines) if n and _is_prose(line)]
+    start = next((n for n, line in enumerate(lines) if not _is_prose(line, known)), 0)
+    if start:
+        yield "".join(lines[start:])
+    places = [n for n, line in enumerate(lines) if n > start and _is_prose(line, known)]
     for place in reversed(places[:_CUTS]):
-        yield "".join(lines[:place])
+        yield "".join(lines[start:place])
 
 
-def _is_prose(line: str) -> bool:
-    return (
-        bool(line[:1].strip())
-        and bool(_WORDS.search(line.rstrip()))
-        and not _KEYWORDS.match(line)
-        and _tree(line) is None
-    )
+def _is_prose(line: str, known: set[str]) -> bool:
+    """Whether a line at the margin is words rather than code."""
+    if not line[:1].strip() or _KEYWORDS.match(line):
+        return False
+    tree = _tree(line)
+    return bool(_WORDS.search(line.rstrip())) if tree is None else _has_words(tree, known)
 
 
 def _grows(question: str, body: str, known: set[str]) -> bool:

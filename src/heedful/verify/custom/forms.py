@@ -139,7 +139,7 @@ def _xml(layout: Layout) -> tuple[Outcome, str]:
         return False, "no XML"
     if not (document.startswith("<") and document.endswith(">")):
         return None, "XML with other text around it"
-    # A fragment, or what declares a type of its own, is none of the documents that are parsed.
+    # Fragments, and documents that declare a type of their own, aren't parsed here.
     if "<!" in document or xml_fault(f"<all>{_DECLARATION.sub('', document)}</all>") is None:
         return None, f"perhaps XML: {fault}"
     return False, f"not well-formed: {fault}"
@@ -155,7 +155,7 @@ _HTML_TAGS = frozenset(
         """
     )
 )
-# As pandoc has it: no space within the dollars, no digit after them, so that prices are none.
+# Pandoc's rule, by which prices aren't formulas: no space within the dollars, no digit after.
 _LATEX = re.compile(
     r"(?<!\\)\$(?![\s$])[^$\n]*(?<![\s\\])\$(?!\d)|\\\[|\\\(|\\begin\{|\\documentclass|\\[a-z]+\{",
     re.IGNORECASE,

@@ -108,7 +108,7 @@ def fits(name: str, text: str) -> bool:
     (True, False)
 
     Raises:
-        UndecidedError: the format is none of those known here, or the text an unusual one.
+        UndecidedError: the format isn't known here, or the text is unusual.
     """
     outcome = _FORMATS[name](text) if name in _FORMATS else None
     if outcome is None:

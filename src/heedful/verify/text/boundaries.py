@@ -42,8 +42,8 @@ _POSSIBLE = frozenset(
 
 STOPS = frozenset(".!?…‼⁇⁈⁉‽") | _CERTAIN | _POSSIBLE
 _STOPS = "".join(sorted(STOPS))
-CLOSERS = "”’»」』）)\"'】》›"
-_OPENERS = "\"'“‘„‚«‹»「『《（(【[{¿¡*_~<"
+_CLOSERS = "”’»」』）)]}\"'】》›"
+_OPENERS = "\"'“‘„‚«‹»「『《（(【[{¿¡*_~<#@$€£¥"
 _GOES_ON = "，、；：,;:.)）」』”’»"
 _AROUND = frozenset(_GOES_ON + _OPENERS)
 _PICTURE = f"[{scripts.PICTOGRAPHS}\U0001f1e6-\U0001f1ff]"
@@ -53,7 +53,7 @@ _GREEK, _ARMENIAN = "\u0370-\u03ff\u1f00-\u1fff", "\u0531-\u0587"
 
 # A picture behind a stop belongs to the sentence before it, and so does the number of a footnote.
 BEHIND = (
-    rf"(?:[{re.escape(CLOSERS)}]|“(?!\w)|\s[»”](?!\w)|\[\d{{1,3}}\]|[¹²³⁰-⁹]|</?[a-zA-Z]\w{{0,9}}>"
+    rf"(?:\[\d{{1,3}}\]|[{re.escape(_CLOSERS)}]|“(?!\w)|\s[»”](?!\w)|[¹²³⁰-⁹]|</?[a-zA-Z]\w{{0,9}}>"
     rf"|\s?{_PICTURE}++)"
 )
 _RUN, _REST = rf"[{_STOPS}]*+(?:[^\S\n]\.+)*+", rf"(?P<behind>{BEHIND}*+)(?P<gap>\s*+)"
@@ -76,7 +76,8 @@ _ENCLOSED = re.compile(
     r"|(?<!\w)['`](?=\w)(?:[^']|(?<=\w)'(?=\w))*+'(?!\w)"
 )
 _MAY_ENCLOSE = re.compile("[“„\"«»‘「『《(（\\[【'`]")
-_CLOSING = frozenset(CLOSERS) | {"“"}
+_REFERENCE = re.compile(r"\[\d{1,3}\]")
+_CLOSING = frozenset(_CLOSERS) | {"“"}
 
 
 class Boundary(NamedTuple):
@@ -146,7 +147,7 @@ def _context(line: str, stop: re.Match[str], begin: int) -> _Context:
     return _Context(
         before.lstrip(_OPENERS),
         stop["mark"],
-        closed=not _CLOSING.isdisjoint(stop["behind"]),
+        closed=not _CLOSING.isdisjoint(_REFERENCE.sub("", stop["behind"])),
         gap=bool(stop["gap"]),
         after=line[end : end + _AFTER],
         first=not begin,

@@ -28,7 +28,7 @@ _CONJUNCT = re.compile(rf"[{_VIRAMAS}]\u200d?(?=\w)\w")
 def graphemes(text: str) -> int:
     r"""Count the characters that a reader sees: a letter with its marks, an emoji, a line end.
 
-    In the narrowest reading: consonants that are joined (क्ष) are one, and what isn't seen is none.
+    This is the narrowest reading: joined consonants (क्ष) are one, invisible marks don't count.
     Source: UAX #29, section 3, with the marks of each letter whether or not they take space.
 
     >>> graphemes("cafe\u0301"), graphemes("\U0001f468\u200d\U0001f469"), graphemes("हिन्दी")

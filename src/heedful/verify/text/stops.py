@@ -21,7 +21,7 @@ _MARKER = re.compile(
     r"|[a-zA-Z]\)\s+)?"
 )
 _INLINE_MARKER = re.compile(r"(?<!\S)(?:\(?(?P<value>\d{1,2}|[a-z])[.)]|[•●▪◦‣⁃])\s+(?=\S)")
-# Where there is none of these, there is no such marker but at the start of the line.
+# A line without any of these has such a marker at its start at most.
 _MAY_BE_MARKED = re.compile(r"[.)•●▪◦‣⁃](?:(?<=[•●▪◦‣⁃])|(?:(?<=[\s(]\w.)|(?<=[\s(]\d\d.))\s)")
 _LONGEST_CACHED = 1000
 _WRAPPED = 40
@@ -44,8 +44,9 @@ def readings(text: str) -> list[list[str]]:
     """Split a text into sentences, by each reading.
 
     Returns:
-        The finished sentences that surely end; all sentences that may end, with unfinished lines;
-        and, where lines seem to be wrapped, the finished ones of the text without line breaks.
+        The finished sentences that surely end, and all sentences that may end, with unfinished
+        lines. Where lines seem to be wrapped, also the finished ones of the text without line
+        breaks.
     """
     lines, style = text.split("\n"), style_of(text)
     both = list(_split(lines, style))
