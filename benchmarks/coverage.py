@@ -21,6 +21,7 @@ import numpy as np
 from coverage_before import corrected_bootstrap, percentile_bootstrap, statistic_bootstrap
 from coverage_undecided import undecided_tables
 
+import heedful.metrics.calibration
 from heedful.metrics import contrasts
 from heedful.metrics.agreement import RATES, coincidences, krippendorff_alpha, mcnemar
 from heedful.metrics.agreement_intervals import alpha_estimate, mean_estimate, rate_estimates
@@ -44,7 +45,8 @@ RATES_TRUE = (0.5, 0.7, 0.9, 0.95, 1.0)
 CORRELATIONS = (0.0, 0.3, 0.6)
 TASKS = 3
 SWAPS = 499
-"""Random swaps of a test here; the product makes 9,999."""
+SAMPLES = 1000
+"""Random swaps of a test, and samples for a calibration error; the product makes 10,000."""
 
 SEED = 20260101
 ROUNDING = 1e-9
@@ -320,8 +322,8 @@ def kinds() -> Iterator[Kind]:
     yield Kind("meta: alpha", judges, of_alpha, 2)
     yield Kind("meta: corrected rate", judges, of_correction, 3)
     excesses = list(product((0.0, 0.02, 0.1, 0.2), (0.0, 0.3)))
-    yield Kind("meta: calibration error", excesses, partial(of_calibration, name="ece"), 8)
-    yield Kind("meta: Brier score", excesses, partial(of_calibration, name="brier"), 8)
+    yield Kind("meta: calibration error", excesses, partial(of_calibration, name="ece"), 3)
+    yield Kind("meta: Brier score", excesses, partial(of_calibration, name="brier"), 3)
     sides = list(product(SIDES, (0.0, 0.5)))
     yield Kind("compare: samples (ISR)", sides, partial(of_sides, units=1))
     shared = partial(of_sides, units=4, kind="shares")
@@ -371,6 +373,7 @@ def main() -> None:
     options = parser.parse_args()
     data_sets = 40 if options.quick else 400
     contrasts.swapped_totals = partial(contrasts.swapped_totals, swaps=SWAPS)  # type: ignore[attr-defined]
+    heedful.metrics.calibration.SAMPLES = SAMPLES  # type: ignore[attr-defined]
     print("least / mean coverage in %, mean width in points, by number of clusters")
     print(f"{'':46}" + "".join(f"{n:>18}" for n in SIZES))
     tests: dict[str, dict[int, list[tuple[tuple[Any, float], list[Outcome]]]]] = {}

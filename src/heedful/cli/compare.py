@@ -51,7 +51,7 @@ def compare(
         runs: Directories of finished runs; RUN@MODEL for the rows of one model in a run. One run
             alone is compared by model.
         comparison: How runs are compared.
-        seed: For the bootstrap intervals.
+        seed: For the randomization tests.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
         quiet: Print nothing.
 

@@ -73,7 +73,7 @@ class MeasureFlags:
     Attributes:
         scoring: strict: undecided verdicts are left out. faithful: they are met, as IF-RewardBench
             takes them.
-        seed: For the bootstrap intervals and the order that a probe shows.
+        seed: For the randomization tests and the order that a probe shows.
         by: The tag that averages per type go by.
         correct: Runs without labels by a judge that is measured: correct their rate of
             constraints met for its errors.

@@ -31,7 +31,7 @@ _CUT = 16
 
 
 class Card(NamedTuple):
-    """What identifies a row; texts are digested.
+    """The columns that identify a row; texts are digested.
 
     Attributes:
         position: its place in its run.
@@ -105,7 +105,9 @@ class Side:
             families = summary["by"].get("model", {}).get(self.only, families)
         rates = ((base, families.get(base[0], {}).get(base[1])) for base in {*BASES.values()})
         return tuple(
-            sorted((base, rate["value"]) for base, rate in rates if rate and rate["value"])
+            sorted(
+                (base, rate["value"]) for base, rate in rates if rate and rate["value"] is not None
+            )
         )
 
     def about(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Adding up by instruction, which is what a bootstrap resamples."""
+"""Sums by instruction, the clusters of every interval."""
 
 from __future__ import annotations
 

@@ -112,6 +112,8 @@ def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Tabl
             for judge in judges
         ],
         f"{note} Bounds: mean F1 if the undecided were wrong, and if they were right.",
+        # The averages have these too, and a terminal has no room for both.
+        details=("F1 met", "F1 unmet") if any(judge["coverage"] < 1 for judge in judges) else (),
     ).filled()
 
 

@@ -63,6 +63,10 @@ _SIMPLER = (
     (re.compile(r"\\end\{array\}"), r"\\end{pmatrix}"),
     (re.compile(r"\\(?:underline|overline)\{\s*\}"), ""),
     (re.compile(r"(?<=\w)\s*\*\*\s*(?=[\w({])"), "^"),
+    (re.compile(r"(?<=\d)\s?x\s?(?=10\^)"), r"\\times "),
+    (re.compile(r"\\lg(?![a-zA-Z])"), r"\\log_{10} "),
+    (re.compile(r"^(?:the set of )?all real numbers\s*$", re.IGNORECASE), r"\\mathbb{R}"),
+    (re.compile(r"(?<=\S)\s*[,;(]\s*[a-zA-Z]\s*\\in\s*\\mathbb\s*\{?\s*Z\s*\}?\s*\)?$"), ""),
     (re.compile(r"\\(min|max|gcd|lcm)\s*\\\{([^{}]*)\\\}"), r"\\\1(\2)"),
     (re.compile(r"\{\s*(\w+)\s*\\choose\s*(\w+)\s*\}"), r"\\binom{\1}{\2}"),
 )
@@ -83,6 +87,12 @@ _OPENS_COMMA = re.compile(r",\d")
 _ARGUMENT = re.compile(
     r"(?P<function>\\(?:(?:arc|ar)?(?:sin|cos|tan|cot|sec|csc)h?|ln|log|lg|exp)"
     r"(?:\s*[_^]\s*(?:\{[^{}]*\}|\w))*)\s*(?=\{)"
+)
+_SPACED_FACTOR = re.compile(r"(?<![\w.}/])(\d++)/(\d++)\s+(?=[a-zA-Z\\(])")
+_BEFORE_PRODUCT = re.compile(
+    rf"(?P<function>\\(?:{_FUNCTION})(?:\s*[_^]\s*(?:\{{[^{{}}]*\}}|\w))*)\s+"
+    r"(?P<argument>\d++(?:\.\d++)?(?:\s*(?:[a-zA-Z]|\\(?!cdot|times)[a-z]++))?|[a-zA-Z]|\\[a-z]++)"
+    r"\s*+(?=\\(?:cdot|times)(?![a-z]))"
 )
 _PLAIN_ROOT = re.compile(r"(?<![a-zA-Z\\])sqrt\s*\(([^()]*)\)")
 _PLAIN_FUNCTION = re.compile(
@@ -121,6 +131,7 @@ _SEPARATOR = re.compile(
     r"\s*(?:,|;|\\?&|\\\\|(?<![a-zA-Z\\])(?:and|or|\\text\{and\})(?![a-zA-Z]))\s*"
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
+_LISTED_ROWS = re.compile(r"\[(?P<rows>(?:\s*\[[^\[\]]*\]\s*,?){2,})\]")
 _MATRIX = re.compile(r"\\begin\{pmatrix\}(?P<body>.*)\\end\{pmatrix\}", re.DOTALL)
 
 
@@ -172,6 +183,8 @@ def tidy(text: str) -> str:
     text = _BARE_EXPONENT.sub(r"^{\1}", text)
     text = _PLAIN_PI.sub(r"\\pi ", _PLAIN_ROOT.sub(r"\\sqrt{\1}", text))
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", _REPEATING.sub(_as_fraction, text))
+    text = _SPACED_FACTOR.sub(r"\\frac{\1}{\2} ", text)
+    text = _BEFORE_PRODUCT.sub(r"\g<function>(\g<argument>) ", text)
     text = _BLANKS.sub(" ", _arguments(text)).rstrip("\\").strip(" *")
     lead_in = _LEAD_IN.match(text)
     text = in_digits(text[lead_in.end() :] if lead_in else text)
@@ -292,6 +305,9 @@ def key(text: str) -> str:
 
 def matrix(text: str) -> list[list[str]] | None:
     r"""Return the rows of a text that is one matrix, or ``None``."""
+    listed = _LISTED_ROWS.fullmatch(text.strip())
+    if listed:
+        return [parts(row) for row in re.findall(r"\[([^\[\]]*)\]", listed["rows"])]
     match = _MATRIX.fullmatch(text.strip().removeprefix("[").removesuffix("]").strip())
     if match is None or r"\begin{" in match["body"]:
         return None

@@ -30,6 +30,17 @@ class EqualityResult:
     reason: str = ""
 
 
+_UNCLEAR = (
+    # what may be read in two ways, and the way in which the parser doesn't read it
+    (re.compile(r"(/\s*\d+)\s*(?=[a-zA-Z]|\\[a-zA-Z])"), r"\1 \\cdot "),
+    (re.compile(r"(/\s*[a-zA-Z])\s*(?=[a-zA-Z(])"), r"\1 \\cdot "),
+    (
+        re.compile(
+            r"(\\(?:sin|cos|tan|cot|sec|csc|ln|log))\s*(\d+(?:\s*[a-zA-Z])?|[a-zA-Z]|\d*\s*\\[a-z]+)\s*(?=/)"
+        ),
+        r"\1(\2)",
+    ),
+)
 _RATIO = re.compile(r"[^:{}\\]+(?::[^:{}\\]+)+")
 _TEMPERATURES = frozenset({"celsius", "fahrenheit", "K"})
 
@@ -169,6 +180,26 @@ def _converted(first: Quantity, second: Quantity) -> EqualityResult:
 
 
 def _expressions(
+    gold: str, answer: str, gold_number: Numeral | None, answer_number: Numeral | None
+) -> EqualityResult:
+    """Compare mathematics of which at most one is a number, in both readings if it has two."""
+    result = _read_expressions(gold, answer, gold_number, answer_number)
+    others = _otherwise_read(gold), _otherwise_read(answer)
+    if result.equal is None or others == (gold, answer):
+        return result
+    other = _read_expressions(others[0], others[1], gold_number, answer_number)
+    if other.equal is not result.equal:
+        return EqualityResult(None, "symbolic", "one of them can be read in two ways, as 1/2x")
+    return result
+
+
+def _otherwise_read(text: str) -> str:
+    for pattern, replacement in _UNCLEAR:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+def _read_expressions(
     gold: str, answer: str, gold_number: Numeral | None, answer_number: Numeral | None
 ) -> EqualityResult:
     """Compare mathematics of which at most one is a number."""

@@ -100,7 +100,11 @@ def localized(text: str) -> tuple[Numeral, bool] | None:
     plain = match["dots"] or match["groups"] or match["whole"]
     point = f".{match['decimals']}" if match["decimals"] else ""
     number = numeral(f"{match['sign']}{re.sub('[.,]', '', plain)}{point}{match['percent']}")
-    return (number, bool(match["dots"]) or match["whole"] == "0") if number else None
+    return (
+        (number, bool(match["dots"]) or match["whole"] == "0" or ",0" in (match["groups"] or ""))
+        if number
+        else None
+    )
 
 
 def _decimal(match: re.Match[str]) -> Numeral | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 MOST_ITEMS = 64
 """Items in a list that is compared without order."""
 
+_DOTS = re.compile(r"\.\.\.|\\[lcd]?dots")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
 
 
@@ -64,6 +65,8 @@ def _any_order(gold: list[str], answer: list[str], *, repeated: bool = False) ->
 
 def _matched(gold: list[str], answer: list[str]) -> EqualityResult:
     """Find a counterpart in the answer for each item of the gold."""
+    if any(map(_DOTS.fullmatch, (*gold, *answer))):
+        return EqualityResult(None, "set", "a list with dots")
     if len(gold) != len(answer):
         return EqualityResult(equal=False, method="set")
     if len(gold) > MOST_ITEMS:

@@ -43,7 +43,7 @@ def write_report(
         output: the folder; made where needed.
         scoring: see :mod:`heedful.bench.realcritic.metrics`.
         labels: see :mod:`heedful.bench.realcritic.labels`.
-        seed: for the bootstrap intervals.
+        seed: for the tests of gains.
         charts: the format of their files; by default SVG, where ``heedful[charts]`` is installed.
 
     Returns:

@@ -1,0 +1,217 @@
+"""How far the comparison of answers agrees with people, with other projects' suites, and how fast.
+
+    python benchmarks/grading_agreement.py --data DIR [--pairs tests/answer_pairs.txt] [--ablate]
+
+DIR holds ``realcritic/`` and ``peer_suites/``. Prints, for heedful and for math-verify in one
+process each on the same items: the verdicts on hostile pairs (in both directions), on the cases of
+other projects' suites, and the seconds for RealCritic's open items; then every disagreement with
+the suites, and the gold answers of each set that are called equal. With ``--ablate``, how many
+verdicts change without each part of the comparison.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import time
+from collections import Counter
+from contextlib import ExitStack
+from functools import lru_cache
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+from unittest.mock import patch
+
+from heedful.bench.grading import equality, expressions, regions, symbolic
+from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.constants import Renaming
+from heedful.bench.grading.problems import read_problems
+from heedful.bench.grading.units import Quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SECONDS = 5
+CROSSED_SECONDS = 120
+
+GRADING = "heedful.bench.grading."
+PARTS: dict[str, dict[str, Any]] = {
+    # what stands in for a part of the comparison when it is left out
+    "number words": {"latex.in_digits": str},
+    "dates": {"equality.same_moment": lambda *_: None},
+    "sets of numbers": {"structures.says_region": lambda _: False},
+    "inequalities": {"structures.relation": lambda _: None},
+    "decimal commas": {"equality.localized": lambda _: None},
+    "bases": {"equality.compare_based": lambda *_: None, "leaves.compare_based": lambda *_: None},
+    "units": {"leaves.measure": Quantity, "equality.measure": Quantity},
+    "two units": {"equality.in_one_unit": str},
+    "angles": {"leaves._angles": lambda *_: None},
+    "names of several values": {"structures.spread": str},
+    "constants": {"symbolic.arbitrary_addend": lambda *_: None, "symbolic.renamings": None},
+    "pieces": {"symbolic.pieces": lambda *_: []},
+    "jumps": {"symbolic.has_jumps": lambda _: False},
+    "whole numbers": {"symbolic._unless_whole": lambda *_: False},
+    "words": {"equality.same_words": lambda *_: None},
+    "phrases": {"equality.is_phrase": lambda _: False},
+    "yes and no": {"equality.verdict_word": lambda _: None},
+    "quantifiers": {"equality.is_quantified": lambda _: False},
+    "ordered names": {"symbolic.ordered_names": lambda _: frozenset()},
+    "math-verify's sets": {"leaves.symbolic.equal_relations": lambda *_: None},
+    "ratios": {"leaves._ratios": lambda *_: None},
+    "matrices": {"structures._matrices": lambda *_: None},
+    "capitals": {"equality._spelling": lambda _: object()},
+    "numbers as expressions": {"leaves.symbolic.value_equal": lambda *_: None},
+}
+
+
+class Item(NamedTuple):
+    """A gold answer and one to be compared with it; ``same`` as a person or a suite says."""
+
+    kind: str
+    gold: str
+    answer: str
+    same: bool | None = None
+
+
+def hostile(path: Path) -> Iterable[Item]:
+    """Read the hostile pairs, in both directions."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        sign, _, rest = line.partition(" ")
+        if sign in {"=", "≠"}:
+            left, right = rest.split(" | ")
+            yield Item("pairs", left, right, sign == "=")
+            yield Item("pairs", right, left, sign == "=")
+
+
+def peers(folder: Path) -> Iterable[Item]:
+    """Read the cases of other projects; of a text the answer that we extract from it."""
+    for name in ("math_verify", "math_other"):
+        for line in (folder / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            raw = row.get("pred_raw", row["answer"])
+            answer = row["answer"] if raw == row["answer"] else final_answer(raw) or row["answer"]
+            yield Item("suites", row["gold"], answer, row["expected"])
+
+
+def real(folder: Path) -> Iterable[Item]:
+    """Read RealCritic's open items, with the answers that the files give."""
+    for path in sorted(folder.glob("*.jsonl")):
+        for row in read_problems(path, "realcritic"):
+            if row.problem and row.solution and row.problem.kind == "open" and row.solution.answer:
+                yield Item(path.stem, row.problem.answers[0], row.solution.answer)
+
+
+def ours(gold: str, answer: str) -> bool | None:
+    """Compare with heedful."""
+    return equality.compare(gold, answer).equal
+
+
+def math_verify(gold: str, answer: str) -> bool | None:
+    """Compare with math-verify as its documentation says, without its time limit."""
+    from math_verify import parse, verify
+
+    sides = [parse(f"${side}$", parsing_timeout=None) for side in (gold, answer)]
+    return bool(verify(*sides, timeout_seconds=None))
+
+
+def limited(compare: Callable[[str, str], bool | None], item: Item) -> bool | None:
+    """Compare within some seconds; what takes longer or fails is undecided."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(SECONDS)
+    try:
+        return compare(item.gold, item.answer)
+    except Exception:  # noqa: BLE001 - sympy raises anything
+        return None
+    finally:
+        signal.alarm(0)
+
+
+def measure(items: list[Item]) -> None:
+    """Print verdicts and seconds of both."""
+    for name, compare in (("heedful", ours), ("math-verify", math_verify)):
+        started = time.process_time()
+        verdicts = [(item, limited(compare, item)) for item in items]
+        seconds = time.process_time() - started
+        if items[0].same is None:
+            decided = Counter(str(verdict) for _, verdict in verdicts)
+            print(f"  {name:12} {seconds:6.1f} s of CPU; {dict(decided)}")
+            continue
+        different = sum(not item.same for item in items)
+        accepted = sum(bool(verdict) and not item.same for item, verdict in verdicts)
+        missed = sum(not verdict and bool(item.same) for item, verdict in verdicts)
+        print(
+            f"  {name:12} {seconds:6.1f} s; false accepts {accepted} of {different}, "
+            f"missed {missed} of {len(items) - different}"
+        )
+        for item, verdict in verdicts if name == "heedful" else ():
+            if verdict is not item.same and (verdict is not None or item.same):
+                print(f"    {item.gold!r}, {item.answer!r}: {verdict}")
+
+
+def crossed(items: list[Item]) -> None:
+    """Print the gold answers of a set that are called equal."""
+    golds = list(dict.fromkeys(item.gold for item in items))
+    started, equal, tried = time.monotonic(), [], 0
+    for gold, other in combinations(golds, 2):
+        if time.monotonic() - started > CROSSED_SECONDS:
+            break
+        tried += 1
+        if limited(ours, Item("", gold, other)):
+            equal.append((gold, other))
+    print(f"crossed {items[0].kind}: {tried:,} of {len(golds) * (len(golds) - 1) // 2:,} pairs")
+    for pair in equal:
+        print("  ", *map(repr, pair), sep=" ")
+
+
+def ablate(items: list[Item]) -> None:
+    """Print how many verdicts change without each part."""
+    for name in ("parsed", "read"):
+        cached = lru_cache(maxsize=None)(getattr(expressions, name).__wrapped__)
+        for module in (expressions, symbolic, regions):
+            if hasattr(module, name):
+                setattr(module, name, cached)
+    before = [limited(ours, item) for item in items]
+    for part, replaced in PARTS.items():
+        with ExitStack() as stack:
+            for target, stand_in in replaced.items():
+                new = stand_in or (lambda _, answer: [Renaming(answer, proven=True)])
+                stack.enter_context(patch(GRADING + target, new))
+            after = [limited(ours, item) for item in items]
+        changed = Counter(
+            item.kind
+            for item, *both in zip(items, before, after, strict=True)
+            if both[0] is not both[1]
+        )
+        print(f"  without {part}: {sum(changed.values())} change {dict(changed)}")
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
+    parser.add_argument("--data", type=Path, required=True, help="the folder of data")
+    parser.add_argument("--pairs", type=Path, default=Path("tests/answer_pairs.txt"))
+    parser.add_argument("--cross", action="store_true", help="compare gold answers with each other")
+    parser.add_argument("--ablate", action="store_true", help="leave parts out, one at a time")
+    arguments = parser.parse_args()
+    pairs = list(hostile(arguments.pairs))
+    suites = list(peers(arguments.data / "peer_suites"))
+    items = list(real(arguments.data / "realcritic"))
+    if arguments.ablate:
+        ablate([*pairs, *suites, *items])
+        return
+    if arguments.cross:
+        for kind in dict.fromkeys(item.kind for item in items):
+            crossed([item for item in items if item.kind == kind])
+        return
+    for title, rows in (("hostile pairs", pairs), ("suites", suites), ("RealCritic", items)):
+        print(f"{title}, {len(rows):,}:")
+        measure(rows)
+
+
+if __name__ == "__main__":
+    main()
