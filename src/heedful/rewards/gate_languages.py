@@ -5,16 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from functools import lru_cache
 
 from heedful.core.text import amount
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Bytes = NDArray[np.bool_]
 
 _FOLLOWERS = {
     "a": "bcdfghijklmnprstuvwxyz",
@@ -59,25 +52,30 @@ _RARE_OF_FEW = 0.5
 """With fewer pairs, the share must be larger."""
 
 
-@cache
-def _rare_pairs() -> Bytes:
-    """Tabulate by two letters' codes whether the second seldom follows the first."""
-    import numpy as np
+_SAMPLED = 150
+"""Characters at the start, in the middle and at the end that tell enough of a text."""
 
-    table = np.zeros((256, 256), dtype=bool)
-    letters = [ord(letter) for letter in _FOLLOWERS]
-    for before, after in _FOLLOWERS.items():
-        table[ord(before), letters] = True
-        table[ord(before), [ord(letter) for letter in after]] = False
-    return table
+_RARE_PAIRS = frozenset(
+    before + after
+    for before, often in _FOLLOWERS.items()
+    for after in _FOLLOWERS
+    if after not in often
+)
 
 
-def _counts_rare(text: str) -> int:
-    """Count the rare pairs in a text, a quick bound from above."""
-    import numpy as np
+def _may_be_gibberish(text: str) -> bool:
+    """Tell by a part of a text whether its pairs of letters are worth counting."""
+    part = "".join(_parts(text))
+    rare = sum(map(_RARE_PAIRS.__contains__, map(str.__add__, part, part[1:])))
+    return rare >= _FEW_PAIRS * _RARE_OF_FEW and 2 * rare >= _RARE * len(part)
 
-    codes = np.frombuffer(text.encode("latin-1", "replace"), np.uint8)
-    return int(_rare_pairs()[codes[:-1], codes[1:]].sum())
+
+def _parts(text: str) -> tuple[str, ...]:
+    """Return the start, the middle and the end of a text, or all of a short one."""
+    if len(text) <= 3 * _SAMPLED:
+        return (text,)
+    middle = len(text) // 2
+    return text[:_SAMPLED], text[middle : middle + _SAMPLED], text[-_SAMPLED:]
 
 
 _NO_WORDS = re.compile(r"```.*?(?:```|\Z)|`[^`\n]*`|(?<!\S)\S*?[/\\@_=<>{}]\S*", re.DOTALL)
@@ -90,7 +88,7 @@ def gibberish(text: str) -> str | None:
     Only words of the letters a to z are looked at, outside of code and addresses.
     """
     lowered = text.lower()
-    if _counts_rare(lowered) < _FEW_PAIRS * _RARE_OF_FEW:
+    if not _may_be_gibberish(lowered):
         return None
     words = _LATIN_WORD.findall(_NO_WORDS.sub(" ", lowered))
     pairs = [(word[at], word[at + 1]) for word in words for at in range(len(word) - 1)]
@@ -102,9 +100,6 @@ def gibberish(text: str) -> str | None:
     share = sum(after not in _FOLLOWERS[before] for before, after in pairs) / len(pairs)
     return f"{share:.0%} of its letters are in no order of words" if share >= least else None
 
-
-_SAMPLED = 150
-"""Characters at the start, in the middle and at the end that tell a text's script."""
 
 _LETTERS = 15
 """Letters of the instruction and of the response that are enough to tell their script."""
@@ -130,9 +125,10 @@ def _script(char: str) -> str:
 
 
 def _scripts(text: str) -> Counter[str]:
-    middle = len(text) // 2
-    parts = text[:_SAMPLED], text[middle : middle + _SAMPLED], text[-_SAMPLED:]
-    counts = Counter(map(_script, "".join(parts)))
+    part = "".join(_parts(text))
+    if part.isascii():  # the usual case, many times faster
+        return Counter(LATIN=sum(map(str.isalpha, part)))
+    counts = Counter(map(_script, part))
     del counts[""]
     return counts
 

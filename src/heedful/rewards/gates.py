@@ -325,16 +325,21 @@ REFUSAL_UP_TO = 600
 
 def _refusal(facts: Facts) -> str | None:
     """Find a refusal, where neither a system prompt nor the checklist may have asked for one."""
-    if len(facts.text) > REFUSAL_UP_TO or re.search(
-        r"\brefus|\bdeclin|\breject|\bapolog|\bsorry\b|\bscope\b|拒绝|婉拒|抱歉|道歉|无法|不能",
-        facts.instruction,
-        re.IGNORECASE,
+    start = facts.text.lstrip()[:300]
+    matches = [match for _, pattern in _patterns("refusal") if (match := pattern.match(start))]
+    if (
+        not matches
+        or len(facts.text) > REFUSAL_UP_TO
+        or re.search(
+            r"\brefus|\bdeclin|\breject|\bapolog|\bsorry\b|\bscope\b|拒绝|婉拒|抱歉|道歉|无法|不能",
+            facts.instruction,
+            re.IGNORECASE,
+        )
     ):
         return None
     if any(turn.role == "system" for turn in facts.sample.conversation):
         return None
-    quote = _matched("refusal", facts.text.lstrip()[:300])
-    return quote and f"it refuses: {quote}"
+    return f"it refuses: {matches[0][0].strip()!r}"
 
 
 def _gibberish(facts: Facts) -> str | None:

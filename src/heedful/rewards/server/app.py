@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 
 from heedful.core.errors import HeedfulError, StopRunError
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded
 from heedful.rewards.adapters import openrlhf_samples
