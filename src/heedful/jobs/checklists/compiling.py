@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import DataOptions
-    from heedful.jobs.checklists.compiled import with_checks
-from heedful.jobs.checklists.proposing import Proposal
+    from heedful.jobs.checklists.proposing import Proposal
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
 
