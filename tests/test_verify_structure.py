@@ -75,6 +75,10 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "sentences", "at_least": 3},
      "1. Apples are red. 2. Pears are green.", False),
     ("starts_with", {"phrases": ["Apples"], **FIRST}, "1. Apples are red.", True),
+    # Lines that are wrapped, the first of which could be a title.
+    ("count", {"unit": "words", "at_most": 12, "part": "sentence"},
+     "This sentence was wrapped by its author after sixty\ncolumns, and so it goes on over two.",
+     UNDECIDED),
     ("count", {"unit": "sentences", "at_least": 2, "at_most": 2},
      "यह एक वाक्य है। यह दूसरा है।", True),
     # • is no bullet of Markdown, and a table of HTML none of it.

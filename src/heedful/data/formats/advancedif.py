@@ -43,7 +43,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """
     for key in ("conversation_history", "prompt_metadata"):
         if record.get(key) in (None, ""):
-            raise RowError(f"{key} is missing")
+            earlier = record.get("judge_result")
+            error = earlier.get("error") if isinstance(earlier, dict) else record.get("judge_error")
+            before = f"the row had failed before: {error}" if error else ""
+            raise RowError(before or f"{key} is missing")
     history = _decoded(record["conversation_history"], "conversation_history")
     tags: dict[str, str | int | float | bool] = {"benchmark": "advancedif"}
     name = record.get("benchmark_name")

@@ -66,7 +66,7 @@ def _patterns(phrase: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 
 _ACCENT = re.compile("[\u0300-\u036f]")
-_COMPOUND = re.compile(rf"(?<=[{_LATIN}])-(?=[{_LATIN}])")
+_COMPOUND = re.compile(rf"-(?<=[{_LATIN}]-)(?=[{_LATIN}])")
 
 
 @lru_cache(maxsize=512)
@@ -74,6 +74,8 @@ def _spellings(text: str) -> tuple[str, str]:
     """Write a text with its compounds apart and as one word, and without accents."""
     if not text.isascii():
         text = _ACCENT.sub("", unicodedata.normalize("NFD", text))
+    if "-" not in text:
+        return text, text
     return _COMPOUND.sub(" ", text), _COMPOUND.sub("", text)
 
 
@@ -82,9 +84,9 @@ def _other_spellings(text: str, phrase: str) -> int:
     apart, joined = _spellings(phrase)
     counts = [
         len(_patterns(form)[1].findall(spelling))
-        for spelling in _spellings(text)
+        for spelling in dict.fromkeys(_spellings(text))
         for form in {apart, joined, joined.replace(" ", "")}
-        if form in spelling
+        if (spelling is not text or form != phrase) and form in spelling
     ]
     return max(counts, default=0)
 
