@@ -38,7 +38,7 @@ CROSSED_SECONDS = 120
 GRADING = "heedful.bench.grading."
 PARTS: dict[str, dict[str, Any]] = {
     # what stands in for a part of the comparison when it is left out
-    "number words": {"latex.in_digits": str},
+    "number words": {"tidying.in_digits": str},
     "dates": {"equality.same_moment": lambda *_: None},
     "sets of numbers": {"structures.says_region": lambda _: False},
     "inequalities": {"structures.relation": lambda _: None},
