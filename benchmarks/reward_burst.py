@@ -25,6 +25,9 @@ from heedful.rewards import Reward
 PROMPTS, ROLLOUTS, LATENCY_S = 64, 32, 0.05
 PART = 40
 REPEATED = 0.2
+WORDS = [f"{start}{end}" for start in ("gar", "win", "sto", "riv", "lam", "mor", "bri") for end in
+         ("den", "ter", "ner", "er", "ing", "est", "al", "on", "ish")]  # fmt: skip
+"""Words of which no gate takes a text for a loop."""
 NO_COMMAS = Constraint(text="No commas.", check=Check(id="punctuation:no_comma"))
 SHORT = Constraint(
     text="At most 40 words.",
@@ -42,9 +45,7 @@ def samples(*checklist: Constraint) -> list[Sample]:
     for prompt in range(PROMPTS):
         for rollout in range(ROLLOUTS):
             seed = rollout if draw.random() > REPEATED else 0
-            words = random.Random(f"{prompt}-{seed}").choices(
-                ["tea", "sun", "rain,"], [30, 30, 1], k=40
-            )
+            words = random.Random(f"{prompt}-{seed}").choices([*WORDS, "rain,"], k=40)
             rows.append(
                 Sample(
                     id=f"{prompt}#{rollout}",

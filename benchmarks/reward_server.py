@@ -75,6 +75,9 @@ CODED: list[dict[str, Any]] = [
     },
 ]
 ASKED: list[dict[str, Any]] = [{"text": f"It is {word}."} for word in ("polite", "warm", "clear")]
+WORDS = [f"{start}{end}" for start in ("gar", "win", "sto", "riv", "lam", "mor", "bri") for end in
+         ("den", "ter", "ner", "er", "ing", "est", "al", "on", "ish")]  # fmt: skip
+"""Words of which no gate takes a text for a loop."""
 NUMBER = itertools.count()
 
 
@@ -84,7 +87,7 @@ def rows(count: int, checklist: Sequence[dict[str, Any]]) -> list[Row]:
     return [
         {
             "prompt": f"Write text {at % PROMPTS}.",
-            "response": f"{next(NUMBER)} " + " ".join(draw.choices(["tea", "sun", "rain"], k=60)),
+            "response": f"{next(NUMBER)} " + " ".join(draw.choices(WORDS, k=60)),
             "checklist": checklist,
         }
         for at in range(count)

@@ -90,6 +90,9 @@ def test_a_command_without_its_arguments_names_what_is_missing_or_how_to_see_it(
         (["evaluate", EXAMPLE, "--seed", "1", "--seed", "2"], "--seed"),
         (["reward", "pairs", "x"], "--output"),
         (["respond"], "INPUT"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--max-concurrency=0"], "--max-conc"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--rpm=-1"], "--rpm"),
+        (["evaluate", EXAMPLE, "--judge=checklist", "-mm", "--timeout=nan"], "--timeout"),
     ],
 )
 def test_the_offending_word_is_named(words: list[object], named: str) -> None:

@@ -179,3 +179,28 @@ def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice() -> None:
     assert counts.total() - len(counts) <= 3 * 8  # only what was in flight at a kill
     lines = Path("r/results.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["item"] for line in lines] == [str(n) for n in range(MANY)]
+
+
+def test_a_protocol_of_ones_own_and_corrected_labels(capsys: pytest.CaptureFixture[str]) -> None:
+    write(2)
+    prompts = Path("published")
+    prompts.mkdir()
+    (prompts / "critique.system.txt").write_text("You are checking.", encoding="utf-8")
+    (prompts / "critique.txt").write_text("{{problem}}\n{{solution}}", encoding="utf-8")
+
+    def critic(_: int, body: dict[str, Any]) -> Answer:
+        assert [turn["role"] for turn in body["messages"]] == ["system", "user"]
+        assert body["messages"][0]["content"] == "You are checking."
+        return completion("## Correction\n\\boxed{0}")
+
+    words = ("--modes", "cross", "--run", "own", "--labels", "corrected")
+    with serving(script=critic) as server:
+        assert run("run", *asking(server.url, "--prompts", "published", *words)) == 0
+        # Other prompts make another run.
+        assert run("run", *asking(server.url, *words)) == 2
+        assert run("run", *asking(server.url, "--prompts", "gone", *words)) == 2
+        assert len(server.bodies) == 2
+    capsys.readouterr()
+    assert run("report", "own", "--labels", "corrected", "-q") == 0
+    report = json.loads(Path("own/report.json").read_text(encoding="utf-8"))
+    assert report["labels"] == "corrected"

@@ -94,6 +94,7 @@ def test_json_lines_hold_every_row_in_order(tmp_path: Path) -> None:
         "judge_result": {"success": False, "error": "broken JSON"},
     }
     assert list(tmp_path.iterdir()) == [path]
+    assert "broken JSON" in (list(formats.read(path))[1].problem or "")
 
 
 def test_csv_has_the_union_of_columns_in_the_published_order(tmp_path: Path) -> None:
@@ -122,6 +123,7 @@ def test_csv_has_the_union_of_columns_in_the_published_order(tmp_path: Path) -> 
     assert written[1]["judge_error"] == "broken JSON"
     assert written[2]["judge_rubric_2_decision"] == "it is not"
     again = list(formats.read(path))
+    assert "broken JSON" in (again[1].problem or "")
     assert [row.sample is not None for row in again] == [True, False, True, True]
     assert again[2].sample
     assert again[2].sample.recording

@@ -262,3 +262,10 @@ def test_every_prompt_judges_what_it_asks(name: str) -> None:
     model = ScriptedModel(prompt.write(verdicts, row.checklist))
     critique = judge(Checklist(model, prompt), row)
     assert [one.status for one in critique.judgments] == [Status.MET, Status.UNMET]
+
+
+def test_a_row_without_constraints_costs_no_call() -> None:
+    model = replying(met)
+    critique = judge(Checklist(model, PLAIN), sample())
+    assert critique.judgments == ()
+    assert not model.calls

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import random
 from typing import TYPE_CHECKING, Any
 
@@ -567,3 +569,26 @@ def test_rows_that_ifevals_rates_leave_out_are_counted() -> None:
     assert note.endswith(": 2")
     assert not any("IFEval" in note for note in evaluate(rows[:1]).summary["notes"])
     assert not any("IFEval" in note for note in evaluate(rows[2:]).summary["notes"])
+
+
+@quickly
+@given(st.lists(st.tuples(st.sampled_from("110?"), st.sampled_from("ps")), min_size=1, max_size=6))
+def test_an_open_row_counts_with_the_chance_over_all_ways_to_decide_it(
+    constraints: list[tuple[str, str]],
+) -> None:
+    verdicts, priorities = ("".join(letters) for letters in zip(*constraints, strict=True))
+    other = row("110", "pss")
+    measured = summed([row(verdicts, priorities), other])["metrics"]
+    met = measured["infobench"]["drfr"]["value"]
+    left = verdicts.count("?")
+    if left == len(verdicts):
+        return
+    for rate in ("isr", "psr"):
+        expected = 0.0
+        for decided in itertools.product("10", repeat=left):
+            letters = iter(decided)
+            filled = "".join(next(letters) if v == "?" else v for v in verdicts)
+            passed = scores(*row(filled, priorities), "strict")[rate] or 0.0
+            expected += math.prod(met if v == "1" else 1 - met for v in decided) * passed
+        alone = scores(*other, "strict")[rate] or 0.0
+        assert measured["cfbench"][rate]["value"] == pytest.approx((expected + alone) / 2)

@@ -9,6 +9,7 @@ import pytest
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_more import TEXTS as MORE
 from plain_texts import LANGUAGES, Case, halves
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
@@ -36,6 +37,11 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
     cases: list[Case] = halves(language)[half]
     compiled = [text for text, _, _ in cases if compile_constraint(text).check is not None]
     assert len(compiled) >= LEAST * len(cases)
+
+
+def test_most_other_plain_constraints_become_checks() -> None:
+    compiled = [text for text in MORE if compile_constraint(text).check is not None]
+    assert len(compiled) >= LEAST * len(MORE)
 
 
 @pytest.mark.parametrize("text", [*UNDECIDABLE, *UNDECIDABLE_ZH])

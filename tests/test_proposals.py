@@ -183,6 +183,122 @@ def test_no_word_of_the_text_is_passed_over(text: str) -> None:
     assert difference(text, Check.model_validate(THREE))
 
 
+HOSTILE: list[tuple[str, Check]] = [
+    (
+        'Use the word "cat" at least twice in the first paragraph.',
+        phrased("contains", "cat", at_least=2),
+    ),
+    (
+        'Use the word "cat" at least twice in the first paragraph.',
+        phrased("contains", "cat", part="paragraph", which=1),
+    ),
+    (
+        'Use the word "cat" at least twice in the first paragraph.',
+        phrased("contains", "cat", at_least=2, part="paragraph"),
+    ),
+    ("Do not end with a question.", count("questions", at_most=0)),
+    ("Write a 3-sentence summary.", count("sentences", at_least=3, at_most=3)),
+    ("The title should have at most 5 words.", count("words", at_most=5)),
+    ("Include at least three links, but no images.", count("links", at_least=3)),
+    (
+        "Use fewer than 5 commas and more than 2 periods.",
+        both(count("commas", at_most=4), count("full_stops", at_least=2)),
+    ),
+    (
+        "Use fewer than 5 commas and more than 2 periods.",
+        both(count("full_stops", at_most=4), count("commas", at_least=3)),
+    ),
+    ('Avoid the words "very" and "really" unless quoting.', phrased("excludes", "very", "really")),
+    ('Start every sentence with "I".', phrased("starts_with", "I")),
+    ('Start every sentence with "I".', phrased("starts_with", "I", part="sentence", which=1)),
+    ("Respond in French or Spanish.", Check(id="heedful:language", args={"language": "fr"})),
+    ("Respond in French, not English.", Check(id="heedful:language", args={"language": "en"})),
+    ("Do not respond in French.", Check(id="heedful:language", args={"language": "fr"})),
+    ("Write in all lowercase except names.", Check(id="heedful:case", args={"case": "lower"})),
+    (
+        "Use bullet points for the steps.",
+        Check(id="heedful:format", args={"format": "bullet_list"}),
+    ),
+    (
+        "Between 5 and 10 sentences, none longer than 20 words.",
+        count("sentences", at_least=5, at_most=10),
+    ),
+    (
+        "Between 5 and 10 sentences, each at most 20 words.",
+        both(count("sentences", at_least=5, at_most=10), count("words", at_most=20)),
+    ),
+    (
+        "At least 2 paragraphs with at least 3 sentences.",
+        both(count("paragraphs", at_least=2), count("sentences", at_least=3)),
+    ),
+    (
+        "The response must contain exactly one table or list.",
+        Check(id="heedful:format", args={"format": "table"}),
+    ),
+    ("Must not contain more than two exclamation marks.", count("exclamation_marks", at_most=2)),
+    ("Must contain more than two exclamation marks.", count("exclamation_marks", at_most=2)),
+    ('Must contain "A" or "B".', phrased("contains", "A", "B")),
+    ('Must contain "A" and "B".', phrased("contains_any", "A", "B")),
+    (
+        'Do not start with "Sure" but end with "Sure".',
+        both(phrased("does_not_end_with", "Sure"), phrased("starts_with", "Sure")),
+    ),
+    (
+        'Write your answer in JSON with the keys "a" and "b".',
+        Check(id="heedful:json", args={"keys": ["a"]}),
+    ),
+    ('Write your answer in JSON with the keys "a" and "b".', Check(id="heedful:json", args={})),
+    ("Write 100 words about 5 animals.", count("words", at_least=90, at_most=110)),
+    ("Half of the sentences should be questions.", count("questions", at_least=1)),
+    ('The last word must be "end".', phrased("contains", "end")),
+    ('The last sentence must contain "end".', phrased("ends_with", "end")),
+    ("No sentence should contain more than 20 words.", count("words", at_most=20)),
+    ("No sentence should contain more than 20 words.", count("words", at_most=20, part="sentence")),
+    ("Write at least 300 words, not counting the title.", count("words", at_least=300)),
+    ("Include no digits except in dates.", count("digits", at_most=0)),
+    ("Two spaces between sentences.", count("sentences", at_least=2, at_most=2)),
+    (
+        "Wrap the entire response in double quotation marks.",
+        count("quotation_marks", at_least=2, at_most=2),
+    ),
+    ('Use "foo" once per paragraph.', phrased("contains", "foo", at_least=1, at_most=1)),
+    ('Use "foo" once per paragraph.', phrased("contains", "foo")),
+    (
+        'Only the first paragraph may contain "foo".',
+        phrased("contains", "foo", part="paragraph", which=1),
+    ),
+    ("Write paragraphs of at most 3 sentences.", count("sentences", at_most=3)),
+    ("Write paragraphs of at most 3 sentences.", count("paragraphs", at_most=3)),
+    (
+        "Write at most 3 sentences per paragraph and 2 paragraphs.",
+        count("sentences", at_most=3, part="paragraph"),
+    ),
+    ('Begin with "Dear", then a list of 3 items.', phrased("starts_with", "Dear")),
+    ("Write a numbered list of 5 items.", count("list_items", at_least=5, at_most=5)),
+    ('Do not use any of "a", "b" more than twice.', phrased("excludes", "a", "b")),
+    ("Use the letter e at most 5 times.", count("letters", at_most=5)),
+    ("Use emojis in the title.", count("emojis", at_least=1)),
+    ("Never use fewer than three headings.", count("headings", at_most=2)),
+    ("除第一段外，每段不超过3句", count("sentences", at_most=3, part="paragraph")),
+    ("至少一段超过100字", count("zi", at_least=101)),
+    (
+        "不少于3段，其中一段以“你好”开头",
+        both(count("paragraphs", at_least=3), phrased("starts_with", "你好")),
+    ),
+    ("“春”字不少于3个", phrased("contains", "春")),
+    ("不要超过3个“春”字", phrased("contains", "春", at_most=3)),
+    ("先写一段英文，再写一段中文", count("paragraphs", at_least=2, at_most=2)),
+    ("回答不是JSON格式", Check(id="heedful:json", args={})),
+    ("非英文回答", Check(id="heedful:language", args={"language": "en"})),
+]
+"""Checks that say something else, or less, than the text they are proposed for."""
+
+
+@pytest.mark.parametrize(("text", "check"), HOSTILE)
+def test_a_check_that_says_something_else_is_refused_by_code_alone(text: str, check: Check) -> None:
+    assert difference(text, check)
+
+
 @given(
     low=st.integers(1, 30),
     more=st.integers(0, 30),

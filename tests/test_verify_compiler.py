@@ -147,6 +147,12 @@ COMPILES = [
     ("最后一行写“祝好”", "Let the last line be '祝好', and nothing else."),
     ("只回答“是”或“否”", "Let the response be '是' or '否', and nothing else."),
     ("回答中没有出现“但是”吗？", "Do not use '但是'."),
+    ("正文中不含“春”", "Do not use '春' in the body."),
+    ("四句，每句七字",
+     "Write exactly 4 verses. Or: Write at least 4 verses. Write exactly 7 字 in each verse."),
+    ("每句不超过七字", "Write at most 7 字 in each sentence."),
+    ("No emojis, hashtags or links.", "Write no emojis. Write no hashtags. Write no links."),
+    ("One or two sentences.", "Write 1 to 2 sentences."),
 ]  # fmt: skip
 
 REFUSED = [
@@ -167,6 +173,12 @@ REFUSED = [
     'Avoid overusing the word "very".',
     "List three benefits of rain.",
     "Use a few bullet points.",
+    "Use three or five bullet points.",
+    "3 bullet points, with at most 10 words.",
+    "Include at least 4 hashtags, starting with '#'.",
+    "No commas are not allowed.",
+    'Use the words "rain" or snow.',
+    "提及“雨”，以“好的”结尾",
     "At most 200 words, for example one paragraph.",
     "The response should be at least 100 words and friendly in tone.",
     "Include at least 3 examples.",

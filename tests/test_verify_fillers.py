@@ -33,7 +33,7 @@ FILLERS = frozenset(
     that the there this title to use used using very whole with words wrap wrapped write written
     you your also and are be but long allowed a
     can contains create everything formatting give has keep limit limited list marks me needs
-    output provide return somewhere stay these yourself anywhere ask
+    output provide return somewhere stay sure these yourself anywhere ask
     与 且 严格 严格控制 个 个关键词 中 为 之间 了 以 以下 任何 但 作为 作文 作答 你的 你的回答
     使用 保持 保证 信息 修改后的 倡议书 全文 公文 关键 关键字 关键词 内容 写 出现 出现了 分 加上
     加入 包含 包括 博客 博文 句 句子数量 句数 句话 同时 含 含有 呈现 和 回复 回复内容 回答
@@ -45,7 +45,7 @@ FILLERS = frozenset(
     表达 要 要在 要求 要用 论文 词汇 词语 话 该 语 语言 请 软文 输出 输出信息 输出内容 输出文本
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
     采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
-    全 全诗 分成 列出 加 把 文中 来写
+    全 全诗 分成 列出 加 把 文中 来写 篇
     """.split()  # noqa: SIM905
 )
 
@@ -219,13 +219,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [text for text, _ in COMPILES])
+@pytest.mark.parametrize("text", [*(text for text, _ in COMPILES), *TEXTS])
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
-    assert not unchanged(text, MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", TEXTS)
-def test_some_words_that_mean_something_change_the_check_of_plain_texts(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
-    assert not unchanged(text, random.Random(text).sample(words, 3))
+    assert not unchanged(text, random.Random(text).sample(words, 4))

@@ -35,6 +35,7 @@ JAPANESE = (
     "思います。明日は晴れるでしょう。"
 )
 
+POEM = "春眠不觉晓，处处闻啼鸟。夜来风雨声，花落知多少。"
 FIRST = {"part": "sentence", "which": 1}
 
 CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
@@ -74,6 +75,10 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("count", {"unit": "sentences", "at_least": 3},
      "1. Apples are red. 2. Pears are green.", False),
     ("starts_with", {"phrases": ["Apples"], **FIRST}, "1. Apples are red.", True),
+    # Lines that are wrapped, the first of which could be a title.
+    ("count", {"unit": "words", "at_most": 12, "part": "sentence"},
+     "This sentence was wrapped by its author after sixty\ncolumns, and so it goes on over two.",
+     UNDECIDED),
     ("count", {"unit": "sentences", "at_least": 2, "at_most": 2},
      "यह एक वाक्य है। यह दूसरा है।", True),
     # • is no bullet of Markdown, and a table of HTML none of it.
@@ -122,6 +127,33 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("contains", {"phrases": ["露肩"], "at_least": 2}, "露肩与**露肩**", True),
     ("contains", {"phrases": ["a", "b"], "at_least": 1, "at_most": 1}, "a b b", False),
     ("excludes", {"phrases": ["art"]}, "Start now.", True),
+    # Of compounds and accents nobody can say whether they are the word.
+    ("contains", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
+    ("excludes", {"phrases": ["plus size"]}, "It is plus-size.", UNDECIDED),
+    ("excludes", {"phrases": ["e-mail"]}, "Send an email.", UNDECIDED),
+    ("excludes", {"phrases": ["email"]}, "Send an e-mail.", UNDECIDED),
+    ("contains", {"phrases": ["ice cream"]}, "Icecream!", UNDECIDED),
+    ("contains", {"phrases": ["cat"]}, "It is cat-like.", UNDECIDED),
+    ("contains", {"phrases": ["cat"]}, "It is—cat, they say.", True),
+    ("contains", {"phrases": ["cat"], "at_most": 1}, "The cat is cat-like.", UNDECIDED),
+    ("excludes", {"phrases": ["naive"]}, "It is naïve.", UNDECIDED),
+    ("excludes", {"phrases": ["na"]}, "It is naïve.", True),
+    ("excludes", {"phrases": ["rain"]}, "The ra\u00adin fell.", False),
+    # The body is what stands below a title.
+    ("excludes", {"phrases": ["春"], "part": "body"}, "# 春\n\n下雨了。", True),
+    ("excludes", {"phrases": ["春"], "part": "body"}, "春\n\n下雨了。很冷。", UNDECIDED),
+    ("excludes", {"phrases": ["春"], "part": "body"}, "# 雨\n\n春天。", False),
+    # A 句 of a poem may end in a comma.
+    ("count", {"unit": "verses", "at_least": 4, "at_most": 4}, POEM, True),
+    ("count", {"unit": "zi", "at_least": 5, "at_most": 5, "part": "verse"}, POEM, True),
+    ("count", {"unit": "zi", "at_least": 7, "at_most": 7, "part": "verse"}, POEM, False),
+    ("count", {"unit": "sentences", "at_most": 2}, POEM, UNDECIDED),
+    ("count", {"unit": "sentences", "at_most": 2}, "今天下雨，很冷，风大，路滑。", True),
+    # An item goes on below its first line.
+    ("count", {"unit": "words", "at_most": 2, "part": "list_item"}, "- a\n  b c d", UNDECIDED),
+    ("count", {"unit": "words", "at_most": 2, "part": "list_item"}, "- a\n- b\n\nc d e", True),
+    ("count", {"unit": "list_items", "at_most": 0}, "- a\n- b", False),
+    ("count", {"unit": "list_items", "at_most": 0}, "1. a\n2. b", False),
     ("excludes", {"phrases": ["art"]}, "Art!", False),
     ("starts_with", {"phrases": ["Dear"]}, "**Dear** Sir", True),
     ("starts_with", {"phrases": ["Dear"]}, "Dearest", False),
@@ -183,6 +215,7 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("table", {"columns": 2}, "No table.", False),
     ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "<<Rain>>\n\nIt fell.", True),
     ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "# Rain\n\nIt fell.", False),
+    ("wrapped", {"marks": ["<<", ">>"], "part": "title"}, "<<A>> and <<B>>\n\nC.", UNDECIDED),
     ("wrapped", {"marks": ["【", "】"], "part": "title"}, "【雨】与雪\n\n下了。", UNDECIDED),
     ("emphasis", {"style": "bold"}, "**Rain**\n\nIt fell.", True),
     ("emphasis", {"style": "bold"}, "# Rain\n\nIt fell.", UNDECIDED),

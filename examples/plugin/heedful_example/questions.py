@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful import Check, Constraint, Message, RowError, Sample
-from heedful.data.formats.base import Format, optional_text, row_id, text
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import optional_text, row_id, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

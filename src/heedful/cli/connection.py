@@ -106,6 +106,11 @@ def connect(calls: CallFlags) -> list[Model]:
     from heedful.models import named
     from heedful.models.limiter import AdaptiveLimiter
 
+    for flag in ("max_concurrency", "rpm", "tpm", "timeout", "batch_size"):
+        value = getattr(calls, flag)
+        if value is not None and not value > 0:
+            name = flag.replace("_", "-")
+            raise UsageError(f"--{name} is {value}", hint="give a number above 0")
     limiter = AdaptiveLimiter(calls.max_concurrency, rpm=calls.rpm, tpm=calls.tpm)
     headers = dict(_pair(header) for header in calls.header)
     return [

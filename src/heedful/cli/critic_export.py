@@ -14,7 +14,7 @@ from heedful.cli import critic_data
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CardFlags:
-    """What the dataset's card says.
+    """The contents of the dataset's card.
 
     Attributes:
         name: Of the dataset. Default: the folder's.

@@ -42,7 +42,7 @@ class FilterModelFlags(CallFlags):
 @Parameter(name="*", group="Stages")
 @dataclass(frozen=True, kw_only=True)
 class StageFlags:
-    """What the stages do.
+    """The stages and their settings.
 
     Attributes:
         skip: Stages to leave out: cross, rules, judgment, explanation; with commas.
@@ -81,7 +81,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
         input: The file with the critiques, as heedful critic sample makes it.
         output: Where the rows that are kept go, each with its final critique: JSON lines.
             Only a dry run needs none.
-        stages: What the stages do.
+        stages: The stages and their settings.
         data: How the input is read.
         model_flags: The models and how they are called.
         flags: How the job is run.

@@ -112,7 +112,7 @@ class PreferenceFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class WatchFlags:
-    """What a training shows.
+    """The output of a training while it goes on.
 
     Attributes:
         evaluation: Held-out samples with known verdicts, to be judged while training.
@@ -139,7 +139,7 @@ def sft(
         data: An export for trl, filtered critiques, or the output of heedful critic checklists.
         model: A model's folder, or its name on the Hugging Face Hub.
         output: The folder for the trained model and the report.
-        watch: What the training shows.
+        watch: The output while it goes on.
         config: A file with settings, TOML or JSON; flags win.
         flags: The settings.
 
@@ -179,7 +179,7 @@ def dpo(
         data: An export for trl, or the output of heedful critic pairs.
         model: The fine-tuned critic's folder; it is the reference, too.
         output: The folder for the trained model and the report.
-        watch: What the training shows.
+        watch: The output while it goes on.
         config: A file with settings, TOML or JSON; flags win.
         preference: The settings that only DPO has.
         flags: The other settings.

@@ -111,4 +111,4 @@ def _refuse_data(path: Path) -> None:
 @Parameter(name="*", group="Log")
 @dataclass(frozen=True, kw_only=True)
 class LogFlags(Logs):
-    """The same, for commands that have no other flags of a run."""
+    """The log's flags, for commands that have no other flags of a run."""

@@ -56,7 +56,7 @@ class GradingFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class CritiquingFlags:
-    """What is criticised, how often, and who looks at the critiques.
+    """The critiques: of which solutions, how many, and the model that checks them.
 
     Attributes:
         modes: direct (the critic's own solution), self (critiques of that), cross (of the given
@@ -89,7 +89,7 @@ def run(
 
     Args:
         files: RealCritic's files (question, gt, reasoning) or ProcessBench's, one a set.
-        critiquing: What is criticised, how often, and who looks at the critiques.
+        critiquing: The critiques: of which solutions, how many, and the model that checks them.
         scoring: Of the table: strict, or faithful (as the published code counts).
         labels: Of the table: corrected takes people's verdicts on given solutions of the published
             sets where code had erred or could not decide.

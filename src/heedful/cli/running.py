@@ -51,7 +51,7 @@ class DataFlags:
 @Parameter(name="*", group="Run")
 @dataclass(frozen=True, kw_only=True)
 class CostFlags(Logs):
-    """What a run may spend, and what it prints.
+    """The limits on cost, and the output.
 
     Attributes:
         dry_run: Only count the calls, tokens and dollars that the run would take.

@@ -1,4 +1,4 @@
-"""What commands print on: a terminal of any width and any encoding."""
+"""The terminal that commands print on, of any width and encoding."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN = {"−": "-", "–": "-", "→": "->", "…": "...", "×": "x", "Δ": "di
 """Signs of ours in ASCII, as a minus that became a question mark would be another number."""
 
 DEFAULTS = {"strict", "surrogateescape", "backslashreplace"}
-"""What Python does with signs that a stream cannot write, unless told by PYTHONIOENCODING."""
+"""Python's handlers of signs that a stream cannot write, without PYTHONIOENCODING."""
 
 
 def console() -> Console:

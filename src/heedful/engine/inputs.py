@@ -37,7 +37,7 @@ COARSE_NS = 2_000_000_000
 
 
 class DataOptions(RunOptions, total=False):
-    """What jobs over a data set take: how it is read, and how the job is run.
+    """Options of jobs over a data set: how it is read, and how the job is run.
 
     Attributes:
         format: the format's name; detected from the file by default.
@@ -162,11 +162,11 @@ def fingerprint(path: Path) -> Fingerprint:
     """Name a file by what is in it, so that a moved file is the same and a changed one is not."""
     try:
         taken_ns, status = time.time_ns(), path.stat()
-        found = Fingerprint(_digest(path))
+        mark = Fingerprint(_digest(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
-    found.path, found.status, found.taken_ns = path, status, taken_ns
-    return found
+    mark.path, mark.status, mark.taken_ns = path, status, taken_ns
+    return mark
 
 
 def fingerprints(config: Any) -> Iterator[Fingerprint]:
@@ -201,5 +201,5 @@ def items(source: Iterable[Row | Sample]) -> Iterator[Item[Sample]]:
 
 
 def encode(sample: Sample) -> str:
-    """Write a sample as a run's store keeps it."""
+    """Encode a sample as it is stored."""
     return sample.model_dump_json(exclude_defaults=True)

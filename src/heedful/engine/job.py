@@ -67,7 +67,7 @@ class Job(ABC, Generic[Row, Result]):
 
     @property
     def settings(self) -> Mapping[str, Any] | None:
-        """What the outputs also depend on and a run may be resumed without.
+        """Settings on which the outputs depend, and which may change when a run is resumed.
 
         With other settings all rows are worked on again, from the answers that the run holds.
         """

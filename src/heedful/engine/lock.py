@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LOCK = "run.lock"
 
 _BYTE = 1 << 30
-"""The byte that is locked: beyond the text, as Windows lets nobody read what is locked."""
+"""The byte that is locked: behind the text, as Windows doesn't let others read locked bytes."""
 
 _SIZE = 4096
 
@@ -88,7 +88,7 @@ def _acquire(path: Path) -> tuple[int, tuple[int, int]]:
             os.close(file)  # its holder removed it between the opening and the locking
     since = time.strftime("%Y-%m-%d %H:%M:%S %Z")
     said = json.dumps({"pid": os.getpid(), "host": _host(), "since": since}).encode()
-    with suppress(OSError):  # on a full disk nobody reads who holds it, but it is held
+    with suppress(OSError):  # on a full disk the holder isn't named, but the lock is held
         os.ftruncate(file, 0)
         os.write(file, said)
     return file, key

@@ -45,7 +45,7 @@ class Reader(Store):
             raise RunError(
                 f"this run cannot be read: {error.__cause__ or error.what}",
                 where=str(self.path),
-                hint="the file is damaged, or nobody may read it",
+                hint="the file is damaged, or may not be read",
             ) from error
         try:
             self._check()
@@ -125,7 +125,7 @@ class Reader(Store):
 
 
 class _Copy:
-    """A copy of a store with its log, in a temporary folder that goes when nobody refers to it."""
+    """A copy of a store with its log, in a temporary folder that goes with the last reference."""
 
     def __init__(self, path: Path) -> None:
         folder = Path(tempfile.mkdtemp(prefix="heedful-run-"))

@@ -57,15 +57,15 @@ class Progress:
         total: rows in the input, where that is known before it has been read.
         read: rows read.
         done: rows finished in this or an earlier session of the run.
-        resumed: rows found finished when this session began.
+        resumed: rows that were finished before this session.
         failed: rows that came to nothing in this session.
         started: when this session began (``time.monotonic``).
-        spent: says how many dollars the run has cost so far, where that is known; it is asked
-            when that is to be shown.
-        coverage: says what share of what was asked for in this session was decided, where the
-            work decides anything; asked likewise.
-        waiting: says how many calls pause before another attempt, and the seconds until the first
-            goes on.
+        spent: returns the dollars that the run has cost so far, where that is known; called only
+            when they are shown.
+        coverage: returns the share of the requested verdicts that were decided in this session,
+            where the work decides anything; also called only then.
+        waiting: returns how many calls pause before another attempt, and the seconds until the
+            first continues.
     """
 
     total: int | None = None
@@ -103,7 +103,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         store: where inputs and outputs go, and what says which rows are done.
         encode: turns a row's value into the JSON under which its input is stored.
         concurrency: how many rows may be in flight.
-        progress: kept up to date as rows finish.
+        progress: updated as rows finish.
         on_progress: called after each row.
         trusted: how many of the stored rows, from the first on, are known to be the source's.
             The others are compared with it; from the first that differs on all are dropped and

@@ -98,6 +98,8 @@ class Checklist:
         A row without a response or an instruction is not judged: its verdicts are ``failed``.
         """
         positions = list(range(len(sample.checklist))) if requested is None else list(requested)
+        if not positions:
+            return Critique()
         reason = lacking(sample, self.prompt)
         if reason is not None:
             constraints = [sample.checklist[position] for position in positions]
@@ -130,8 +132,7 @@ class Checklist:
     def _groups(self, positions: Sequence[int]) -> list[Sequence[int]]:
         """Divide the requested constraints into calls."""
         size = self.per_call or max(len(positions), 1)
-        starts = range(0, len(positions), size) or range(1)
-        return [positions[start : start + size] for start in starts]
+        return [positions[start : start + size] for start in range(0, len(positions), size)]
 
     def _messages(self, sample: Sample, positions: Sequence[int]) -> list[Message]:
         constraints = [sample.checklist[position] for position in positions]

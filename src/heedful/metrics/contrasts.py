@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
     Sums = tuple[float, ...]
-    """What a cluster adds to k rates: of each the numerator and the denominator of the first side,
-    then those of the second."""
+    """A contribution of a cluster to k rates: of each the numerator and denominator of the first
+    side, then those of the second."""
 
 
 __all__ = ["LEVEL", "Contrast", "adjust_p", "contrast"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 Numbers = TypeVar("Numbers", bound=tuple[float, ...])
-"""What a cluster contributes."""
+"""The contribution of a cluster."""
 
 STEP = 1e-6
 """Share of the greatest total by which each is changed to see what a statistic makes of it."""

@@ -98,7 +98,7 @@ class Spread(NamedTuple):
 
     @property
     def simple(self) -> bool:
-        """Whether each cluster is one unit that counts or does not."""
+        """True if each cluster is a unit that counts or doesn't."""
         units = self.clusters * SCALE
         return self.m == units and self.mm == units * SCALE and self.yy == self.y * SCALE
 

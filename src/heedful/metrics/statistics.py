@@ -35,12 +35,12 @@ __all__ = ["ClusterShare", "RateEstimate", "macro_measure", "measure"]
 
 
 class OpenOutcome(NamedTuple):
-    """What must still be met for a sample to pass whose decided verdicts leave that open.
+    """The undecided verdicts on which it depends whether a sample passes.
 
     Attributes:
         all_of: undecided verdicts that must all be met.
         some_of: undecided verdicts of which ``at_least`` must be met.
-        at_least: as said.
+        at_least: their least number.
     """
 
     all_of: int

@@ -225,8 +225,8 @@ def _provider_class(provider: str, name: str) -> Any:
     from any_llm.exceptions import UnsupportedProviderError
 
     try:
-        found = AnyLLM.get_provider_class(provider)
-        missing = found.MISSING_PACKAGES_ERROR
+        kind = AnyLLM.get_provider_class(provider)
+        missing = kind.MISSING_PACKAGES_ERROR
     except UnsupportedProviderError:
         known = ", ".join(sorted(AnyLLM.get_supported_providers()))
         hint = f"use one of {known}"
@@ -236,7 +236,7 @@ def _provider_class(provider: str, name: str) -> Any:
     if missing is not None:
         hint = f"pip install 'any-llm-sdk[{provider}]'"
         raise UsageError(f"the provider's package is missing: {missing}", where=name, hint=hint)
-    return found
+    return kind
 
 
 def _fault(error: Any) -> Fault:

@@ -55,7 +55,7 @@ class Usage(_Noun):
     """Tokens of one call, or of many: usages can be added.
 
     Attributes:
-        prompt_tokens: tokens sent, those found in the provider's cache among them.
+        prompt_tokens: tokens sent, including those from the provider's cache.
         completion_tokens: tokens generated, those of the reasoning among them.
         cached_tokens: how many of the prompt's came from the provider's cache.
         reasoning_tokens: how many of the completion's were reasoning.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 MAX_TOKENS = 8192
-"""Generated at most where nobody says: IF-Critic's published limit (arXiv 2511.01014)."""
+"""The default limit of generated tokens: IF-Critic's published one (arXiv 2511.01014)."""
 
 _LOADING = threading.Lock()
 """transformers cannot be imported by two threads at a time, as two models would."""
@@ -116,7 +116,7 @@ class Engine:
 
         Raises:
             ModelError: the prompt does not fit, or the chat template refuses it.
-            StopRunError: the sampling asks for what an engine cannot do.
+            StopRunError: the sampling needs what an engine cannot do.
         """
         text, prompt = self._prompt(messages, _template_options(sampling, self._name))
         room = None if self._context is None else self._context - len(prompt)

@@ -108,7 +108,7 @@ class LocalModel:
         Raises:
             ModelError: the prompt does not fit into the context or memory, or its template
                 refuses it.
-            StopRunError: the model cannot be loaded, or cannot do what the sampling asks for.
+            StopRunError: the model cannot be loaded, or cannot do what the sampling needs.
         """
         started = time.perf_counter()
         loop = asyncio.get_running_loop()
@@ -146,7 +146,7 @@ class LocalModel:
             results = await loop.run_in_executor(self._thread, self._work, batch)
             self._under_way = ()
             for request, result in zip(batch, results, strict=True):
-                if request.answer.done():  # nobody waits for it any more
+                if request.answer.done():  # its caller was cancelled
                     continue
                 if isinstance(result, Exception):
                     request.answer.set_exception(result)

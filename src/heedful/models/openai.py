@@ -200,7 +200,7 @@ class OpenAIModel:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
         except (aiohttp.ClientError, OSError) as error:
-            what = f"the connection failed: {error or type(error).__name__}"
+            what = f"the connection failed: {_reason(error)}"
             kind = FaultKind.TRANSIENT
             if isinstance(error, aiohttp.ClientConnectorError) and not self._reached:
                 self._unreached += 1
@@ -240,7 +240,7 @@ class OpenAIModel:
             raise UsageError(
                 f"the request's field {reserved[0]!r} cannot be set",
                 where="sampling.extra",
-                hint="leave it out; heedful asks for one whole completion a call",
+                hint="leave it out; heedful requests one whole completion per call",
             )
         fields = {
             "temperature": sampling.temperature,
@@ -283,6 +283,17 @@ class OpenAIModel:
         if "Authorization" not in self._headers:
             return f"set {self._key_env}, or name another variable"
         return f"check the key in {self._key_env}, and what it is allowed to do"
+
+
+def _reason(error: Exception) -> str:
+    """Say why there is no connection, in the words of the operating system where it has some."""
+    number, words = getattr(error, "errno", None), getattr(error, "strerror", None)
+    # asyncio puts the address, which the message has already, in place of the words.
+    return (
+        os.strerror(number)
+        if number and number > 0
+        else str(words or error or type(error).__name__)
+    )
 
 
 def _encoded(body: dict[str, Any]) -> bytes:

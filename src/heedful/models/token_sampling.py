@@ -22,9 +22,9 @@ class Draft:
         thinking: the template has opened a block of thinking, which the answer only closes.
         limit: tokens that may be generated.
         temperature: 0 takes the likeliest token.
-        top_p: the smallest set of likeliest tokens with this share is drawn from.
+        top_p: sample from the smallest set of likeliest tokens with this share.
         seed: of this answer's own random numbers.
-        stopped: says whether nobody waits for the answer any more.
+        stopped: whether the caller was cancelled.
     """
 
     prompt: list[int]
@@ -95,7 +95,7 @@ def _nucleus(share: Tensor, top_p: Tensor) -> Tensor:
 
 
 class RowLimits:
-    """Ends a row at its own limit, or when nobody waits for it, as a stopping criterion."""
+    """Stopping criterion: ends a row at its own limit, or when its caller was cancelled."""
 
     def __init__(self, drafts: Sequence[Draft], width: int) -> None:
         self._drafts = drafts

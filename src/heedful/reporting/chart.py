@@ -146,7 +146,7 @@ class Chart:
             whole["autosize"] = {"type": "pad", "contains": "content"}
         whole["config"] = {**self.spec.get("config", CONFIG), "background": "var(--paper)"}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
-        return _CUSTOM_PROPERTY.sub(lambda found: LIGHT[found[1]], text) + "\n"
+        return _CUSTOM_PROPERTY.sub(lambda match: LIGHT[match[1]], text) + "\n"
 
     def image(self, format: Format) -> bytes:  # noqa: A002 - as elsewhere
         """Render it.
@@ -167,7 +167,7 @@ class Chart:
 
 
 def can_render() -> bool:
-    """Whether charts can be rendered as files: the extra ``charts`` is installed."""
+    """Check whether charts can be rendered as files: the extra ``charts`` is installed."""
     return find_spec("vl_convert") is not None
 
 

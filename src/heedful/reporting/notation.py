@@ -140,14 +140,14 @@ def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
 
 
 def price(paid: float | None, *, uncounted: bool = False) -> str:
-    """Write what something costs, or what kept that from being known."""
+    """Write a price, or why it is unknown."""
     if paid is None:
         return "cost unknown" if uncounted else "price unknown"
     return dollars(paid)
 
 
 def cost_line(cost: Mapping[str, Any]) -> str:
-    """Write in one line what a run cost."""
+    """Write the cost of a run in one line."""
     uncounted = cost.get("uncounted", 0)
     prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
     parts = [

@@ -189,7 +189,7 @@ FLOWS = {
     "stays incorrect": "var(--series-5)",
     "undecided": "var(--undecided)",
 }
-"""What may become of a solution in one step, from the best to what is not known."""
+"""Changes of a solution in one step, from the best to those that aren't known."""
 
 
 def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:

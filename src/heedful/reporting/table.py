@@ -18,7 +18,7 @@ INDENT = "\N{EN SPACE}\N{EN SPACE}"
 
 _SIGNS = re.compile(r"[\\`*_\[\]<>|~]")
 _BLOCK = re.compile(r"^(#|[-+=](?=\s|[-+=]|$)|\d+(?=[.)](\s|$)))")
-"""What begins a heading, a list or a rule in Markdown."""
+"""Beginnings of a heading, a list or a rule in Markdown."""
 
 MIN_WIDTH = 12
 """Letters that a column of words keeps in a narrow terminal, where it has as many."""
@@ -47,7 +47,7 @@ class Table:
     details: Collection[str] = ()
 
     def is_group(self, row: Sequence[str]) -> bool:
-        """Whether a row names a group."""
+        """Check whether a row names a group."""
         return self.words == 1 and len(row) > 1 and bool(row[0]) and not any(row[1:])
 
     def filled(self) -> Table:

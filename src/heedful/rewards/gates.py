@@ -13,12 +13,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.models.base import is_cut_off
-from heedful.rewards import gate_languages, normal
+from heedful.rewards import gate_languages, gate_patterns, normal
 from heedful.rewards.visible import shows_nothing, visible
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ COPIED = 0.9
 """A response is a copy of the instruction if each has this share of its words in the other."""
 
 RUN = 5
-"""Words in a row that two texts must share, so that it is no chance."""
+"""Words in a row that two texts must share, so that it isn't chance."""
 
 DISGUISED = 2
 """Words that mix Latin letters with look-alikes from which on it isn't a slip."""
@@ -88,7 +88,7 @@ class Facts:
         return normal.normalised(self.raw)
 
     @cached_property
-    def asked(self) -> str:
+    def last_turn(self) -> str:
         """The last user turn, in normal form."""
         turns = [turn.content for turn in self.sample.conversation if turn.role == "user"]
         return normal.normalised(turns[-1]) if turns else ""
@@ -169,8 +169,8 @@ def _cut_off(facts: Facts) -> str | None:
 
 def _disguised(facts: Facts) -> str | None:
     mixed = normal.mixed_words(facts.raw)
-    asked = (*facts.sample.conversation, *facts.sample.checklist)
-    if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in asked):
+    given = (*facts.sample.conversation, *facts.sample.checklist)
+    if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in given):
         return None
     return f"{mixed} words mix Latin letters with look-alikes of other scripts"
 
@@ -189,7 +189,7 @@ def _repetition(facts: Facts) -> str | None:
         share = len(zlib.compress(data)) / len(data)
         if share < COMPRESSED:
             return f"it repeats itself: it compresses to {share:.1%}"
-    if _MAY_REPEAT.search(facts.asked):
+    if _MAY_REPEAT.search(facts.last_turn):
         return None
     sentences = Counter(" ".join(match[0].split()).casefold() for match in _SENTENCE.finditer(text))
     words = text.casefold().split()
@@ -211,9 +211,9 @@ def _echo(facts: Facts) -> str | None:
         quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
         if quoted > 1 and 2 * quoted >= len(facts.constraints) and share >= QUOTED:
             return "it copies the checklist"
-    asked = _words(facts.asked)
+    asked = _words(facts.last_turn)
     # A turn after others may be material to work on, as in a game that a system prompt sets.
-    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.asked):
+    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.last_turn):
         return None
     # Who corrects a given text leaves out what was asked about it, at one of the ends.
     ends = {*asked[:RUN]} <= {*words[: 2 * RUN]} and {*asked[-RUN:]} <= {*words[-2 * RUN :]}
@@ -254,68 +254,13 @@ def _copied(words: Sequence[str], source: Sequence[str]) -> float:
     return sum(inside) / len(words)
 
 
-@lru_cache(maxsize=4)
-def _patterns(kind: str) -> list[tuple[tuple[str, ...], re.Pattern[str]]]:
-    """Read the expressions of a gate from its file, each with the substrings before it."""
-    from importlib import resources
-
-    text = resources.files(__package__).joinpath(f"{kind}.txt").read_text(encoding="utf-8")
-    flags = re.IGNORECASE | re.MULTILINE
-    patterns = []
-    hints: tuple[str, ...] = ()
-    for line in text.splitlines():
-        if line.startswith("@"):
-            hints = tuple(line[1:].replace("NOUN", " ".join(_NOUNS)).split())
-        elif line and not line.startswith("#"):
-            patterns.append((hints, re.compile(line.replace("NOUN", NOUN), flags)))
-    return patterns
-
-
-_NOUNS = ("constraint", "requirement", "criteri", "instruction", "rubric", "guideline", "condition")
-NOUN = (
-    r"(?:constraints?|requirements?|criteri(?:a|on)|instructions?|rubrics?|guidelines|"
-    r"conditions?)"
-)
-
-
-def self_grading(text: str) -> str | None:
-    """Find where a text, in normal form, grades itself; ``None`` where it doesn't plainly."""
-    return _matched("self_grading", text)
-
-
-def _matched(kind: str, text: str, instruction: str = "") -> str | None:
-    """Quote what an expression of a file matches that the instruction doesn't match.
-
-    An expression is tried only on a text that holds one of the substrings named before it, which
-    takes a fraction of the time.
-    """
-    folded = text.casefold()
-    for hints, pattern in _patterns(kind):
-        if hints and not any(hint in folded for hint in hints):
-            continue
-        match = pattern.search(text)
-        if match is not None and not _asked_for(match, instruction):
-            return repr(match[0].strip()[:60])
-    return None
-
-
-def _asked_for(match: re.Match[str], instruction: str) -> bool:
-    """Tell whether an instruction matches too, or names the JSON key that a text matches with."""
-    if not instruction:
-        return False
-    key = re.search(r"[\"'](\w+)[\"'] ?:", match[0])
-    return match.re.search(instruction) is not None or (
-        key is not None and re.search(rf"\b{key[1]}\b", instruction, re.IGNORECASE) is not None
-    )
-
-
 def _self_grading(facts: Facts) -> str | None:
-    quote = _matched("self_grading", facts.text, facts.instruction)
+    quote = gate_patterns.matched("self_grading", facts.text, facts.instruction)
     return quote and f"it grades itself: {quote}"
 
 
 def _addresses_judge(facts: Facts) -> str | None:
-    quote = _matched("addressing_judge", facts.text, facts.instruction)
+    quote = gate_patterns.matched("addressing_judge", facts.text, facts.instruction)
     return quote and f"it addresses its judge: {quote}"
 
 
@@ -325,16 +270,23 @@ REFUSAL_UP_TO = 600
 
 def _refusal(facts: Facts) -> str | None:
     """Find a refusal, where neither a system prompt nor the checklist may have asked for one."""
-    if len(facts.text) > REFUSAL_UP_TO or re.search(
-        r"\brefus|\bdeclin|\breject|\bapolog|\bsorry\b|\bscope\b|拒绝|婉拒|抱歉|道歉|无法|不能",
-        facts.instruction,
-        re.IGNORECASE,
+    start = facts.text.lstrip()[:300]
+    matches = [
+        match for _, pattern in gate_patterns.patterns("refusal") if (match := pattern.match(start))
+    ]
+    if (
+        not matches
+        or len(facts.text) > REFUSAL_UP_TO
+        or re.search(
+            r"\brefus|\bdeclin|\breject|\bapolog|\bsorry\b|\bscope\b|拒绝|婉拒|抱歉|道歉|无法|不能",
+            facts.instruction,
+            re.IGNORECASE,
+        )
     ):
         return None
     if any(turn.role == "system" for turn in facts.sample.conversation):
         return None
-    quote = _matched("refusal", facts.text.lstrip()[:300])
-    return quote and f"it refuses: {quote}"
+    return f"it refuses: {matches[0][0].strip()!r}"
 
 
 def _gibberish(facts: Facts) -> str | None:
@@ -342,11 +294,11 @@ def _gibberish(facts: Facts) -> str | None:
 
 
 def _language(facts: Facts) -> str | None:
-    return gate_languages.other_language(facts.text, facts.asked, facts.instruction)
+    return gate_languages.other_language(facts.text, facts.last_turn, facts.instruction)
 
 
 def _too_short(facts: Facts) -> str | None:
-    return gate_languages.far_too_short(facts.text, facts.asked)
+    return gate_languages.far_too_short(facts.text, facts.last_turn)
 
 
 Gate: TypeAlias = Callable[[Facts], "str | None"]

@@ -59,7 +59,7 @@ class Systems:
         self._unplaced = 0
 
     def __bool__(self) -> bool:
-        """Whether any system is complete on both sides."""
+        """Check whether any system is complete on both sides."""
         return any(_complete(pair) for models in self._turns.values() for pair in models.values())
 
     def add(self, sample: Sample, states: States, flags: Flags) -> None:

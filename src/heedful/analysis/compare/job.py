@@ -240,7 +240,7 @@ def _faults(
 
 
 def _reads(judge: Mapping[str, Any]) -> bool:
-    """Whether a judge's configuration has one that reads what a file holds."""
+    """Check whether a judge's configuration has one that reads what a file holds."""
     return judge["judge"] == "recorded" or any(map(_reads, judge.get("judges", ())))
 
 
@@ -257,7 +257,7 @@ def _chosen(names: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
     """Find rates by name, or by family and name.
 
     Raises:
-        UsageError: there is no such rate.
+        UsageError: a rate is unknown.
     """
     if not names:
         return list(known)

@@ -57,7 +57,7 @@ class RowPair(NamedTuple):
 
 
 class PairingCounts(NamedTuple):
-    """How the rows of two sides go together.
+    """Counts of the rows of two sides by whether they match.
 
     Attributes:
         paired: pairs.

@@ -31,7 +31,7 @@ _CUT = 16
 
 
 class Card(NamedTuple):
-    """What identifies a row; texts are digested.
+    """The columns that identify a row; texts are digested.
 
     Attributes:
         position: its place in its run.

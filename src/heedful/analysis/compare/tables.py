@@ -88,7 +88,7 @@ def tables(
         comparison: as :func:`heedful.compare` returns it.
         groups: how many groups of a breakdown, those that differ most, and of three runs or more
             no pair by itself; all by default.
-        flips: how many verdicts that flipped; with 0 there is no table of them.
+        flips: how many verdicts that flipped; with 0 there isn't a table of them.
         cut: characters of a text that are shown; all by default.
     """
     yield _runs(comparison["runs"])

@@ -204,7 +204,7 @@ _REASONS = {
     "failed": "grader_failed",
     "unsupported": "scoring_failed",
 }
-"""Why there is no verdict, in Inspect's words."""
+"""Reasons for a missing verdict, in Inspect's words."""
 
 
 def _metric(name: str, measure: Mapping[str, Any]) -> dict[str, Any]:

@@ -233,7 +233,7 @@ def _check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> No
 
 
 def _reads(judge: Judge) -> bool:
-    """Whether a judge reads what the file holds."""
+    """Check whether a judge reads what the file holds."""
     return isinstance(judge, RecordedCritiques) or any(map(_reads, getattr(judge, "judges", ())))
 
 
@@ -289,7 +289,7 @@ def _alphas(
     alphas = {}
     targets = labelled.targets.values()
     if len(groups) > 1:
-        heads = [{t.id: draws[0] for t, draws in group[0].rows(labelled)} for group in groups]
+        heads = [{t.id: states[0] for t, states in group[0].rows(labelled)} for group in groups]
         rows = ((target, [head[target.id] for head in heads]) for target in targets)
         alphas["judges"] = alpha(rows)
     annotated = [target for target in targets if len(target.annotations) > 1]

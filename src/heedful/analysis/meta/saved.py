@@ -146,12 +146,12 @@ def corrected(
 
 
 def _reads_labels(config: Mapping[str, Any]) -> bool:
-    """Whether a judge takes a file's recorded critique, as ``evaluate`` does, for its own."""
+    """Check whether a judge takes a file's recorded critique, as ``evaluate`` does, for its own."""
     if config.get("judge") == "recorded" and "critiques" not in config:
         return True
     return any(map(_reads_labels, config.get("judges", ())))
 
 
 def _alike(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """Whether two configurations are the same once stored."""
+    """Check whether two configurations are the same once stored."""
     return json.dumps(dict(first), sort_keys=True) == json.dumps(dict(second), sort_keys=True)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Problem  # noqa: TC001 - pydantic reads annotations at run time
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.engine.saved_run import SavedRun
 from heedful.models.base import Sampling

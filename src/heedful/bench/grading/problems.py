@@ -18,7 +18,7 @@ from heedful.bench.grading.answers import last_boxed
 from heedful.bench.grading.tidying import tidy
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Problem, Solution
-from heedful.data.formats.base import optional_text, row_id, text
+from heedful.data.formats.fields import optional_text, row_id, text
 from heedful.data.formats.files import Record, records, shown
 
 if TYPE_CHECKING:

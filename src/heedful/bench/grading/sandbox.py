@@ -99,8 +99,8 @@ class Sandbox(ABC):
 
         Both end when the first does.
         """
-        with self.launch(first, limits) as one, self.launch(second, limits) as other:
-            return converse(one, other, limits)
+        with self.launch(first, limits) as launch, self.launch(second, limits) as peer:
+            return converse(launch, peer, limits)
 
 
 def open_sandbox(kind: SandboxKind = "auto") -> Sandbox:

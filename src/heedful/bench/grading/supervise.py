@@ -111,8 +111,8 @@ def converse(
 
     Both are killed at the first limit that one hits, and when the first ends.
     """
-    one, other = _supervised([first, second], limits)
-    return one, other
+    outcomes = _supervised([first, second], limits)
+    return outcomes[0], outcomes[1]
 
 
 class _Process:

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Message, Recording
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
 from heedful.engine.inputs import items, open_data

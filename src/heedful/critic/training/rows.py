@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Message  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.critic.data.examples import Examples
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
 from heedful.jobs.results import PROBLEMS_LISTED

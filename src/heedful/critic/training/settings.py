@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, UsageError
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 
 if TYPE_CHECKING:
     import os

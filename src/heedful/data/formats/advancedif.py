@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Recording, Sample
 from heedful.data.formats import advancedif_results
-from heedful.data.formats.base import Format, messages, response_text, row_id
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -42,7 +43,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """
     for key in ("conversation_history", "prompt_metadata"):
         if record.get(key) in (None, ""):
-            raise RowError(f"{key} is missing")
+            earlier = record.get("judge_result")
+            error = earlier.get("error") if isinstance(earlier, dict) else record.get("judge_error")
+            before = f"the row had failed before: {error}" if error else ""
+            raise RowError(before or f"{key} is missing")
     history = _decoded(record["conversation_history"], "conversation_history")
     tags: dict[str, str | int | float | bool] = {"benchmark": "advancedif"}
     name = record.get("benchmark_name")

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats.base import Format, optional_text, response_text, row_id, text
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 from heedful.data.formats.if_critic_blocks import parse_checklist
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError, VerifierError
 from heedful.core.nouns import Check, Constraint, Message, Sample
 from heedful.core.text import amount
-from heedful.data.formats.base import Format, response_text, row_id, text
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:

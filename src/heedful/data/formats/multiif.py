@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.data.formats import ifeval
-from heedful.data.formats.base import Format, messages, response_text, row_id
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import messages, response_text, row_id
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:

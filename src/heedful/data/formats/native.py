@@ -20,7 +20,8 @@ from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.nouns import Critique, Judgment, Sample
 from heedful.core.text import amount
-from heedful.data.formats.base import Format, explain, messages, response_text, row_id, text
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import explain, messages, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import RowError
 from heedful.data.formats import files, ifeval
-from heedful.data.formats.base import Row, optional_text, prompt_of, response_text, row_id
+from heedful.data.formats.base import Row
+from heedful.data.formats.fields import optional_text, prompt_of, response_text, row_id
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,8 @@ from heedful.data.formats import (
     table,
     trace,
 )
-from heedful.data.formats.base import Format, Row, row_id
+from heedful.data.formats.base import Format, Row
+from heedful.data.formats.fields import row_id
 from heedful.data.formats.files import Record, kind, records
 from heedful.data.formats.responses import Responses, opened
 

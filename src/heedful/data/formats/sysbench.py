@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats.base import Format, optional_text, response_text, row_id, text
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:

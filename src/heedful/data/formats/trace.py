@@ -10,7 +10,8 @@ from typing import Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Sample
-from heedful.data.formats.base import Format, messages, optional_text, response_text, row_id
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import messages, optional_text, response_text, row_id
 from heedful.data.formats.files import shown
 
 _MAPPED = ("id", "messages", "constraints_splits", "levels2", "category", "response")

@@ -1,4 +1,4 @@
-"""What the text of a constraint and a check say, in terms that both share.
+"""The meaning of a constraint's text and of a check, in terms that both share.
 
 The text is read from its beginning to its end by the phrases of the compiler's grammar, wherever
 they stand. What none of them tells must be a word that the grammar knows in constraints of the
@@ -65,7 +65,7 @@ Bound = tuple[int | None, int | None]
 
 @dataclass(slots=True)
 class Meaning:
-    """What a text or a check says, in terms that both share.
+    """The meaning of a text or a check, in terms that both share.
 
     Attributes:
         bounds: lower and upper bounds; ``None`` for none.
@@ -159,6 +159,9 @@ def of_text(written: str, check: Check, required: Meaning) -> Meaning:
     strings = sorted(filter(None, required.strings), key=len, reverse=True)
     at = 0
     while at < len(written):
+        if written[at].isspace():
+            at += 1
+            continue
         end = _string(text, at, strings, meaning) or _phrase(text, at, required, meaning)
         if end is None:
             end = _plain(text, at, vocabulary, meaning)
@@ -200,7 +203,8 @@ def _phrase(text: NormalizedText, at: int, required: Meaning, meaning: Meaning) 
         (end, name, dict(values))
         for name in _telling()
         for end, values in shipped().match(name, text, at)
-        if text.form[at:end].strip() and not _within_word(text.form, end)
+        if end > at and not _within_word(text.form, end)
+        if not QUOTED.search(text.written, at, end)  # a quotation is taken in by itself
     ]
     if not readings:
         return None
@@ -368,10 +372,12 @@ def _vocabulary(id_: str) -> frozenset[str]:
     phrases = _phrases()
     pending = [rule for rule, of in shipped().rules.items() if of == id_]
     pending += ["subject", "subject_zh", "lead", "lead_zh", "also"]
+    telling = {*_telling()} - {*_SAYING, "ask"}
     reached: set[str] = set()
     while pending:
         name = pending.pop()
-        if name not in reached and name in phrases:
+        # The words of a phrase that tells something are known together, not one by one.
+        if name not in reached and name in phrases and name not in telling:
             reached.add(name)
             pending += _PHRASE.findall(phrases[name])
     texts = (_PHRASE.sub(" ", phrases[name]).lower() for name in reached)

@@ -28,7 +28,7 @@ EXAMPLE_TOKENS = 600
 Reason = Literal[
     "no_proposal", "unreadable", "unknown_check", "arguments", "words", "implication", "examples"
 ]
-"""Why there is no check: the model proposed none; a reply could not be read; no such verifier may
+"""Reason of a refusal: the model proposed no check; a reply could not be read; no such verifier may
 be proposed; the arguments don't fit it; text and check don't account for each other's words; they
 don't imply each other; or the check judges an example otherwise than the model."""
 
@@ -49,13 +49,13 @@ class RefusedError(Exception):
 
 @dataclass(slots=True)
 class Proposal:
-    """Result of asking for the check of one text.
+    """Result of the requests for one text.
 
     Attributes:
         text: of the constraint.
         check: accepted; ``None`` where there is none.
         provenance: of the check: who proposed it, its words, the examples.
-        reason: why there is no check.
+        reason: of the refusal, where there is no check.
         detail: the same in words.
         problem: why nothing came of it, where a call failed for good.
         expenses: usage of the calls.
@@ -71,13 +71,13 @@ class Proposal:
 
 
 class Proposer:
-    """Asks a model for checks and accepts those that code and further requests confirm.
+    """Requests checks from a model and accepts those that code and further requests confirm.
 
     A check is accepted only if
 
     1. a verifier that may be proposed has its id, and its arguments fit;
     2. its arguments and the words of the text account for each other
-       (:func:`heedful.jobs.checklists.grounding.difference`), which no model is asked for;
+       (:func:`heedful.jobs.checklists.grounding.difference`), without a model;
     3. the check in canonical words and the text imply each other, in a request that shows nothing
        else;
     4. it judges examples as meant, which the model writes by the text alone.
@@ -104,7 +104,7 @@ class Proposer:
         }
 
     async def propose(self, text: str) -> Proposal:
-        """Ask for the check of a text.
+        """Request the check of a text.
 
         A call that fails for good is the proposal's problem.
 

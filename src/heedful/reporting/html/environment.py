@@ -24,7 +24,7 @@ CHART_SCRIPTS = ("vega.min.js", "vega-lite.min.js", "vega-embed.min.js", "charts
 """Scripts of a page with charts, in this order."""
 
 LICENSED = ("vega", "vega-lite", "vega-embed", "bundled")
-"""Whose licences go where the scripts go that draw charts."""
+"""Libraries whose licences accompany the scripts of charts."""
 
 TEMPLATES = Path(__file__).parent / "templates"
 

@@ -11,7 +11,7 @@ from pydantic_core import from_json, to_json
 from starlette.exceptions import HTTPException
 
 from heedful.core.errors import HeedfulError, StopRunError
-from heedful.data.formats.base import explain
+from heedful.data.formats.fields import explain
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded
 from heedful.rewards.adapters import openrlhf_samples
@@ -107,7 +107,7 @@ class Endpoints:
         samples = openrlhf_samples(sent.query, sent.prompts, sent.labels)
         outcomes = await self._service.judge(samples, self._session.reward, until)
         self._count(request, outcomes)
-        scored = [one for one in outcomes if isinstance(one, Rewarded)]
+        scored = [outcome for outcome in outcomes if isinstance(outcome, Rewarded)]
         if len(scored) < len(outcomes):
             raise RefusedError(
                 self._late(),

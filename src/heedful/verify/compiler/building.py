@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.counting import Unit
+from heedful.verify.custom.verse import LONGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,6 +27,9 @@ _LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "
     "letters",
 }
 """Units of which a bare number means about that many."""
+_AMBIGUOUS = frozenset({"characters", "letters"})
+"""Units whose names also mean something else: the characters of a story, letters to a friend."""
+_FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
 _NUMBERS = (
@@ -43,6 +47,7 @@ _NUMBERS = (
     "next",
 )
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
+_OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
 _PREVIOUS = "previous"
 _COUNTED_PARTS: dict[str, Part] = {
     "paragraphs": "paragraph",
@@ -61,9 +66,13 @@ _ALONE = "alone"
 """Bound where a clause would be a condition if another clause followed."""
 _LEANS = "leans"
 """Bound where a clause may speak of each of the things that the clause before it counts."""
+_SINGLE = "single"
+"""Bound where a clause says of what size the one thing is that the clause before it requires."""
+_VERSE = "verse"
+"""Bound where 句 may be a verse."""
 _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
-_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE})
+_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE, _VERSE})
 """Values of parts that require nothing more, such as an example."""
 _LISTED = ("phrases", "keys", "letters", "headers", "marks")
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -92,7 +101,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         One check; ``None`` where it is open what a later clause speaks of, or where no text could
         do all that they say.
     """
-    clauses = _with_parts(list(clauses))
+    clauses = _with_verses(_with_parts(list(clauses)))
     if _is_open(grammar, clauses):
         return None
     checks = [check for clause in clauses if (check := build(grammar, *clause)) is not None]
@@ -123,6 +132,8 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
         return True
     if _NONE in later and not _forbids(before):
+        return True
+    if _SINGLE in later and (earlier.get("at_least"), earlier.get("at_most")) != (1, 1):
         return True
     # "不含标点，100字以内" may say how to count.
     if any(
@@ -163,6 +174,24 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     return clauses
 
 
+def _with_verses(clauses: list[Clause]) -> list[Clause]:
+    """Take 句 for verses where each has so many 字 exactly: 四句，每句七字."""
+    if not any(map(_is_of_verses, clauses)):
+        return clauses
+    return [clause._replace(values=tuple(map(_of_verses, clause.values))) for clause in clauses]
+
+
+def _is_of_verses(clause: Clause) -> bool:
+    values = dict(clause.values)
+    number = values.get("plain", values.get("exactly", LONGEST + 1))
+    return _VERSE in values and values.get("unit") == "zi" and number <= LONGEST
+
+
+def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
+    verses = {("part", "sentence"): ("part", "verse"), ("unit", "sentences"): ("unit", "verses")}
+    return verses.get(value, value) if isinstance(value[1], str) else value
+
+
 def _merged(checks: Iterable[Check]) -> list[Check]:
     """Drop what is said twice, and make one count of a lower and an upper bound."""
     merged: dict[str, Check] = {}
@@ -197,7 +226,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
     id_ = grammar.rules[rule]
-    if subject == _BODY and bound.get("unit") not in _OF_BODY:
+    if subject == _BODY and id_ in _OF_PHRASES and "part" not in bound:
+        bound["part"] = _BODY
+    elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
     if "shape" in bound:
         bound["schema"] = {"type": bound.pop("shape")}
@@ -214,6 +245,10 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     return Check(id=id_, args=bound)
 
 
+def _is_few(bounds: _Range) -> bool:
+    return max(number or 0 for number in bounds) in range(1, _FEW + 1)
+
+
 def _is_of_page(bound: dict[str, object]) -> bool:
     """Check whether it is up to the width of the page, as how many lines a paragraph fills."""
     return bound["unit"] == "lines" and bound.get("part") not in {None, "stanza", _PREVIOUS}
@@ -224,7 +259,7 @@ def _count(bound: dict[str, Any], *, named: bool) -> Check | None:
         return None
     limits = [name for name in _NUMBERS if name in bound]
     ranges = _ranges(bound, bound["unit"] in _LENGTHS)
-    if not ranges:
+    if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
     short = bound["unit"] in _LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT

@@ -146,6 +146,16 @@ def sign(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(at + match.end(), (match[0],))] if match else []
 
 
+_TAG = re.compile(r"#[^\s#\"“”'，。、,.;:!?！？；：]+")
+
+
+def tag(form: str, written: str, at: int) -> _Phrases:
+    """Read one hashtag."""
+    del form
+    match = _TAG.match(written, at)
+    return [(match.end(), (match[0],))] if match else []
+
+
 _ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 
 
@@ -262,6 +272,28 @@ def word_choices(form: str, written: str, at: int) -> _Phrases:
     return _words_joined(_OR_GAP, "or", form, written, at)
 
 
+_TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
+_NO_TOPIC = re.compile(
+    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
+)
+
+
+def topic(form: str, written: str, at: int) -> _Phrases:
+    """Read a topic that ends a clause, one word without quotes: ``melatonin``, ``断桥``."""
+    match = _TOPIC.match(written, at)
+    if match is not None:
+        return [] if _NO_TOPIC.search(match[0]) else [(match.end(), (match[0],))]
+    return [
+        (end, words)
+        for end, words in word(form, written, at)
+        if form[at:end] not in _NO_NAMES.split() and not form[at:end].endswith("s")
+    ]
+
+
+_NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
+all both either neither none nothing yourself itself that this why how when where what whether if
+each every some several many few more one two three at least name evidence data"""
+
 _PAIRS = (
     *(("<<", ">>"), ("**", "**"), ("[[", "]]"), ("【", "】"), ("《", "》"), ("〖", "〗")),
     *(("「", "」"), ("『", "』")),
@@ -321,8 +353,10 @@ SLOTS: dict[str, Slot] = {
     "choices": Slot(choices, _QUOTE),
     "terms": Slot(terms),
     "sign": Slot(sign),
+    "tag": Slot(tag, frozenset("#")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
+    "topic": Slot(topic),
     "wordlist": Slot(word_list, _LETTERS),
     "wordchoices": Slot(word_choices, _LETTERS),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),

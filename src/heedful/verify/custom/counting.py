@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify import markup
+from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
 from heedful.verify.text.words import without_marks
 
@@ -35,6 +36,7 @@ Unit = Literal[
     "characters_without_spaces",
     "letters",
     "sentences",
+    "verses",
     "paragraphs",
     "lines",
     "bullet_points",
@@ -83,6 +85,7 @@ NOUNS: dict[Unit, tuple[str, str]] = {
     "characters_without_spaces": ("character without spaces", "个字符（不含空格）"),
     "letters": ("letter", "个字母"),
     "sentences": ("sentence", "个句子"),
+    "verses": ("verse", "句"),
     "paragraphs": ("paragraph", "个段落"),
     "lines": ("line", "行"),
     "bullet_points": ("bullet point", "个项目符号"),
@@ -246,6 +249,12 @@ def _sizes(readings: Sequence[Sequence[str]]) -> list[int]:
     return [len(each) for each in readings]
 
 
+def _sentences(layout: Layout) -> list[int]:
+    """Sentences; in a poem 句 may mean its verses, with commas between them."""
+    poem = classical(layout)
+    return [*_sizes(layout.sentence_readings), *([] if poem is None else [poem])]
+
+
 def _paragraphs(layout: Layout) -> list[int]:
     # A text of lists and headings alone still is something that may be called a paragraph.
     return [max(size, 1) for size in _sizes(layout.paragraph_readings)]
@@ -270,11 +279,10 @@ def _numbered(layout: Layout) -> list[int]:
 
 
 def _items(layout: Layout) -> list[int]:
-    return [
-        *_sizes(layout.items("bullet", "number")),
-        *_sizes(layout.items("bullet")),
-        *_numbered(layout),
-    ]
+    """Items; of a list that has bullets and numbers, either kind alone may be meant."""
+    bullets, numbered = _sizes(layout.items("bullet")), _numbered(layout)
+    readings = [*_sizes(layout.items("bullet", "number")), *bullets, *numbered]
+    return [size for size in readings if size] if max(bullets) or min(numbered) else readings
 
 
 def _tables(layout: Layout) -> list[int]:
@@ -354,7 +362,8 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "characters_with_spaces": lambda layout: _characters(layout.text, layout.text.strip()),
     "characters_without_spaces": lambda layout: _characters(signs.unspaced(layout.text)),
     "letters": _letters,
-    "sentences": lambda layout: _sizes(layout.sentence_readings),
+    "sentences": _sentences,
+    "verses": lambda layout: _sizes(verse_readings(layout)),
     "paragraphs": _paragraphs,
     "lines": lambda layout: [*_sizes(layout.written_lines), len(layout.text.strip().split("\n"))],
     "bullet_points": _bullets,

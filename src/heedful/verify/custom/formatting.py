@@ -177,8 +177,11 @@ def wrapped(
         reason = f"it is '{text[:_SHOWN]}'"
         for form in (text, unmarked(text).strip()):
             whole = form.startswith(opening) and form.endswith(closing)
-            if whole and form[len(opening) : -len(closing)].strip():
-                return True, reason
+            inner = form[len(opening) : -len(closing)]
+            if whole and inner.strip():
+                # "<<A>> and <<B>>" are two, with something between them.
+                apart = opening != closing and 0 <= inner.find(closing) < inner.rfind(opening)
+                return (None if apart else True), reason
         return (None if 0 <= text.find(opening) < text.rfind(closing) else False), reason
 
     return _as_written(response, part, which, test)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import UndecidedError
+from heedful.verify.custom.verse import verse_readings
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
@@ -23,12 +24,15 @@ Part = Literal[
     "paragraph",
     "stanza",
     "sentence",
+    "verse",
     "line",
     "list_item",
     "heading",
     "title",
+    "body",
 ]
-"""``passage``: something inside of the response that code cannot find, such as "the summary"."""
+"""``passage``: something inside of the response that code cannot find, such as "the summary";
+``verse``: a 句 of a poem; ``body``: the response without its title."""
 
 Which = Literal["each"] | int
 """``each``, or a number from 1; -1 is the last, -2 the one before it."""
@@ -39,10 +43,12 @@ NAMES: dict[Part, tuple[str, str]] = {
     "paragraph": ("paragraph", "段"),
     "stanza": ("stanza", "节"),
     "sentence": ("sentence", "句"),
+    "verse": ("verse", "句"),
     "line": ("line", "行"),
     "list_item": ("list item", "个列表项"),
     "heading": ("heading", "个标题"),
     "title": ("the title", "题目"),
+    "body": ("the body", "正文"),
 }
 
 _ORDINALS = {1: "first", 2: "second", 3: "third", -1: "last", -2: "second to last"}
@@ -55,7 +61,7 @@ def named(part: Part, which: Which) -> str:
     ('the last paragraph', 'each line', 'the title')
     """
     name = NAMES[part][0]
-    if part in {"response", "passage", "title"}:
+    if part in {"response", "passage", "title", "body"}:
         return name
     if which == "each":
         return f"each {name}"
@@ -67,6 +73,37 @@ def readings(layout: Layout, part: Part) -> list[list[str]]:
     return _FINDERS[part](layout)
 
 
+def _list_items(layout: Layout) -> list[list[str]]:
+    """Find the items of a list: the marked lines alone, and with the lines that go on with them."""
+    items = layout.items("bullet", "number")
+    outermost = min((line.depth for line in layout.lines if line.kind in _MARKED), default=0)
+    whole: list[list[str]] = []
+    ended = True
+    for line in layout.lines:
+        if line.kind in _MARKED and line.depth == outermost:
+            whole.append([line.text])
+        elif line.kind == "blank":
+            ended = True
+            continue
+        elif whole and (not ended or line.text[:1].isspace()):
+            whole[-1].append(line.text)
+        ended = False
+    if all(len(lines) == 1 for lines in whole):
+        return items
+    return [
+        *items,
+        ["\n".join([first, *more[1:]]) for first, more in zip(items[0], whole, strict=True)],
+    ]
+
+
+def _bodies(layout: Layout) -> list[list[str]]:
+    """Find the text without its title; a title that no mark shows may be part of it."""
+    title = layout.title_line
+    unmarked_title = title is not None and not title.lstrip().startswith("#")
+    return [[layout.core], [layout.body], *([[layout.text]] if unmarked_title else [])]
+
+
+_MARKED = frozenset({"bullet", "number"})
 _FINDERS: dict[Part, Callable[[Layout], list[list[str]]]] = {
     "response": lambda layout: [[layout.text]],
     "passage": lambda layout: [[layout.text]],
@@ -74,9 +111,11 @@ _FINDERS: dict[Part, Callable[[Layout], list[list[str]]]] = {
     "stanza": lambda layout: layout.stanza_readings,
     "sentence": lambda layout: layout.sentence_readings,
     "line": lambda layout: layout.written_lines,
-    "list_item": lambda layout: layout.items("bullet", "number"),
+    "verse": verse_readings,
+    "list_item": _list_items,
     "heading": lambda layout: layout.heading_readings,
     "title": lambda layout: [[layout.title] if layout.title else []],
+    "body": _bodies,
 }
 
 Outcome = bool | None
@@ -118,7 +157,7 @@ def _reading(
         return test(whole)
     if not texts:
         return None, f"no {NAMES[part][0].removeprefix('the ')} is found"
-    if part == "title":
+    if part in {"title", "body"}:
         which = 1
     if isinstance(which, int):
         if not 0 < abs(which) <= len(texts):

@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 _FOLD = str.maketrans(
     dict.fromkeys("“”„‟「」『』", '"')
     | dict.fromkeys("‘’‚`", "'")
-    | {"。": ".", "、": ",", "～": "~", "–": "-", "—": "-"}
+    | {"。": ".", "、": ",", "～": "~", "–": "-", "—": " - "}
+    | dict.fromkeys("\u00ad\u200b\u2060\ufeff")  # marks that nobody sees
 )
 _ELLIPSIS = re.compile(r"\.{3,}")
+_LATIN = "a-z0-9ß-öø-ɏ"
+_LETTER = re.compile(f"[{_LATIN}]")
 _INFLECTED = r"(?:e?s|e?d|ing|ly|er|'s)?"
 
 
@@ -47,11 +50,45 @@ def _skeleton(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _patterns(phrase: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Make the patterns of a phrase as it stands and as it may be inflected."""
-    before = r"(?<![a-z0-9])" if re.match("[a-z0-9]", phrase) else ""
-    after = r"(?![a-z0-9])" if re.search("[a-z0-9]$", phrase) else ""
+    before = rf"(?<![{_LATIN}])" if re.match(f"[{_LATIN}]", phrase) else ""
+    after = rf"(?![{_LATIN}])" if re.search(f"[{_LATIN}]$", phrase) else ""
     inflected = _INFLECTED if re.search("[a-z]$", phrase) else ""
     core = re.escape(phrase)
-    return re.compile(f"{before}{core}{after}"), re.compile(f"{before}{core}{inflected}{after}")
+    # Within a compound such as "cat-like" a word may or may not be there.
+    alone = (
+        rf"(?<![{_LATIN}]-)" if before else "",
+        rf"(?!-[{_LATIN}])" if after else "",
+    )
+    return (
+        re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
+        re.compile(f"{before}{core}{inflected}{after}"),
+    )
+
+
+_ACCENT = re.compile("[\u0300-\u036f]")
+_COMPOUND = re.compile(rf"-(?<=[{_LATIN}]-)(?=[{_LATIN}])")
+
+
+@lru_cache(maxsize=512)
+def _spellings(text: str) -> tuple[str, str]:
+    """Write a text with its compounds apart and as one word, and without accents."""
+    if not text.isascii():
+        text = _ACCENT.sub("", unicodedata.normalize("NFD", text))
+    if "-" not in text:
+        return text, text
+    return _COMPOUND.sub(" ", text), _COMPOUND.sub("", text)
+
+
+def _other_spellings(text: str, phrase: str) -> int:
+    """Count a phrase in other spellings: "plus-size" for "plus size", "email" for "e-mail"."""
+    apart, joined = _spellings(phrase)
+    counts = [
+        len(_patterns(form)[1].findall(spelling))
+        for spelling in dict.fromkeys(_spellings(text))
+        for form in {apart, joined, joined.replace(" ", "")}
+        if (spelling is not text or form != phrase) and form in spelling
+    ]
+    return max(counts, default=0)
 
 
 def occurrences(layout: Layout, phrase: str) -> CountRange:
@@ -74,6 +111,8 @@ def occurrences(layout: Layout, phrase: str) -> CountRange:
             exact, inflected = _patterns(wanted)
             low.append(len(exact.findall(text)))
             high.append(len(inflected.findall(text)))
+        if _LETTER.search(wanted):
+            high.append(_other_spellings(text, wanted))
     bones = "" if wanted.isascii() else _skeleton(phrase)
     if len(bones) > 1 and not bones.isascii():
         high.append(_skeleton(layout.text).count(bones))
@@ -169,6 +208,35 @@ def contains_any(
         return _any_used(layout, phrases, wanted=True, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
+
+
+def _describe_mention(phrases: list[str]) -> str:
+    return f"Mention {quoted(phrases)}, maybe in other words."
+
+
+@verifier("heedful:mentions", describe=_describe_mention)
+def mentions(response: Response, *, phrases: list[str]) -> Finding:
+    """One of the names of a topic occurs.
+
+    Raises:
+        UndecidedError: none occurs: the response may speak of the topic in other words.
+    """
+    outcome, reason = _any_used(response.layout, phrases, wanted=True, unused="not by that name")
+    return decide(outcome or None, reason)
+
+
+@verifier(
+    "heedful:does_not_mention",
+    describe=lambda phrases: f"Do not mention {quoted(phrases)}, not even in other words.",
+)
+def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
+    """None of the names of a topic occurs; where one does, this is unmet.
+
+    Raises:
+        UndecidedError: none occurs: the response may speak of the topic in other words.
+    """
+    outcome, reason = _any_used(response.layout, phrases, wanted=False, unused="not by that name")
+    return decide(None if outcome is not False else False, reason)
 
 
 def _any_used(

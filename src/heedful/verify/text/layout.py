@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from heedful.verify.text.boundaries import STOPS
-from heedful.verify.text.stops import readings, sentences
+from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -262,8 +262,11 @@ class Layout:
         The widest reading is the last.
         """
         narrow, wide, *unwrapped = readings(self.body)
-        all_lines = wide if self.plain == self.body else sentences(self.plain)
-        return _distinct([narrow, *unwrapped, wide, all_lines])
+        if self.plain != self.body:
+            # What was taken for a title may be the first of wrapped lines.
+            _, wide, *more = readings(self.plain)
+            unwrapped += more
+        return _distinct([narrow, *unwrapped, wide])
 
 
 def _kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:

@@ -29,24 +29,16 @@ _WRAPPED = 40
 _LETTER = re.compile(r"[^\W_]")
 
 
-def sentences(text: str) -> list[str]:
-    """Split a text into sentences wherever one may end, unfinished lines included.
-
-    A list's numbers belong to none.
-
-    >>> sentences("It rains. 下雨了！真的吗？")
-    ['It rains.', '下雨了！', '真的吗？']
-    """
-    return _split(text.split("\n"), style_of(text))[1]
-
-
 def readings(text: str) -> list[list[str]]:
     """Split a text into sentences, by each reading.
 
     Returns:
         The finished sentences that surely end, and all sentences that may end, with unfinished
         lines. Where lines seem to be wrapped, also the finished ones of the text without line
-        breaks.
+        breaks. The numbers of a list belong to none.
+
+    >>> readings("1. It rains. 下雨了！真的")
+    [['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的']]
     """
     lines, style = text.split("\n"), style_of(text)
     both = list(_split(lines, style))

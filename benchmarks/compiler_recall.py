@@ -1,0 +1,50 @@
+"""Compile rate and wrong verdicts on the constraints in plain words of the tests.
+
+PYTHONPATH=tests python benchmarks/compiler_recall.py
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from heedful.core.errors import UndecidedError
+from heedful.verify import Response, check
+from heedful.verify.compiler.compile import compile_constraint
+from plain_more import TEXTS as MORE
+from plain_texts import LANGUAGES, Case, halves
+
+
+def outcomes(cases: list[Case]) -> Counter[str]:
+    """Count texts that compile, and the verdicts on their two responses."""
+    counts: Counter[str] = Counter()
+    for text, met, unmet in cases:
+        compiled = compile_constraint(text).check
+        if compiled is None:
+            continue
+        counts["compiled"] += 1
+        for response, expected in ((met, True), (unmet, False)):
+            try:
+                right = check(compiled, Response(response)).met is expected
+            except UndecidedError:
+                counts["undecided"] += 1
+            else:
+                counts["right" if right else "wrong"] += 1
+    return counts
+
+
+def main() -> None:
+    """Measure and print."""
+    for language in LANGUAGES:
+        for name, cases in zip(("first", "second"), halves(language), strict=True):
+            counts = outcomes(cases)
+            print(
+                f"{language}, {name} half: {counts['compiled']} of {len(cases)} texts compile;"
+                f" verdicts: {counts['right']} right, {counts['wrong']} wrong,"
+                f" {counts['undecided']} undecided"
+            )
+    compiled = sum(compile_constraint(text).check is not None for text in MORE)
+    print(f"without responses: {compiled} of {len(MORE)} texts compile")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""Fields of records, read with errors that name them."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import RowError
+from heedful.core.nouns import Message
+from heedful.data.formats.files import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import ValidationError
+
+    from heedful.core.nouns import Sample
+
+__all__ = ["explain", "optional_text", "row_id", "text"]
+
+
+def text(record: Mapping[str, Any], key: str) -> str:
+    """Return a field that must be there and be text.
+
+    Raises:
+        RowError: it is missing, or of another type.
+    """
+    if key not in record:
+        raise RowError(f"{key} is missing")
+    return _text(record[key], key)
+
+
+def optional_text(record: Mapping[str, Any], key: str) -> str | None:
+    """Return a field that may be absent or null, and must otherwise be text.
+
+    Raises:
+        RowError: it is of another type.
+    """
+    value = record.get(key)
+    return None if value is None else _text(value, key)
+
+
+def response_text(record: Mapping[str, Any], key: str = "response") -> str | None:
+    """Return a response, which may be absent or null; a number counts as its digits.
+
+    Spreadsheets turn an answer such as 42 into a number, and leave NaN where there is none.
+
+    Raises:
+        RowError: it is of another type.
+    """
+    value = record.get(key)
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return json.dumps(value)
+    return optional_text(record, key)
+
+
+def _text(value: Any, name: str) -> str:
+    if isinstance(value, str):
+        return value
+    hint = ""
+    if isinstance(value, bool | int | float):
+        hint = f"; write it as text: {json.dumps(json.dumps(value))}"
+    raise RowError(f"{name} is {shown(value)}{hint or ', not text'}")
+
+
+def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
+    """Return the first of the keys that holds an id, as text; else ``row-<number>``.
+
+    Raises:
+        RowError: the id is neither text nor a whole number.
+    """
+    for key in keys:
+        value = record.get(key)
+        if value is None or value == "":
+            continue
+        if isinstance(value, str) or (isinstance(value, int) and not isinstance(value, bool)):
+            return str(value)
+        raise RowError(f"{key} is {shown(value)}; an id is text or a whole number")
+    return f"row-{number}"
+
+
+def messages(value: Any, name: str) -> tuple[Message, ...]:
+    """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields.
+
+    Raises:
+        RowError: it isn't such a list, or is empty.
+    """
+    if not isinstance(value, list) or not value:
+        raise RowError(f"{name} is {shown(value)}, not a list of messages")
+    for place, item in enumerate(value):
+        where = f"{name}[{place}]"
+        if not isinstance(item, dict):
+            raise RowError(f"{where} is {shown(item)}, not a message with role and content")
+        for field in ("role", "content"):
+            if field not in item:
+                raise RowError(f"{where}.{field} is missing")
+            _text(item[field], f"{where}.{field}")
+    return tuple(Message.model_validate(item) for item in value)
+
+
+def prompt_of(sample: Sample) -> str | None:
+    """Return the last user turn, which responses are joined on."""
+    turns = (turn.content for turn in reversed(sample.conversation) if turn.role == "user")
+    return next(turns, None)
+
+
+def explain(error: ValidationError) -> str:
+    """Turn pydantic's report into one sentence on the first field that is wrong."""
+    first = error.errors(include_url=False)[0]
+    name = ""
+    for part in first["loc"]:
+        name += f"[{part}]" if isinstance(part, int) else f".{part}" if name else str(part)
+    if first["type"] == "missing":
+        return f"{name} is missing"
+    try:
+        if first["type"] == "string_type":
+            _text(first["input"], name)
+    except RowError as typed:
+        return typed.what
+    return f"{name} is {shown(first['input'])}: {first['msg'][0].lower()}{first['msg'][1:]}"
