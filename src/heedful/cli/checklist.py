@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.connection import CallFlags, Names, connect_one, sampling
+from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import DataFlags, Outcome, RunFlags, print_outcome
-
-
-@Parameter(name="*", group="Model")
-@dataclass(frozen=True, kw_only=True)
-class DecomposerFlags(CallFlags):
-    """The model that makes checklists, and how it is called.
-
-    Attributes:
-        model: Who takes the instructions apart.
-    """
-
-    model: Names = field(default_factory=list)
 
 
 @Parameter(name="*")
@@ -51,7 +39,7 @@ def checklist(
     compile: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the flag's name
     decomposition: DecompositionFlags = DecompositionFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
-    model_flags: DecomposerFlags = DecomposerFlags(),
+    model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Make a checklist for every sample that has none, or compile the constraints of those there.

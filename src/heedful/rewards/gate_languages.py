@@ -150,10 +150,10 @@ _WORDS_TO_TELL, _DIFFERENT = 8, 3
 """Words of a text that are enough to tell its language, and different ones of the listed."""
 
 
-def _other_latin(text: str, asked: str) -> str | None:
+def _other_latin(text: str, last_turn: str) -> str | None:
     """Find a response in another language of Europe than an instruction in English."""
     counts = {}
-    for name, part in (("asked", asked), ("used", text)):
+    for name, part in (("last_turn", last_turn), ("used", text)):
         words = re.findall(r"[^\W\d_]+", _NO_WORDS.sub(" ", part[:800]).casefold())
         if len(words) < _WORDS_TO_TELL:
             return None
@@ -164,31 +164,31 @@ def _other_latin(text: str, asked: str) -> str | None:
             for language, listed in _FUNCTION_WORDS.items()
         }
     best = max(counts["used"], key=lambda language: counts["used"][language])
-    wanted = max(counts["asked"], key=lambda language: counts["asked"][language])
+    wanted = max(counts["last_turn"], key=lambda language: counts["last_turn"][language])
     used, english = counts["used"][best], counts["used"]["English"]
     if wanted != "English" or best == "English" or used < 0.2 or english > 0.05:  # noqa: PLR2004
         return None
     return f"it is in {best}, the instruction in English"
 
 
-def other_language(text: str, asked: str, instruction: str) -> str | None:
+def other_language(text: str, last_turn: str, instruction: str) -> str | None:
     """Find a response in another language than its instruction, which names no other.
 
     Told by the script, and between languages of Latin script by common words.
 
     Args:
         text: the response.
-        asked: the last user turn.
+        last_turn: the last user turn.
         instruction: all that was asked for.
     """
-    wanted, used = _scripts(asked), _scripts(text)
+    wanted, used = _scripts(last_turn), _scripts(text)
     if wanted.total() < _LETTERS or used.total() < _LETTERS:
         return None
     (script, count), (other, _) = wanted.most_common(1)[0], used.most_common(1)[0]
     same = count < 0.8 * wanted.total() or used[script] > 0.1 * used.total()
     reason = None
     if same and script == other == "LATIN":
-        reason = _other_latin(text, asked)
+        reason = _other_latin(text, last_turn)
     elif not same and not _scripts(instruction)[other]:
         reason = f"it is in another script ({other.title()}) than the instruction"
     return None if reason is None or _NAMES_A_LANGUAGE.search(instruction) else reason
@@ -217,24 +217,24 @@ _SHORT = re.compile(
     r"|标题|名字|名称|口号|一个|字|词|几个|多少|只|回答|选|是否|吗",
     re.IGNORECASE,
 )
-"""What may ask for a word or two all the same."""
+"""Words of an instruction that may want a word or two all the same."""
 
 _WORDS_OF_A_TEXT = 5
 
 _SHARE_OF_LEAST = 5
-"""A response with fewer words than this fraction of those asked for is no attempt."""
+"""A response with fewer words than this fraction of those asked for isn't an attempt."""
 
 
 _MARKUP = re.compile(r"<[^<>\n]{0,80}>|&#?\w{1,8};")
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
 
-def far_too_short(text: str, asked: str) -> str | None:
+def far_too_short(text: str, last_turn: str) -> str | None:
     """Find a few words for a text, or less than a fifth of the words that are asked for."""
     words = len(_TOKEN.findall(_MARKUP.sub(" ", text)))
-    if words < _WORDS_OF_A_TEXT and _WRITTEN.search(asked) and not _SHORT.search(asked):
+    if words < _WORDS_OF_A_TEXT and _WRITTEN.search(last_turn) and not _SHORT.search(last_turn):
         return f"it has {amount(words, 'word')} where the instruction asks for a text"
-    numbers = [int(number) for match in _LEAST.findall(asked) for number in match if number]
+    numbers = [int(number) for match in _LEAST.findall(last_turn) for number in match if number]
     if not numbers:
         return None
     if words * _SHARE_OF_LEAST >= min(numbers):

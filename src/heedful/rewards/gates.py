@@ -13,12 +13,12 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.models.base import is_cut_off
-from heedful.rewards import gate_languages, normal
+from heedful.rewards import gate_languages, gate_patterns, normal
 from heedful.rewards.visible import shows_nothing, visible
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ COPIED = 0.9
 """A response is a copy of the instruction if each has this share of its words in the other."""
 
 RUN = 5
-"""Words in a row that two texts must share, so that it is no chance."""
+"""Words in a row that two texts must share, so that it isn't chance."""
 
 DISGUISED = 2
 """Words that mix Latin letters with look-alikes from which on it isn't a slip."""
@@ -68,7 +68,7 @@ class Violation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class ResponseView:
     """A response and its instruction, each normalised once for all gates.
 
     Attributes:
@@ -88,7 +88,7 @@ class Facts:
         return normal.normalised(self.raw)
 
     @cached_property
-    def asked(self) -> str:
+    def last_turn(self) -> str:
         """The last user turn, in normal form."""
         turns = [turn.content for turn in self.sample.conversation if turn.role == "user"]
         return normal.normalised(turns[-1]) if turns else ""
@@ -105,7 +105,7 @@ class Facts:
         return [constraint.text for constraint in self.sample.checklist]
 
 
-def _empty(facts: Facts) -> str | None:
+def _empty(facts: ResponseView) -> str | None:
     return "it shows nothing" if shows_nothing(facts.sample.response or "") else None
 
 
@@ -120,7 +120,7 @@ _ACKNOWLEDGEMENT = re.compile(
 _PLACEHOLDER = re.compile(r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*")
 
 
-def _near_empty(facts: Facts) -> str | None:
+def _near_empty(facts: ResponseView) -> str | None:
     text = facts.text.strip()
     filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
     if filler and not _may_be_short(facts):
@@ -148,18 +148,18 @@ _WANTS_LITTLE = re.compile(
 )
 
 
-def _may_be_short(facts: Facts) -> bool:
+def _may_be_short(facts: ResponseView) -> bool:
     """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
     several = len(facts.sample.conversation) > 1
     return several or _WANTS_LITTLE.search(facts.instruction) is not None
 
 
-def _too_long(facts: Facts) -> str | None:
+def _too_long(facts: ResponseView) -> str | None:
     length = len(facts.sample.response or "")
     return f"it has {length:,} characters, more than {LONGEST:,}" if length > LONGEST else None
 
 
-def _cut_off(facts: Facts) -> str | None:
+def _cut_off(facts: ResponseView) -> str | None:
     about = facts.sample.model_extra or {}
     completion = about.get("completion")
     known = completion if isinstance(completion, dict) else about
@@ -167,10 +167,10 @@ def _cut_off(facts: Facts) -> str | None:
     return f"the model's answer was cut off ({reason})" if is_cut_off(reason) else None
 
 
-def _disguised(facts: Facts) -> str | None:
+def _disguised(facts: ResponseView) -> str | None:
     mixed = normal.mixed_words(facts.raw)
-    asked = (*facts.sample.conversation, *facts.sample.checklist)
-    if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in asked):
+    given = (*facts.sample.conversation, *facts.sample.checklist)
+    if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in given):
         return None
     return f"{mixed} words mix Latin letters with look-alikes of other scripts"
 
@@ -182,14 +182,14 @@ _MAY_REPEAT = re.compile(
 _SENTENCE = re.compile(r"[^\n.!?。！？]+")
 
 
-def _repetition(facts: Facts) -> str | None:
+def _repetition(facts: ResponseView) -> str | None:
     text = " ".join(facts.text.split())
     if len(text) >= COMPRESSIBLE_FROM:
         data = text.encode("utf-8", "surrogatepass")
         share = len(zlib.compress(data)) / len(data)
         if share < COMPRESSED:
             return f"it repeats itself: it compresses to {share:.1%}"
-    if _MAY_REPEAT.search(facts.asked):
+    if _MAY_REPEAT.search(facts.last_turn):
         return None
     sentences = Counter(" ".join(match[0].split()).casefold() for match in _SENTENCE.finditer(text))
     words = text.casefold().split()
@@ -205,15 +205,15 @@ def _repetition(facts: Facts) -> str | None:
     return None
 
 
-def _echo(facts: Facts) -> str | None:
+def _echo(facts: ResponseView) -> str | None:
     words = _words(_LIST_MARK.sub("", facts.text))
     if len(facts.constraints) > 1:
         quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
         if quoted > 1 and 2 * quoted >= len(facts.constraints) and share >= QUOTED:
             return "it copies the checklist"
-    asked = _words(facts.asked)
+    asked = _words(facts.last_turn)
     # A turn after others may be material to work on, as in a game that a system prompt sets.
-    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.asked):
+    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.last_turn):
         return None
     # Who corrects a given text leaves out what was asked about it, at one of the ends.
     ends = {*asked[:RUN]} <= {*words[: 2 * RUN]} and {*asked[-RUN:]} <= {*words[-2 * RUN :]}
@@ -254,68 +254,13 @@ def _copied(words: Sequence[str], source: Sequence[str]) -> float:
     return sum(inside) / len(words)
 
 
-@lru_cache(maxsize=4)
-def _patterns(kind: str) -> list[tuple[tuple[str, ...], re.Pattern[str]]]:
-    """Read the expressions of a gate from its file, each with the substrings before it."""
-    from importlib import resources
-
-    text = resources.files(__package__).joinpath(f"{kind}.txt").read_text(encoding="utf-8")
-    flags = re.IGNORECASE | re.MULTILINE
-    patterns = []
-    hints: tuple[str, ...] = ()
-    for line in text.splitlines():
-        if line.startswith("@"):
-            hints = tuple(line[1:].replace("NOUN", " ".join(_NOUNS)).split())
-        elif line and not line.startswith("#"):
-            patterns.append((hints, re.compile(line.replace("NOUN", NOUN), flags)))
-    return patterns
-
-
-_NOUNS = ("constraint", "requirement", "criteri", "instruction", "rubric", "guideline", "condition")
-NOUN = (
-    r"(?:constraints?|requirements?|criteri(?:a|on)|instructions?|rubrics?|guidelines|"
-    r"conditions?)"
-)
-
-
-def self_grading(text: str) -> str | None:
-    """Find where a text, in normal form, grades itself; ``None`` where it doesn't plainly."""
-    return _matched("self_grading", text)
-
-
-def _matched(kind: str, text: str, instruction: str = "") -> str | None:
-    """Quote what an expression of a file matches that the instruction doesn't match.
-
-    An expression is tried only on a text that holds one of the substrings named before it, which
-    takes a fraction of the time.
-    """
-    folded = text.casefold()
-    for hints, pattern in _patterns(kind):
-        if hints and not any(hint in folded for hint in hints):
-            continue
-        match = pattern.search(text)
-        if match is not None and not _asked_for(match, instruction):
-            return repr(match[0].strip()[:60])
-    return None
-
-
-def _asked_for(match: re.Match[str], instruction: str) -> bool:
-    """Tell whether an instruction matches too, or names the JSON key that a text matches with."""
-    if not instruction:
-        return False
-    key = re.search(r"[\"'](\w+)[\"'] ?:", match[0])
-    return match.re.search(instruction) is not None or (
-        key is not None and re.search(rf"\b{key[1]}\b", instruction, re.IGNORECASE) is not None
-    )
-
-
-def _self_grading(facts: Facts) -> str | None:
-    quote = _matched("self_grading", facts.text, facts.instruction)
+def _self_grading(facts: ResponseView) -> str | None:
+    quote = gate_patterns.matched("self_grading", facts.text, facts.instruction)
     return quote and f"it grades itself: {quote}"
 
 
-def _addresses_judge(facts: Facts) -> str | None:
-    quote = _matched("addressing_judge", facts.text, facts.instruction)
+def _addresses_judge(facts: ResponseView) -> str | None:
+    quote = gate_patterns.matched("addressing_judge", facts.text, facts.instruction)
     return quote and f"it addresses its judge: {quote}"
 
 
@@ -323,10 +268,12 @@ REFUSAL_UP_TO = 600
 """Characters of a refusal: in a longer text the same words introduce an answer."""
 
 
-def _refusal(facts: Facts) -> str | None:
+def _refusal(facts: ResponseView) -> str | None:
     """Find a refusal, where neither a system prompt nor the checklist may have asked for one."""
     start = facts.text.lstrip()[:300]
-    matches = [match for _, pattern in _patterns("refusal") if (match := pattern.match(start))]
+    matches = [
+        match for _, pattern in gate_patterns.patterns("refusal") if (match := pattern.match(start))
+    ]
     if (
         not matches
         or len(facts.text) > REFUSAL_UP_TO
@@ -342,19 +289,19 @@ def _refusal(facts: Facts) -> str | None:
     return f"it refuses: {matches[0][0].strip()!r}"
 
 
-def _gibberish(facts: Facts) -> str | None:
+def _gibberish(facts: ResponseView) -> str | None:
     return gate_languages.gibberish(facts.text)
 
 
-def _language(facts: Facts) -> str | None:
-    return gate_languages.other_language(facts.text, facts.asked, facts.instruction)
+def _language(facts: ResponseView) -> str | None:
+    return gate_languages.other_language(facts.text, facts.last_turn, facts.instruction)
 
 
-def _too_short(facts: Facts) -> str | None:
-    return gate_languages.far_too_short(facts.text, facts.asked)
+def _too_short(facts: ResponseView) -> str | None:
+    return gate_languages.far_too_short(facts.text, facts.last_turn)
 
 
-Gate: TypeAlias = Callable[[Facts], "str | None"]
+Gate: TypeAlias = Callable[[ResponseView], "str | None"]
 
 GATES: Mapping[str, Gate] = {
     "empty": _empty,
@@ -395,7 +342,7 @@ def enabled(gates: Collection[str] | str) -> frozenset[str]:
 
 def violation(sample: Sample, gates: Collection[str]) -> Violation | None:
     """Return the first of some gates that stops a response, if any does."""
-    facts = Facts(sample)
+    facts = ResponseView(sample)
     for name, gate in GATES.items():
         reason = gate(facts) if name in gates else None
         if reason:

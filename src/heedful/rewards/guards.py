@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.judges.prompts import block_layout as layout
 from heedful.models.base import is_cut_off
-from heedful.rewards.gates import self_grading
+from heedful.rewards.gate_patterns import self_grading
 from heedful.rewards.normal import normalised
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ _WORDS_OF_A_STUMP = 4
 """A last sentence with fewer words may be a signature or a name."""
 
 _WORDS_OF_A_SENTENCE = 3
-"""What ends on a full stop and has fewer words may be the number of an item, or an initial."""
+"""A text with fewer words before a full stop may be the number of an item, or an initial."""
 
 
 def criteria(sample: Sample) -> tuple[Constraint, Constraint]:

@@ -142,10 +142,10 @@ def pair_up(
     """
     if len(group) < 2:  # noqa: PLR2004 - a pair
         return [], "one response"
-    left = list({one.text: one for one in group if one.value is not None}.values())
+    decided = [response for response in group if response.value is not None]
+    left = list({response.text: response for response in decided}.values())
     if len(left) < 2:  # noqa: PLR2004 - a pair
-        few = sum(one.value is not None for one in group) < 2  # noqa: PLR2004 - a pair
-        return [], "fewer than two decided" if few else "all the same text"
+        return [], "fewer than two decided" if len(decided) < 2 else "all the same text"  # noqa: PLR2004
     spread = max(map(_value, left)) - min(map(_value, left))
     if not spread:
         return [], "all rewards equal"

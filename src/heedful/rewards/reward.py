@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from heedful.rewards.terms import LengthPenalty, Rewarded
 
 REASONS_LOGGED = 20
-"""Different reasons for undecided rewards that are logged; later ones are only counted."""
+"""Reasons for undecided rewards that are logged; others are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +260,7 @@ class Reward:
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
         """Judge the whole checklist of one response, without gates and guards."""
-        known = await self._by_code(sample)
+        known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
         left = _undecided(known.judgments)
         if self.judge is None or not left:
             return known
@@ -268,8 +268,8 @@ class Reward:
             return await self._by_judge(self.judge, sample, known, left)
 
     async def _reward(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
-        """Judge one response: code first, then the judge for what the reward still depends on."""
-        known = await self._by_code(sample)
+        """Judge one response: code first, then the judge for the rest."""
+        known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
         gate = None if sample.response is None else self.terms.gate(sample)
         guards = self._guards_by_code(sample)
         first = self.terms.reward(sample, known, guards, gate=gate)
@@ -290,9 +290,6 @@ class Reward:
         reward = self.terms.reward(sample, critique, guards)
         refused = any(NO_INSTRUCTION in judgment.explanation for judgment in critique.judgments)
         return replace(reward, problem=NO_INSTRUCTION) if refused and not reward.decided else reward
-
-    async def _by_code(self, sample: Sample) -> Critique:
-        return await self._judged(self._rules, sample, list(range(len(sample.checklist))))
 
     async def _by_judge(
         self, judge: Judge, sample: Sample, known: Critique, left: list[int]

@@ -240,7 +240,7 @@ def terms(
 def code_guards(sample: Sample) -> tuple[Judgment, ...]:
     """Judge the guards' criteria by code alone: what code finds nothing against passes."""
     passed = Judgment(status=Status.MET, explanation="code found nothing", judge=guarding.CODE)
-    return tuple(found or passed for found in guarding.violations(sample))
+    return tuple(violated or passed for violated in guarding.violations(sample))
 
 
 def _met(judgment: Judgment, *, otherwise: bool) -> bool:

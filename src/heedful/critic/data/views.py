@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.reporting.document import Document
-from heedful.reporting.notation import interval, percent
+from heedful.reporting.notation import INTERVAL, interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _audit(result: Summary) -> Document:
         for name, measure in measures.items()
     ]
     samples = amount(result["samples"], "sample")
-    columns = (samples, "right %", "95 % interval", "counts", "unsure")
+    columns = (samples, "right %", INTERVAL, "counts", "unsure")
     return Document("Audit", parts=[Table("", columns, rows)])
 
 

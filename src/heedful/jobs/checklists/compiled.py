@@ -118,13 +118,16 @@ def write_samples(source: Iterable[Row | Sample], path: Path) -> None:
         for row in source:
             sample = row if isinstance(row, Sample) else row.sample
             if sample is not None:
-                file.write(to_json(native.write(_checked(sample))).decode() + "\n")
+                file.write(to_json(native.write(with_checks(sample))).decode() + "\n")
 
 
-def _checked(sample: Sample) -> Sample:
+def with_checks(sample: Sample) -> Sample:
+    """Give constraints the compiler's checks; one with a check of its own keeps it."""
     checklist = tuple(
-        one.model_copy(update={"check": one.check or compile_constraint(one.text).check})
-        for one in sample.checklist
+        constraint.model_copy(
+            update={"check": constraint.check or compile_constraint(constraint.text).check}
+        )
+        for constraint in sample.checklist
     )
     return sample.model_copy(update={"checklist": checklist})
 

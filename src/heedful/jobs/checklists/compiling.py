@@ -6,17 +6,17 @@ import asyncio
 from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.engine.inputs import split_options
+from heedful.jobs.checklists.compiled import with_checks
 from heedful.jobs.checklists.proposing import PROPOSAL_TOKENS, Proposer
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep
 from heedful.jobs.rows import Addition
 from heedful.verify.compiler import grammar
-from heedful.verify.compiler.compile import compile_constraint
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator
 
-    from heedful.core.nouns import Constraint, Sample
+    from heedful.core.nouns import Sample
     from heedful.engine.inputs import DataOptions
     from heedful.jobs.checklists.proposing import Proposal
     from heedful.jobs.rows import Generation
@@ -93,7 +93,7 @@ def _recipe(proposer: Proposer) -> Recipe:
 
 async def _compiled(sample: Sample, proposer: Proposer) -> Addition:
     """Give the constraints of one sample their checks."""
-    checklist = [_by_grammar(constraint) for constraint in sample.checklist]
+    checklist = list(with_checks(sample).checklist)
     open_ = [at for at, constraint in enumerate(checklist) if constraint.check is None]
     counts = {
         "checks_of_their_own": sum(c.check is not None for c in sample.checklist),
@@ -120,12 +120,6 @@ async def _compiled(sample: Sample, proposer: Proposer) -> Addition:
     return Addition(
         fields={"checklist": dumped, "compilation": about}, expenses=expenses, counts=counts
     )
-
-
-def _by_grammar(constraint: Constraint) -> Constraint:
-    if constraint.check is not None:
-        return constraint
-    return constraint.model_copy(update={"check": compile_constraint(constraint.text).check})
 
 
 def _refusal(at: int, proposal: Proposal) -> dict[str, Any]:

@@ -77,8 +77,7 @@ def difference(text: str, check: Check) -> str | None:
     if any(before != "response" == after for before, after in pairwise(parts)):
         return "a later part of the text may be about the part that an earlier one names"
     for pieces in _divisions(text, len(checks)):
-        found = [difference(*pair) for pair in zip(pieces, checks, strict=True)]
-        if not any(found):
+        if not any(difference(*pair) for pair in zip(pieces, checks, strict=True)):
             return None
     return f"the text isn't {len(checks)} constraints, one for each check, in this order"
 

@@ -1,4 +1,4 @@
-"""What the text of a constraint and a check say, in terms that both share.
+"""The meaning of a constraint's text and of a check, in terms that both share.
 
 The text is read from its beginning to its end by the phrases of the compiler's grammar, wherever
 they stand. What none of them tells must be a word that the grammar knows in constraints of the
@@ -65,7 +65,7 @@ Bound = tuple[int | None, int | None]
 
 @dataclass(slots=True)
 class Meaning:
-    """What a text or a check says, in terms that both share.
+    """The meaning of a text or a check, in terms that both share.
 
     Attributes:
         bounds: lower and upper bounds; ``None`` for none.

@@ -1,4 +1,4 @@
-"""What a model is asked for a check, and how its replies are read; the prompts lie beside.
+"""The requests that propose and confirm a check, and the parsers of their replies.
 
 Three requests, each a conversation of its own: for a check; whether the check in words and the
 constraint imply each other; and for examples, by the constraint alone.
@@ -54,17 +54,17 @@ def prompts_version() -> str:
 
 
 def proposal_request(text: str) -> list[Message]:
-    """Ask for a check of a constraint."""
+    """Request a check of a constraint."""
     return _request("propose.txt", {"constraint": text}, {"checks": _checks()})
 
 
 def implication_request(text: str, words: str) -> list[Message]:
-    """Ask whether a constraint and a check in words imply each other."""
+    """Request whether a constraint and a check in words imply each other."""
     return _request("imply.txt", {"a": text, "b": words}, {})
 
 
 def examples_request(text: str) -> list[Message]:
-    """Ask for texts that meet a constraint and texts that violate it."""
+    """Request texts that meet a constraint and texts that violate it."""
     return _request("examples.txt", {"constraint": text}, {})
 
 
@@ -83,8 +83,8 @@ def read_implication(reply: str) -> bool:
     Raises:
         InputError: the reply isn't one object with two booleans.
     """
-    found = _single(reply, "a_implies_b", "b_implies_a")
-    values = (found["a_implies_b"], found["b_implies_a"])
+    answers = _single(reply, "a_implies_b", "b_implies_a")
+    values = (answers["a_implies_b"], answers["b_implies_a"])
     if not all(isinstance(value, bool) for value in values):
         raise InputError("a_implies_b and b_implies_a are not true or false")
     return all(values)

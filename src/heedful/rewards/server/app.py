@@ -107,7 +107,7 @@ class Endpoints:
         samples = openrlhf_samples(sent.query, sent.prompts, sent.labels)
         outcomes = await self._service.judge(samples, self._session.reward, until)
         self._count(request, outcomes)
-        scored = [one for one in outcomes if isinstance(one, Rewarded)]
+        scored = [outcome for outcome in outcomes if isinstance(outcome, Rewarded)]
         if len(scored) < len(outcomes):
             raise RefusedError(
                 self._late(),
