@@ -132,9 +132,6 @@ _PLURALS: dict[Unit, str] = {
     "zi_without_punctuation": "字 without punctuation",
     "zi_with_punctuation": "字 with punctuation",
     "han_characters": "Chinese characters",
-    "characters": "characters",
-    "characters_with_spaces": "characters with spaces",
-    "characters_without_spaces": "characters without spaces",
 }
 
 
