@@ -124,6 +124,17 @@ NEVER_EQUAL = [
     (r"\sin^2{x}y", r"\sin^2{xy}"),
     (r"\log_{2}{x}y", r"\log_2{xy}"),
     (r"\sin{\frac{x}{2}}y", r"\sin(\frac{xy}{2})"),
+    # the same value of other things, and readings that are not meant
+    ("AB=5", "CD=5"),
+    ("P(A)=0.3", "P(B)=0.3"),
+    ("P(1,2)", "Q(1,2)"),
+    ("Yes. x=2", "Yes. x=3"),
+    ("2024-03-05", "2016"),
+    ("0xFF", "0"),
+    ("1/2x", r"\frac{x}{2}"),
+    (r"\ln 2 \cdot 3", r"\ln 6"),
+    ("a<b", "b<a"),
+    ("(0,0)", "0"),
     # names and repetitions in lists
     ("x=1, 2", "y=1, 2"),
     ("a=1, 2", "b=1, 2"),
@@ -177,6 +188,10 @@ QUANTITIES = [
 NEVER_UNEQUAL = [
     ("5 and a half", "5.5"),
     ("3 halves", "1.5"),
+    ("2.5(3)", "7.5"),
+    (r"\sin x/2", r"\frac{\sin x}{2}"),
+    ("12:30", "12:30 PM"),
+    ("May 5, 2020", "May 5"),
     ("one half", "1/2"),
     ("five million", "5000000"),
     ("2 thousand 5", "2005"),
