@@ -38,7 +38,7 @@ CROSSED_SECONDS = 120
 GRADING = "heedful.bench.grading."
 PARTS: dict[str, dict[str, Any]] = {
     # what stands in for a part of the comparison when it is left out
-    "number words": {"latex.in_digits": str},
+    "number words": {"tidying.in_digits": str},
     "dates": {"equality.same_moment": lambda *_: None},
     "sets of numbers": {"structures.says_region": lambda _: False},
     "inequalities": {"structures.relation": lambda _: None},
@@ -94,12 +94,15 @@ def peers(folder: Path) -> Iterable[Item]:
             yield Item("suites", row["gold"], answer, row["expected"])
 
 
-def real(folder: Path) -> Iterable[Item]:
-    """Read RealCritic's open items, with the answers that the files give."""
+def real(folder: Path, *, solutions: bool) -> Iterable[Item]:
+    """Read RealCritic's open items, with the answers that the files give, and the solutions'."""
     for path in sorted(folder.glob("*.jsonl")):
         for row in read_problems(path, "realcritic"):
             if row.problem and row.solution and row.problem.kind == "open" and row.solution.answer:
                 yield Item(path.stem, row.problem.answers[0], row.solution.answer)
+                answer = final_answer(row.solution.text or "") if solutions else None
+                if answer:
+                    yield Item(path.stem, row.problem.answers[0], answer)
 
 
 def ours(gold: str, answer: str) -> bool | None:
@@ -200,7 +203,7 @@ def main() -> None:
     arguments = parser.parse_args()
     pairs = list(hostile(arguments.pairs))
     suites = list(peers(arguments.data / "peer_suites"))
-    items = list(real(arguments.data / "realcritic"))
+    items = list(real(arguments.data / "realcritic", solutions=arguments.ablate))
     if arguments.ablate:
         ablate([*pairs, *suites, *items])
         return

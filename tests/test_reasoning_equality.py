@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.equality import compare, compare_quickly
-from heedful.bench.grading.latex import tidy
 from heedful.bench.grading.numerals import numeral
+from heedful.bench.grading.tidying import tidy
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 

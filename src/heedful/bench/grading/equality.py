@@ -17,6 +17,7 @@ from heedful.bench.grading.leaves import EqualityResult, compare_based
 from heedful.bench.grading.numerals import localized, numeral, same_number
 from heedful.bench.grading.quantities import is_quantified, unscaled, written_out
 from heedful.bench.grading.structures import compared
+from heedful.bench.grading.tidying import tidy
 from heedful.bench.grading.units import in_one_unit, measure
 from heedful.bench.grading.words import is_phrase, is_text, same_words, verdict_word
 
@@ -41,7 +42,7 @@ def compare_quickly(gold: str, answer: str) -> EqualityResult | None:
     if max(len(gold), len(answer)) > LONGEST:
         reason = f"longer than {LONGEST:,} characters"
         return EqualityResult(gold.strip() == answer.strip() or None, "text", reason)
-    first, second = latex.tidy(gold), latex.tidy(answer)
+    first, second = tidy(gold), tidy(answer)
     if latex.key(first) == latex.key(second):
         return EqualityResult(equal=True, method="text")
     first_number, second_number = numeral(first), numeral(second)
@@ -81,7 +82,7 @@ def compare(gold: str, answer: str) -> EqualityResult:
     quick = compare_quickly(gold, answer)
     if quick is not None:
         return quick
-    first, second = in_one_unit(latex.tidy(gold)), in_one_unit(latex.tidy(answer))
+    first, second = in_one_unit(tidy(gold)), in_one_unit(tidy(answer))
     if _DECIMAL_COMMA.match(first) or _DECIMAL_COMMA.match(second):
         return EqualityResult(None, "text", "one of them begins with a comma")
     if is_quantified(first) or is_quantified(second):
@@ -163,7 +164,7 @@ def _sentence(original: str, answer: str) -> EqualityResult:
     """Accept the value of the formula on which the gold's sentence ends; decide nothing else."""
     formulas = [next(filter(None, groups)) for groups in _FORMULA.findall(original)]
     if formulas and original.strip().rstrip(".").endswith("$") and not is_text(answer):
-        members = latex.members(latex.tidy(formulas[-1]))
+        members = latex.members(tidy(formulas[-1]))
         result = compare(members[-1], answer) if members else None
         if result is not None and result.equal:
             return result

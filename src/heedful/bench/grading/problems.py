@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading import latex
 from heedful.bench.grading.answers import last_boxed
+from heedful.bench.grading.tidying import tidy
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Problem, Solution
 from heedful.data.formats.fields import optional_text, row_id, text
@@ -105,7 +106,7 @@ def _realcritic(record: dict[str, Any], number: int) -> tuple[Problem, Solution]
     answers = [gold]
     # The pipeline that made gt dropped letters that it took for units; answer is as published.
     if isinstance(other, str) and other.strip() and len(other) <= _SHORT and "####" not in other:
-        same = latex.key(latex.tidy(other)) == latex.key(latex.tidy(gold))
+        same = latex.key(tidy(other)) == latex.key(tidy(gold))
         answers = [other.strip()] if same else [other.strip(), gold]
     tags = {k: record[k] for k in ("level", "subject", "type") if isinstance(record.get(k), str)}
     problem = Problem(

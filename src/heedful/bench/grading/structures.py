@@ -144,17 +144,12 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
         result = compared(*values)
         return _of_things(result, ours or theirs or "", theirs or ours or "")
     first, second = latex.group(gold), latex.group(answer)
-    if first is not None and second is not None and first.ordered and second.ordered:
-        if len(first.items) != len(second.items):
-            return EqualityResult(equal=False, method="set")
-        interval = len(first.items) == 2 and (first.opening, first.closing) != ("(", ")")  # noqa: PLR2004
-        if (interval or second.opening == "[" or second.closing == "]") and (
-            first.opening,
-            first.closing,
-        ) != (second.opening, second.closing):
-            return EqualityResult(equal=False, method="set")
-        return _all(list(zip(first.items, second.items, strict=True)))
     if first is not None and second is not None and (first.ordered or second.ordered):
+        brackets = [(side.opening, side.closing) for side in (first, second)]
+        interval = len(first.items) == 2 and brackets[0] != ("(", ")")  # noqa: PLR2004 - two ends
+        square = interval or "[" in brackets[1] or "]" in brackets[1]
+        if first.ordered and second.ordered and square and brackets[0] != brackets[1]:
+            return EqualityResult(equal=False, method="set")
         return _named_tuple(first, second)
     gold_items = _of_chain(gold, second) or _items(gold, first)
     answer_items = _of_chain(answer, first) or _items(answer, second)
@@ -205,9 +200,7 @@ def _named_tuple(first: latex.BracketGroup, second: latex.BracketGroup) -> Equal
 def _by_name(gold: Sequence[str], answer: Sequence[str]) -> EqualityResult | None:
     """Compare ``a = 1, b = 2`` with ``b = 2, a = 1``; ``None`` where the names aren't the same."""
     ours, theirs = ({name_of(item): value_of(item) for item in items} for items in (gold, answer))
-    if None in ours or ours.keys() != theirs.keys() or len(ours) != len(gold) != len(theirs):
-        return None
-    if len(ours) != len(gold) or len(theirs) != len(answer):
+    if None in ours or ours.keys() != theirs.keys() or not len(ours) == len(gold) == len(answer):
         return None
     return _all([(value, theirs[name]) for name, value in ours.items()])
 
