@@ -227,7 +227,7 @@ FORGED = {
     ),
     "reply with an argument that isn't there": _sends("'value': None, 'argument': 99"),
     "reply with errors of the tests' own": _sends(
-        "'raised': ['UndecidedError', 'EndedError', 'SystemExit', 'BaseException'], 'said': 'x'"
+        "'raised': ['UnsendableError', 'EndedError', 'SystemExit', 'BaseException'], 'said': 'x'"
     ),
     "reply with no error": _sends("'raised': {'a': 1}"),
     "reply with names that are no errors": _sends("'raised': ['exit', 'print'], 'said': 'x'"),

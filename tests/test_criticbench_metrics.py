@@ -20,8 +20,8 @@ from heedful.bench.criticbench.report import examine
 from heedful.bench.criticbench.run import (
     CriticsJob,
     Critiqued,
+    CritiqueInput,
     Examination,
-    JudgedRow,
     SelfCheck,
     Vote,
 )
@@ -53,7 +53,7 @@ def row(key: str, marks: str, certainty: float = 1.0, **fields: str) -> Critique
         generator=fields.get("generator", "g"),
         provenance=origin,
     )
-    judged = JudgedRow(critic=fields.get("critic", "c"), triplet=triplet)
+    judged = CritiqueInput(critic=fields.get("critic", "c"), triplet=triplet)
     return Critiqued(judged=judged, verdicts=verdicts(marks))
 
 
@@ -174,7 +174,7 @@ def check(query: str, answers: str, marks: str, certainty: float | None = 0.5) -
         for n, a in enumerate(answers, 1)
     )
     asked = SelfCheck(query=query, task="sums", generator="g", certainty=certainty, votes=votes)
-    return Critiqued(judged=JudgedRow(critic="c", check=asked), verdicts=verdicts(marks))
+    return Critiqued(judged=CritiqueInput(critic="c", check=asked), verdicts=verdicts(marks))
 
 
 def test_self_check_by_hand() -> None:

@@ -56,6 +56,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert house.circles(MODULES) == []
 
 
+def test_a_class_name_means_one_thing() -> None:
+    assert house.shared_class_names(MODULES) == []
+
+
 def test_modules_export_only_what_another_room_uses() -> None:
     root = SOURCE.parents[1]
     users = [

@@ -175,6 +175,7 @@ REFUSED = [
     "Use a few bullet points.",
     "Use three or five bullet points.",
     "3 bullet points, with at most 10 words.",
+    "3 bullet points, at most 10 words.",
     "Include at least 4 hashtags, starting with '#'.",
     "No commas are not allowed.",
     'Use the words "rain" or snow.',

@@ -34,6 +34,7 @@ FILLERS = frozenset(
     you your also and are be but long allowed a
     can contains create everything formatting give has keep limit limited list marks me needs
     output provide return somewhere stay sure these yourself anywhere ask
+    additionally finally make mentioning organize reply throughout
     与 且 严格 严格控制 个 个关键词 中 为 之间 了 以 以下 任何 但 作为 作文 作答 你的 你的回答
     使用 保持 保证 信息 修改后的 倡议书 全文 公文 关键 关键字 关键词 内容 写 出现 出现了 分 加上
     加入 包含 包括 博客 博文 句 句子数量 句数 句话 同时 含 含有 呈现 和 回复 回复内容 回答
@@ -45,7 +46,7 @@ FILLERS = frozenset(
     表达 要 要在 要求 要用 论文 词汇 词语 话 该 语 语言 请 软文 输出 输出信息 输出内容 输出文本
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
     采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
-    全 全诗 分成 列出 加 把 文中 来写 篇
+    全 全诗 分成 列出 加 把 文中 来写 篇 创作的 必须要 描述 歌词 这首诗 通知
     """.split()  # noqa: SIM905
 )
 
@@ -75,6 +76,7 @@ FILLERS_OF = {
     "只": {"heedful:json", "heedful:language", "heedful:count"},
     "共": {"heedful:count"},
     "一句": {"heedful:count"},  # 最后一句
+    "及": {"heedful:count"},  # 五个及以上
     "列表": {"heedful:count"},  # items are a list's
     "到": {"heedful:excludes"},  # 提到
     "开头": {"heedful:starts_with"},  # 开头第一个词

@@ -47,7 +47,7 @@ EXAMPLES = (
 """Instructions to attack with where none are given: a prompt, a checklist, a good response."""
 
 
-class Attempt(NamedTuple):
+class AttackAttempt(NamedTuple):
     """An attack on a sample: which one, and the response."""
 
     name: str
@@ -69,16 +69,16 @@ def examples() -> list[Sample]:
     ]
 
 
-def attempts(samples: Sequence[Sample], seed: int = 0) -> Iterator[Attempt]:
+def attempts(samples: Sequence[Sample], seed: int = 0) -> Iterator[AttackAttempt]:
     """Yield the good responses and all attacks on the samples, in the order of the catalogue."""
     for sample in samples:
         if sample.response:
-            yield Attempt(HONEST, sample)
+            yield AttackAttempt(HONEST, sample)
     for name, attack in ATTACKS.items():
         for sample in samples:
             response = attack.make(sample, random.Random(f"{seed}:{name}:{sample.id}"))
             if response is not None:
-                yield Attempt(name, sample.model_copy(update={"response": response}))
+                yield AttackAttempt(name, sample.model_copy(update={"response": response}))
 
 
 async def attack_judge(

@@ -68,7 +68,7 @@ class Violation(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Facts:
+class ResponseView:
     """A response and its instruction, each normalised once for all gates.
 
     Attributes:
@@ -105,7 +105,7 @@ class Facts:
         return [constraint.text for constraint in self.sample.checklist]
 
 
-def _empty(facts: Facts) -> str | None:
+def _empty(facts: ResponseView) -> str | None:
     return "it shows nothing" if shows_nothing(facts.sample.response or "") else None
 
 
@@ -120,7 +120,7 @@ _ACKNOWLEDGEMENT = re.compile(
 _PLACEHOLDER = re.compile(r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*")
 
 
-def _near_empty(facts: Facts) -> str | None:
+def _near_empty(facts: ResponseView) -> str | None:
     text = facts.text.strip()
     filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
     if filler and not _may_be_short(facts):
@@ -148,18 +148,18 @@ _WANTS_LITTLE = re.compile(
 )
 
 
-def _may_be_short(facts: Facts) -> bool:
+def _may_be_short(facts: ResponseView) -> bool:
     """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
     several = len(facts.sample.conversation) > 1
     return several or _WANTS_LITTLE.search(facts.instruction) is not None
 
 
-def _too_long(facts: Facts) -> str | None:
+def _too_long(facts: ResponseView) -> str | None:
     length = len(facts.sample.response or "")
     return f"it has {length:,} characters, more than {LONGEST:,}" if length > LONGEST else None
 
 
-def _cut_off(facts: Facts) -> str | None:
+def _cut_off(facts: ResponseView) -> str | None:
     about = facts.sample.model_extra or {}
     completion = about.get("completion")
     known = completion if isinstance(completion, dict) else about
@@ -167,7 +167,7 @@ def _cut_off(facts: Facts) -> str | None:
     return f"the model's answer was cut off ({reason})" if is_cut_off(reason) else None
 
 
-def _disguised(facts: Facts) -> str | None:
+def _disguised(facts: ResponseView) -> str | None:
     mixed = normal.mixed_words(facts.raw)
     given = (*facts.sample.conversation, *facts.sample.checklist)
     if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in given):
@@ -182,7 +182,7 @@ _MAY_REPEAT = re.compile(
 _SENTENCE = re.compile(r"[^\n.!?。！？]+")
 
 
-def _repetition(facts: Facts) -> str | None:
+def _repetition(facts: ResponseView) -> str | None:
     text = " ".join(facts.text.split())
     if len(text) >= COMPRESSIBLE_FROM:
         data = text.encode("utf-8", "surrogatepass")
@@ -205,7 +205,7 @@ def _repetition(facts: Facts) -> str | None:
     return None
 
 
-def _echo(facts: Facts) -> str | None:
+def _echo(facts: ResponseView) -> str | None:
     words = _words(_LIST_MARK.sub("", facts.text))
     if len(facts.constraints) > 1:
         quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
@@ -254,12 +254,12 @@ def _copied(words: Sequence[str], source: Sequence[str]) -> float:
     return sum(inside) / len(words)
 
 
-def _self_grading(facts: Facts) -> str | None:
+def _self_grading(facts: ResponseView) -> str | None:
     quote = gate_patterns.matched("self_grading", facts.text, facts.instruction)
     return quote and f"it grades itself: {quote}"
 
 
-def _addresses_judge(facts: Facts) -> str | None:
+def _addresses_judge(facts: ResponseView) -> str | None:
     quote = gate_patterns.matched("addressing_judge", facts.text, facts.instruction)
     return quote and f"it addresses its judge: {quote}"
 
@@ -268,7 +268,7 @@ REFUSAL_UP_TO = 600
 """Characters of a refusal: in a longer text the same words introduce an answer."""
 
 
-def _refusal(facts: Facts) -> str | None:
+def _refusal(facts: ResponseView) -> str | None:
     """Find a refusal, where neither a system prompt nor the checklist may have asked for one."""
     start = facts.text.lstrip()[:300]
     matches = [
@@ -289,19 +289,19 @@ def _refusal(facts: Facts) -> str | None:
     return f"it refuses: {matches[0][0].strip()!r}"
 
 
-def _gibberish(facts: Facts) -> str | None:
+def _gibberish(facts: ResponseView) -> str | None:
     return gate_languages.gibberish(facts.text)
 
 
-def _language(facts: Facts) -> str | None:
+def _language(facts: ResponseView) -> str | None:
     return gate_languages.other_language(facts.text, facts.last_turn, facts.instruction)
 
 
-def _too_short(facts: Facts) -> str | None:
+def _too_short(facts: ResponseView) -> str | None:
     return gate_languages.far_too_short(facts.text, facts.last_turn)
 
 
-Gate: TypeAlias = Callable[[Facts], "str | None"]
+Gate: TypeAlias = Callable[[ResponseView], "str | None"]
 
 GATES: Mapping[str, Gate] = {
     "empty": _empty,
@@ -342,7 +342,7 @@ def enabled(gates: Collection[str] | str) -> frozenset[str]:
 
 def violation(sample: Sample, gates: Collection[str]) -> Violation | None:
     """Return the first of some gates that stops a response, if any does."""
-    facts = Facts(sample)
+    facts = ResponseView(sample)
     for name, gate in GATES.items():
         reason = gate(facts) if name in gates else None
         if reason:

@@ -66,7 +66,7 @@ class SelfCheck(_RunRecord):
     votes: tuple[Vote, ...]
 
 
-class JudgedRow(_RunRecord):
+class CritiqueInput(_RunRecord):
     """A row of a run's inputs: a critic with a triplet, or with answers to check."""
 
     critic: str
@@ -77,7 +77,7 @@ class JudgedRow(_RunRecord):
 class _CritiqueRequest(NamedTuple):
     """A row, its critic, the problem's kind, and responses: one several times, or several once."""
 
-    judged: JudgedRow
+    judged: CritiqueInput
     model: Model
     kind: str
     question: str
@@ -92,7 +92,7 @@ class Critiqued(_RunRecord):
             where the generator was certain enough.
     """
 
-    judged: JudgedRow
+    judged: CritiqueInput
     verdicts: tuple[Verdict, ...]
 
 
@@ -218,7 +218,7 @@ def _row(entry: Entry) -> Critiqued | Entry:
     """Read what a critic said of a row; a row without an output as it is."""
     if entry.output is None or entry.input is None:
         return entry
-    judged = JudgedRow.model_validate_json(entry.input)
+    judged = CritiqueInput.model_validate_json(entry.input)
     return Critiqued(judged=judged, verdicts=_VERDICTS.validate_json(entry.output))
 
 
@@ -229,13 +229,13 @@ def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _Critique
     highest = max(examination.thresholds, default=0.0)
     for model in examination.critics:
         for triplet in triplets:
-            judged = JudgedRow(critic=model.name, triplet=triplet)
+            judged = CritiqueInput(critic=model.name, triplet=triplet)
             kind = triplet.problem.kind if triplet.problem else "any"
             texts = [triplet.response] * examination.repeats
             key = f"{model.name} on {triplet.id}"
             yield key, _CritiqueRequest(judged, model, kind, triplet.question, texts)
         for answers in _checked(samples, model.name, examination.checks):
-            judged = JudgedRow(critic=model.name, check=_check(answers))
+            judged = CritiqueInput(critic=model.name, check=_check(answers))
             unsure = answers.certainty is not None and answers.certainty < highest
             texts = [response.text for response in answers.responses] if unsure else []
             key = f"{model.name} checks {answers.query}@{answers.generator}"

@@ -19,7 +19,7 @@ import sys
 import types
 from typing import Any
 
-from heedful.bench.grading.plain import UndecidedError, decode, encode, is_opaque
+from heedful.bench.grading.plain import UnsendableError, decode, encode, is_opaque
 
 ENDED = "it ended before its tests did"
 
@@ -48,13 +48,13 @@ class Remote:
 
     def __getattr__(self, name: str) -> Any:
         """Refuse to say."""
-        raise UndecidedError(f"the tests use {self._target}.{name}, and only calls can be sent")
+        raise UnsendableError(f"the tests use {self._target}.{name}, and only calls can be sent")
 
     def __eq__(self, other: object) -> bool:
         """Equal nothing plain, where it was returned; a name of the program's may be anything."""
         if self is other or isinstance(self._target, int):
             return self is other
-        raise UndecidedError(f"the tests compare {self._target}, and only calls can be sent")
+        raise UnsendableError(f"the tests compare {self._target}, and only calls can be sent")
 
     __hash__ = object.__hash__
 
@@ -118,7 +118,7 @@ class Peer:
         number = self.calls
         sent = [encode(value, self._export) for value in (args, kwargs)]
         if any(map(is_opaque, sent)):
-            raise UndecidedError(self._undecided("the tests pass a value that cannot be sent"))
+            raise UnsendableError(self._undecided("the tests pass a value that cannot be sent"))
         self.send({"call": target, "id": number, "args": sent[0], "kwargs": sent[1]})
         while True:
             message = self.receive()
@@ -270,7 +270,7 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
     try:
         peer.receive()
         _check(peer, (setup, tests, entry), report if count else None)
-    except UndecidedError as error:
+    except UnsendableError as error:
         peer.undecided = peer.undecided or str(error)
     except EndedError:
         pass

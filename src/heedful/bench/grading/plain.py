@@ -22,7 +22,7 @@ LONGEST_ITERATOR = 100_000
 """Items of an iterator, which is written as a whole."""
 
 
-class UndecidedError(BaseException):
+class UnsendableError(BaseException):
     """The tests ask more of a value than can be sent; ``except Exception`` doesn't hide it."""
 
 
@@ -41,11 +41,11 @@ class Opaque:
 
     def __ne__(self, other: object) -> bool:
         """Refuse to say: only what equals nothing plain could differ from a plain value."""
-        raise UndecidedError(self._refusal())
+        raise UnsendableError(self._refusal())
 
     def __bool__(self) -> bool:
         """Refuse to say."""
-        raise UndecidedError(self._refusal())
+        raise UnsendableError(self._refusal())
 
     def _refusal(self) -> str:
         return f"it returned a {self._name}, which isn't a plain value"

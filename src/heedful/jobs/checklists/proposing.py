@@ -33,7 +33,7 @@ be proposed; the arguments don't fit it; text and check don't account for each o
 don't imply each other; or the check judges an example otherwise than the model."""
 
 
-class RefusedError(Exception):
+class ProposalError(Exception):
     """A proposal is refused.
 
     Attributes:
@@ -117,7 +117,7 @@ class Proposer:
             words = describe(check)
             await self._compare(proposal, words)
             meet, violate = await self._examples(proposal, check)
-        except RefusedError as refusal:
+        except ProposalError as refusal:
             proposal.reason, proposal.detail = refusal.reason, refusal.detail
         except ModelError as error:  # what was paid before it counts all the same
             proposal.problem = str(error)
@@ -139,21 +139,21 @@ class Proposer:
             PROPOSAL_TOKENS,
         )
         if value is None:
-            raise RefusedError("no_proposal", "the model proposes no check")
+            raise ProposalError("no_proposal", "the model proposes no check")
         try:
             check = proposals.proposed_check(value)
         except InputError as error:
-            raise RefusedError("unknown_check", error.what) from error
+            raise ProposalError("unknown_check", error.what) from error
         try:
             describe(check)
             run_check(check, Response("."))
         except UndecidedError:
             pass
         except VerifierError as error:
-            raise RefusedError("arguments", error.what) from error
+            raise ProposalError("arguments", error.what) from error
         unlike = difference(proposal.text, check)
         if unlike is not None:
-            raise RefusedError("words", unlike)
+            raise ProposalError("words", unlike)
         return check
 
     async def _compare(self, proposal: Proposal, words: str) -> None:
@@ -164,7 +164,7 @@ class Proposer:
             PROPOSAL_TOKENS,
         )
         if not same:
-            raise RefusedError("implication", f"not the same as: {words}")
+            raise ProposalError("implication", f"not the same as: {words}")
 
     async def _examples(
         self, proposal: Proposal, check: Check
@@ -180,11 +180,11 @@ class Proposer:
                 try:
                     finding = run_check(check, Response(text))
                 except VerifierError as error:
-                    raise RefusedError("examples", error.what) from error
+                    raise ProposalError("examples", error.what) from error
                 if finding.met is not meant:
                     word = "meets" if meant else "violates"
                     detail = f"of a text that {word} the constraint: {finding.found}"
-                    raise RefusedError("examples", detail)
+                    raise ProposalError("examples", detail)
         return meet, violate
 
     async def _request(
@@ -197,7 +197,7 @@ class Proposer:
         """Request and read one reply; one that cannot be read is requested once more.
 
         Raises:
-            RefusedError: it cannot be read either time.
+            ProposalError: it cannot be read either time.
         """
         reason = ""
         for attempt in range(2 + retries()):
@@ -215,4 +215,4 @@ class Proposer:
                 reason = "the reply was cut off"
             except InputError as error:
                 reason = error.what
-        raise RefusedError("unreadable", reason)
+        raise ProposalError("unreadable", reason)

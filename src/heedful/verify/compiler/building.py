@@ -129,7 +129,11 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     earlier, later = dict(before.values), dict(after.values)
     if "part" in earlier and "part" not in later:
         return True
-    if earlier.get("unit") in _COUNTED_PARTS and _LEANS in later:
+    # "3 bullet points, at most 10 words": each of them, or all together?
+    items = _COUNTED_PARTS.get(earlier.get("unit", "")) == "list_item"
+    bare = after.rule == "count" and not {"of", "part"} & later.keys()
+    leans = earlier.get("unit") in _COUNTED_PARTS and _LEANS in later
+    if leans or (items and bare and later.get("unit") in _LENGTHS):
         return True
     if _NONE in later and not _forbids(before):
         return True

@@ -41,7 +41,7 @@ Program = list[Character | Assertion | Split]
 _Start = tuple[frozenset[int], str, str]
 
 
-class Budget:
+class StepBudget:
     """The work that a search may still take, in all the automata of a pattern together."""
 
     left = MOST_WORK
@@ -60,7 +60,7 @@ class Budget:
 class Automaton:
     """Runs a program on texts, within a budget."""
 
-    def __init__(self, program: Program, budget: Budget) -> None:
+    def __init__(self, program: Program, budget: StepBudget) -> None:
         self._program = program
         self._budget = budget
         self._cacheable = all(not isinstance(s, Assertion) or s.near for s in program)

@@ -18,10 +18,10 @@ from heedful.verify.custom.automaton import (
     MOST_WORK,
     Assertion,
     Automaton,
-    Budget,
     Character,
     Program,
     Split,
+    StepBudget,
 )
 
 _MOST_STEPS = 20_000
@@ -60,7 +60,7 @@ class Pattern:
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
-        self._budget = Budget()
+        self._budget = StepBudget()
         self._automaton = Automaton(_parsed(pattern, self._budget), self._budget)
 
     def __call__(self, text: str) -> bool:
@@ -82,7 +82,7 @@ class Pattern:
             ) from error
 
 
-def _parsed(pattern: str, budget: Budget) -> Program:
+def _parsed(pattern: str, budget: StepBudget) -> Program:
     """Read an expression; its conditions on what is around a place spend the same budget.
 
     Raises:
@@ -99,7 +99,7 @@ def _parsed(pattern: str, budget: Budget) -> Program:
 class _Parser:
     """Reads an expression from left to right; each method reads one kind of its parts."""
 
-    def __init__(self, pattern: str, budget: Budget) -> None:
+    def __init__(self, pattern: str, budget: StepBudget) -> None:
         self.pattern = pattern
         self.at = 0
         self._budget = budget
