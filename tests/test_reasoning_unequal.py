@@ -206,6 +206,8 @@ STILL_EQUAL = [
     ("5 million dollars", r"\$5 \text{ million}"),
     ("2 dozen eggs", "24"),
     ("5 cm squared", "5 cm^2"),
+    ("2x+4y<6", "x+2y<3"),
+    ("m<n", "n>m"),
     ("4 times", "4"),
     ("two", "2"),
     ("5", "5 cm/sec"),
