@@ -78,6 +78,7 @@ FROM_RUNS: Mapping[str, str] = {
 
 FOLDERS = {
     "critic export",
+    "reward attack",
     "critic train sft",
     "critic train dpo",
     "bench criticbench run",

@@ -12,6 +12,7 @@ from heedful.bench.grading.answers import (
     final_answer,
     last_boxed,
 )
+from heedful.bench.grading.equality import compare
 
 CHOICES = {"A": "a cup", "B": "5 years", "C": "iron", "D": "none of these"}
 
@@ -132,3 +133,75 @@ def test_the_last_number(text: str, number: str | None) -> None:
 )
 def test_the_final_answer_of_a_solution(text: str, answer: str | None) -> None:
     assert final_answer(text) == answer
+
+
+CONCLUSIONS = [
+    ("Thus x = 1/2.", "1/2"),
+    ("So x = 3/4, as claimed.", "3/4"),
+    ("The final answer is $\\frac{3}{4}$. I hope it is correct.", "\\frac{3}{4}"),
+    ("Final Answer: The final answer is $(0,1)$. I hope it is correct.", "(0,1)"),
+    ("Final Answer: The final answer is $34$. I hope it is correct.", "34"),
+    ("The final answer is 34. I hope it is correct.", "34"),
+    ("所以一共有13只", "13"),
+    ("所以一共有13只。", "13"),
+    ("答案是：42。", "42"),
+    ("因此答案为$\\frac{1}{2}$。", "\\frac{1}{2}"),
+    ("The largest $n$ is 34.", "34"),
+    ("Final Answer: The largest $n$ is 34.", "34"),
+    ("$\\boxed{3} \\quad \\text{and} \\quad \\boxed{7}$", "3, 7"),
+    ("$$\\boxed{(2, 2)} \\quad \\text{and} \\quad \\boxed{(6, 2)}$$", "(2,2), (6,2)"),
+    ("$$\\boxed{(3, 3)} \\text{ for part (a) and } \\boxed{(1, 1)}$$", "(3,3),(1,1)"),
+    ("\\boxed{3} and \\boxed{7}", "3, 7"),
+    ("$y_1 = \\boxed{2x} \\) and \\( y_2 = \\boxed{3x}$", "2x, 3x"),
+    ("The solutions are 3 and 7.", "3, 7"),
+    ("Therefore the answer is 3 or 7.", "3, 7"),
+    ("Thus x = (1+sqrt(5))/2.", "\\frac{1+\\sqrt5}{2}"),
+    ("She has 12 - 5 = 7 apples left.", "7"),
+    ("The total cost is $45.", "45"),
+    ("The total cost is \\$45.50.", "45.5"),
+    ("He earns $12 an hour, so in 8 hours he earns $96.", "96"),
+    ("So the answer is **42**.", "42"),
+    ("**Answer:** 42", "42"),
+    ("**Final Answer**: $\\boxed{42}$", "42"),
+    ("### Answer\n42", "42"),
+    ("Answer: 42 dollars", "42 dollars"),
+    ("<answer>42</answer>", "42"),
+    ("The answer is 1,234,567.", "1234567"),
+    ("The answer is 3.14. Check: 3.14 > 3.", "3.14"),
+    ("Hence, $x = 5$.", "5"),
+    ("Hence $x=5$ and $y=6$.", "x=5,y=6"),
+    ("Therefore, the value of $a + b$ is 12.", "12"),
+    ("We get 5 + 3 = 8", "8"),
+    ("#### 72", "72"),
+    ("The probability is 3/8.", "3/8"),
+    ("There are 24 ways to arrange 4 books.", "24"),
+    ("The answer is $x < 3$.", "x<3"),
+    ("The answer is (B).", "B"),
+    ("So the answer is: 50%.", "50%"),
+    ("It takes him 2.5 hours.", "2.5"),
+    ("The answer is -7.", "-7"),
+    ("The result is −7.", "-7"),
+    ("x=-3", "-3"),
+    ("The sum equals 10^5.", "100000"),
+    ("The area is $\\frac{25\\pi}{4}$ square units.", "\\frac{25\\pi}{4}"),
+    ("Thus, $\\angle ABC = 60^\\circ$.", "60"),
+    ("The answer is \\(\\frac{2}{3}\\).", "\\frac23"),
+    ("The answer is: $$\\frac{2}{3}$$", "\\frac23"),
+    ("共有12种方法，所以答案是12种。", "12"),
+    ("答：小明有5个苹果。", "5"),
+    ("So $f(2)=4$ and the minimum is 4.", "4"),
+    ("The value of $x$ that satisfies the equation is $x = 7$.", "7"),
+    ("Therefore, there are 5 solutions.", "5"),
+    ("The final answer is: $\\boxed{12}$", "12"),
+    ("\\boxed{12} is the answer (see step 3).", "12"),
+    ("As a decimal it is 0.75.", "0.75"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "meant"), CONCLUSIONS)
+def test_the_answer_that_a_person_reads_in_a_solution(text: str, meant: str) -> None:
+    pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
+    answer = final_answer(text)
+    assert answer is not None
+    assert compare(meant, answer).equal is True

@@ -171,6 +171,7 @@ TAKE_NONE = {
     "checklist",
     "view",  # tested below: it serves
     "serve",
+    "reward attack",
     "critic select",
     "critic sample",
     "critic filter",

@@ -49,7 +49,7 @@ Data: TypeAlias = "str | os.PathLike[str] | Iterable[Sample] | SavedRun"
 _DEFAULT = "rules,recorded"
 _PLUGINS = "heedful.judges"
 
-STORE_VERSION = 2
+STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""
 
 

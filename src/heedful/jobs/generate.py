@@ -44,7 +44,7 @@ __all__ = [
     "refuse_uninstructed",
 ]
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 """Raised when a run made by an older heedful can no longer be resumed."""
 
 TABLES = (".csv", ".tsv", ".parquet", ".xlsx")

@@ -101,6 +101,9 @@ def gibberish(text: str) -> str | None:
     return f"{share:.0%} of its letters are in no order of words" if share >= least else None
 
 
+LOOKED_AT = 4000
+"""Characters of a response of which code is left out to tell its script."""
+
 _LETTERS = 15
 """Letters of the instruction and of the response that are enough to tell their script."""
 
@@ -110,6 +113,7 @@ _NAMES_A_LANGUAGE = re.compile(
     r"|turkish|arabic|hebrew|persian|farsi|urdu|hindi|bengali|punjabi|gujarati|marathi|nepali|tamil"
     r"|telugu|kannada|malayalam|thai|vietnamese|korean|japanese|chinese|mandarin|cantonese"
     r"|indonesian|swahili|finnish|swedish)\b|[语文]言?[写回答翻]|翻译|译[文为成]|英文|英语|中文|汉语"
+    r"|代码|函数|程序|编程|脚本|公式|命令|网址|网站|邮箱|\bcode\b|\bfunction\b|\bprogram"
     r"|法语|德语|日语|韩语|俄语|拼音|用.{1,4}[语文]",
     re.IGNORECASE,
 )
@@ -181,7 +185,7 @@ def other_language(text: str, last_turn: str, instruction: str) -> str | None:
         last_turn: the last user turn.
         instruction: all that was asked for.
     """
-    wanted, used = _scripts(last_turn), _scripts(text)
+    wanted, used = _scripts(last_turn), _scripts(_NO_WORDS.sub(" ", text[:LOOKED_AT]))
     if wanted.total() < _LETTERS or used.total() < _LETTERS:
         return None
     (script, count), (other, _) = wanted.most_common(1)[0], used.most_common(1)[0]

@@ -184,7 +184,8 @@ def _as_fraction(match: re.Match[str]) -> str:
     block = match["block"] or match["bracketed"] or match["repeated"] or ""
     if match["digit"]:
         block = match["digit"] + (match["middle"] or "") + (match["last"] or "")
-    if not block:
+    product = match["bracketed"] and match["start"] and match["whole"] not in {"", "0"}  # 2.5(3)
+    if not block or product:
         return match.group()
     start = match["start"]
     above = int((match["whole"] or "0") + start + block) - int((match["whole"] or "0") + start)

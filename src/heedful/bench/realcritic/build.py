@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pool", "build_realcritic"]
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 COMMAND = "bench realcritic build"
 
 CAP = 300

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Grading", "RealCriticPlan"]
 
-STORE_VERSION = 1
+STORE_VERSION = 2
 """Raised when a run made by an older heedful can no longer be resumed."""
 
 COMMAND = "bench realcritic run"
