@@ -413,4 +413,10 @@ TEXTS: list[tuple[str, str, str]] = [
     ('Start with "Dear" and end with "Bye".', "Dear Ann, bye", "Dear Ann, hi."),
     ("Answer in Spanish and use at most 50 words.", SPANISH, ENGLISH),
     ("3 bullet points, each under 10 words", bullets(3), bullets(5)),
+    ("At least one of these words: sun, moon, sky.", "The moon is up.", "The stars are up."),
+    (
+        "The answer must contain at least one of these words: sun, moon or sky.",
+        "The sky is blue.",
+        "The sea is blue.",
+    ),
 ]

@@ -34,7 +34,6 @@ _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _LOOKS_LIKE_CODE = re.compile(
     r"(?:(?:async[ ]+)?def|class)\s+\w+\s*[(:]|import\s+\w|from\s+[\w.]+\s+import\b|@\w|\w+\s*=[^=]"
 )
-_WORDS = re.compile(r"[^\W\d_]+[,;:]? [^\W\d_]+|[^\W\d_]+:$|\W*$")
 _BINDING = re.compile(r"\b(?:def|class|import|as|for)\s+(\w+)|\b(\w+)\s*=[^=]|\bimport\s+(.+)")
 _KEYWORDS = re.compile(
     r"(?:assert|async|await|break|class|continue|def|del|elif|else|except|finally|for|from|global|"
@@ -189,7 +188,7 @@ def _is_prose(line: str, known: set[str]) -> bool:
     if not line[:1].strip() or _KEYWORDS.match(line):
         return False
     tree = _tree(line)
-    return bool(_WORDS.search(line.rstrip())) if tree is None else _has_words(tree, known)
+    return tree is None or _has_words(tree, known)
 
 
 def _grows(question: str, body: str, known: set[str]) -> bool:
