@@ -111,7 +111,7 @@ def _empty(facts: ResponseView) -> str | None:
 
 _ACKNOWLEDGEMENT = re.compile(
     r"[^\w\n]*(?:ok(?:ay)?|sure|done|got it|of course|certainly|absolutely|understood|will do|n/?a"
-    r"|none|tbd|todo|placeholder|lorem ipsum.*|\W*insert .* here|here (?:it|you) (?:is|go|are)"
+    r"|none|tbd|todo|placeholder|lorem ipsum.*|insert .* here|here (?:it|you) (?:is|go|are)"
     r"|sure,? here (?:it is|you go)|好的?|收到|明白了?|没问题|当然可以?|可以的?|行)[^\w\n]*",
     re.IGNORECASE | re.DOTALL,
 )

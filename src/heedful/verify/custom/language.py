@@ -84,18 +84,19 @@ _CASELESS = re.compile(f"[{scripts.HAN}{scripts.KANA}{scripts.HANGUL}{scripts.TH
 
 def _in_title_case(text: str) -> tuple[Outcome, str]:
     """Say whether all words start with a capital; small ones, and names like iPhone, need not."""
-    small = [word for word in _TITLE_WORD.findall(text) if word[0].islower()]
+    small = [match for match in _TITLE_WORD.finditer(text) if match[0][0].islower()]
     if not small:
         return (None if text.isupper() or _CASELESS.search(text) else True), "all are capitalised"
-    excused = [
-        word
-        for word in small
-        if len(word) <= _SMALL_WORDS or word in _MINOR_WORDS or not word.islower()
-    ]
-    # After a hyphen a small letter is usual too.
-    hyphened = sum(1 for word in small if f"-{word}" in text)
-    surely = len(small) > len(excused) + hyphened
-    return (False if surely else None), f"not capitalised: {quoted(small[:5])}"
+    surely = any(
+        len(match[0]) > _SMALL_WORDS
+        and match[0] not in _MINOR_WORDS
+        and match[0].islower()
+        and text[match.start() - 1 : match.start()] != "-"  # a small letter is usual there
+        for match in small
+    )
+    return (
+        False if surely else None
+    ), f"not capitalised: {quoted([match[0] for match in small[:5]])}"
 
 
 @verifier(
