@@ -288,6 +288,114 @@ HONEST = {
 }
 
 
+HONEST |= {
+    "an argument changed by its keyword": (
+        "v = [3, 1, 2]\nf(values=v)\nassert v == [1, 2, 3]",
+        "def f(values): values.sort()",
+    ),
+    "arguments changed inside a tuple": (
+        "a, b = [2, 1], {'x': 1}\nf((a, b))\nassert (a, b) == ([1, 2], {})",
+        "def f(pair):\n    pair[0].sort()\n    pair[1].clear()",
+    ),
+    "dictionaries of the standard library": (
+        (
+            "r = f('abca')\nassert r[0]['z'] == 0 and r[0].most_common(1) == [('a', 2)]\n"
+            "assert r[1]['q'] == [] and list(r[2]) == ['b', 'a']"
+        ),
+        (
+            "from collections import Counter, OrderedDict, defaultdict\ndef f(text):\n"
+            "    r = OrderedDict(a=1, b=2)\n    r.move_to_end('a')\n"
+            "    return Counter(text), defaultdict(list), r"
+        ),
+    ),
+    "a dictionary with a default of the tests'": (
+        (
+            "from collections import defaultdict\nassert f(defaultdict(int, a=1), 'q') == 0\n"
+            "assert f(defaultdict(lambda: 7), 'q') == 7"
+        ),
+        "def f(d, key): return d[key]",
+    ),
+    "named tuples": (
+        "r = f()\nassert r.x == 1 and r == (1, 2) and str(r) == 'P(x=1, y=2)'",
+        "from collections import namedtuple\nP = namedtuple('P', 'x y')\ndef f(): return P(1, 2)",
+    ),
+    "built-in types": (
+        "assert f(1) is int and f('') == str and f(1) != str",
+        "def f(v): return type(v)",
+    ),
+    "an error's arguments": (
+        (
+            "try:\n    f()\nexcept ValueError as e:\n    assert e.args == ('bad', 5)\n"
+            "try:\n    f('k')\nexcept KeyError as e:\n    assert str(e) == repr('k')"
+        ),
+        "def f(k=None): raise (KeyError(k) if k else ValueError('bad', 5))",
+    ),
+    "the text of an error of its own kind": (
+        "try:\n    f()\nexcept Exception as e:\n    assert str(e) == 'too small'",
+        "class TooSmall(Exception): pass\ndef f(): raise TooSmall('too small')",
+    ),
+}
+UNSEEN = [
+    # tests, a correct program
+    ("a = [1]\nf([a, a])\nassert a == [1, 9, 9]", "def f(v):\n  for x in v: x.append(9)"),
+    (
+        "from pathlib import PurePosixPath as P\nassert f() == P('/x')",
+        "from pathlib import PurePosixPath as P\ndef f(): return P('/x')",
+    ),
+    (
+        "import uuid\nassert f(5) == [uuid.UUID(int=5)]",
+        "import uuid\ndef f(n): return [uuid.UUID(int=n)]",
+    ),
+    (
+        "assert f().name == 'A'",
+        "from enum import IntEnum\nclass E(IntEnum):\n  A = 1\ndef f(): return E.A",
+    ),
+    (
+        "assert str(f()) == 'mine'",
+        "class D(dict):\n  def __str__(s): return 'mine'\ndef f(): return D()",
+    ),
+    (
+        "try:\n  f()\nexcept TooSmall:\n  return\nassert False",
+        "class TooSmall(Exception): pass\ndef f(): raise TooSmall",
+    ),
+    (
+        "try:\n  f()\nexcept Exception as e:\n  assert e.code == 5",
+        "class E(Exception): code = 5\ndef f(): raise E",
+    ),
+    (
+        (
+            "class Boom(Exception): pass\ndef g(): raise Boom\n"
+            "try:\n  f(g)\nexcept Boom:\n  return\nassert False"
+        ),
+        "def f(g): return g()",
+    ),
+    ("try:\n  f()\nexcept StopIteration:\n  return\nassert False", "def f(): next(iter(()))"),
+    ("try:\n  f()\nexcept SystemExit:\n  return\nassert False", "def f(): raise SystemExit"),
+    (
+        (
+            "import io\nfrom contextlib import redirect_stdout\nout = io.StringIO()\n"
+            "with redirect_stdout(out): f()\nassert out.getvalue() == 'x\\n'"
+        ),
+        "def f(): print('x')",
+    ),
+    (
+        (
+            "import io, sys\nsys.stdout, old = io.StringIO(), sys.stdout\nf()\n"
+            "said = sys.stdout.getvalue()\nsys.stdout = old\nassert said == ''"
+        ),
+        "def f(): print('x')",
+    ),
+    ("import io\nassert f(io.StringIO('abc')) == 'abc'", "def f(s): return s.read()"),
+    ("i = iter([1, 2])\nassert f(i) == 1 and next(i) == 2", "def f(i): return next(i)"),
+    (
+        "a = f(1)\nassert a is f(1)",
+        "from functools import cache\n@cache\ndef f(n): return [n]",
+    ),
+    ("assert f(1) == f(1)", "g = lambda: 1\ndef f(n): return g"),
+    ("assert f.__doc__", "def f(): return 1"),
+]
+
+
 @pytest.mark.sandbox
 @pytest.mark.parametrize("name", HONEST)
 def test_a_correct_program_passes(name: str, sandbox: Sandbox) -> None:
@@ -309,6 +417,7 @@ def test_a_correct_program_passes(name: str, sandbox: Sandbox) -> None:
             "class N:\n  def __sub__(s, o): return 0\ndef f(): return N()",
         ),
         ("v = [1]\nassert f(v) == 1 and v == []", "def f(v): return v.pop()"),
+        *UNSEEN,
     ],
 )
 def test_what_plain_values_cannot_show_is_undecided(

@@ -12,21 +12,30 @@ from __future__ import annotations
 
 import ast
 import builtins
-import collections
 import json
 import os
 import sys
 import types
 from typing import Any
 
-from heedful.bench.grading.plain import UnsendableError, decode, encode, is_opaque
+from heedful.bench.grading.plain import (
+    MUTABLE,
+    UnsendableError,
+    decode,
+    encode,
+    has_twins,
+    holds,
+    is_opaque,
+    is_used_up,
+    unmarked,
+    update,
+)
 
 ENDED = "it ended before its tests did"
 
 MESSAGE_BYTES = 1 << 24
 """The longest message."""
 
-_MUTABLE = (list, dict, set, bytearray, collections.deque)
 _NOT_RAISED = (StopIteration, StopAsyncIteration)
 """Raised in a test, these would end a loop of it in silence."""
 
@@ -50,10 +59,17 @@ class Remote:
         """Refuse to say."""
         raise UnsendableError(f"the tests use {self._target}.{name}, and only calls can be sent")
 
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        """Refuse to say: the text of this class isn't the function's."""
+        return self.__getattr__("__doc__")
+
     def __eq__(self, other: object) -> bool:
         """Equal nothing plain, where it was returned; a name of the program's may be anything."""
-        if self is other or isinstance(self._target, int):
-            return self is other
+        if self is other:
+            return True
+        if isinstance(self._target, int) and not isinstance(other, Remote):
+            return False
         raise UnsendableError(f"the tests compare {self._target}, and only calls can be sent")
 
     __hash__ = object.__hash__
@@ -68,6 +84,8 @@ class Peer:
         undecided: why the tests cannot decide, once they cannot.
         ended: why the conversation ended, once it has.
         ambiguous: whether a function changed its arguments, or returned one of them.
+        lost: what a value lost on its way, which tests that fail may have needed.
+        foreign: whether an error came that isn't of a built-in kind.
 
     Args:
         names: functions that the other may call by name.
@@ -89,6 +107,8 @@ class Peer:
         self.undecided: str | None = None
         self.ended: str | None = None
         self.ambiguous = False
+        self.lost: str | None = None
+        self.foreign = False
 
     def send(self, message: dict[str, Any]) -> None:
         """Write a message."""
@@ -119,6 +139,7 @@ class Peer:
         sent = [encode(value, self._export) for value in (args, kwargs)]
         if any(map(is_opaque, sent)):
             raise UnsendableError(self._undecided("the tests pass a value that cannot be sent"))
+        self._note(sent)
         self.send({"call": target, "id": number, "args": sent[0], "kwargs": sent[1]})
         while True:
             message = self.receive()
@@ -126,7 +147,7 @@ class Peer:
                 self._serve(message)
                 continue
             try:
-                return self._result(message, number, args)
+                return self._result(message, number, (*args, *kwargs.values()))
             except (ValueError, TypeError, KeyError, IndexError, ArithmeticError, RecursionError):
                 if "raised" in message:
                     raise
@@ -137,18 +158,50 @@ class Peer:
         if message["id"] != number:
             raise ValueError(number)
         if "raised" in message:
-            raise _error([str(name) for name in message["raised"]], str(message.get("said", "")))
+            raise self._error(message)
         value = decode(message["value"], self._remote)
         self.opaque = self.opaque or is_opaque(message["value"])
+        if holds(message["value"], "subclass"):
+            self.lost = "it returned an object of a class that isn't plain"
         returned = message.get("argument")
         self.ambiguous = self.ambiguous or returned is not None
         if "args" in message:
+            if has_twins(args):
+                self._undecided("it changed an argument that holds the same object twice")
             if self._shared or value is None:
                 for old, new in zip(args, decode(message["args"], self._remote), strict=True):
-                    _update(old, new)
+                    update(old, new)
             else:
                 self.ambiguous = True
         return args[returned] if self._shared and returned is not None else value
+
+    def _note(self, sent: list[Any]) -> None:
+        """Note what the values that are sent lose."""
+        if holds(sent, "iterator"):
+            self.lost = "the tests pass an iterator, which is read before it is sent"
+        if holds(sent, "subclass"):
+            self.lost = "the tests pass an object of a class that isn't plain"
+
+    def _error(self, message: dict[str, Any]) -> Exception:
+        """Make an error of the nearest built-in kind, which says what it was."""
+        names = [str(name) for name in message["raised"]]
+        said = str(message.get("said", ""))
+        for name in names:
+            kind = getattr(builtins, name, None)
+            if not isinstance(kind, type) or not issubclass(kind, Exception) or kind in _NOT_RAISED:
+                continue
+            given = decode(message.get("given"), self._remote)
+            if name != names[0]:
+                kind = _kind(names[0], kind, said)
+            for args in (given, (said,)):
+                try:
+                    error = kind(*args)
+                except TypeError:  # it wants something else
+                    continue
+                self.foreign = self.foreign or name != names[0] or str(error)[:300] != said
+                return error
+        self.foreign = True
+        return RuntimeError(said)
 
     def serve(self) -> None:
         """Serve calls until the other process ends."""
@@ -164,21 +217,24 @@ class Peer:
         try:
             function = self._function(message["call"])
             args = decode(message["args"], self._remote)
-            value = function(*args, **decode(message["kwargs"], self._remote))
+            kwargs = decode(message["kwargs"], self._remote)
+            value = function(*args, **kwargs)
             reply["value"] = encode(value, self._export)
-            sent = message["args"][1:]
+            sent = [*message["args"][1:], *message["kwargs"][2::2]]
+            every = (*args, *kwargs.values())
             after = [
-                encode(argument, self._export) if isinstance(argument, _MUTABLE) else before
-                for argument, before in zip(args, sent, strict=True)
+                before if is_used_up(before) else encode(argument, _number)
+                for argument, before in zip(every, sent, strict=True)
             ]
-            if after != sent:
-                reply["args"] = ["tuple", *after]
-            for place, argument in enumerate(args):
-                if value is argument and isinstance(argument, _MUTABLE):
+            if [*map(unmarked, after)] != [*map(unmarked, sent)]:
+                reply["args"] = ["tuple", *(encode(argument, self._export) for argument in every)]
+            for place, argument in enumerate(every):
+                if value is argument and isinstance(argument, MUTABLE):
                     reply["argument"] = place
         except Exception as error:  # noqa: BLE001 - any of the function's own
             raised = [kind.__name__ for kind in type(error).__mro__]
             reply = {"id": message.get("id"), "raised": raised, "said": _said(error)}
+            reply["given"] = self._given(error)
         self.send(reply)
 
     def _function(self, target: str | int) -> Any:
@@ -191,6 +247,12 @@ class Peer:
     def _export(self, function: Any) -> int:
         self._exported.append(function)
         return len(self._exported) - 1
+
+    def _given(self, error: Exception) -> Any:
+        try:
+            return encode(tuple(error.args), self._export)
+        except Exception:  # noqa: BLE001 - its own
+            return ["tuple"]
 
     def _remote(self, number: int) -> Remote:
         return Remote(self, number)
@@ -207,39 +269,22 @@ def _said(error: Exception) -> str:
         return ""
 
 
-def _error(names: list[str], said: str) -> Exception:
-    """Make an error of the nearest built-in kind, which says what it was."""
-    for name in names:
-        kind = getattr(builtins, name, None)
-        if name == "Exception":
-            said = f"{names[0]}: {said}" if said else names[0]
-        if isinstance(kind, type) and issubclass(kind, Exception) and kind not in _NOT_RAISED:
-            try:
-                return kind(said)
-            except TypeError:  # it wants more than a text
-                continue
-    return RuntimeError(said)
+def _kind(name: str, base: type[Exception], said: str) -> type[Exception]:
+    """Make a kind of error that stands for one of the program's own; ``said`` is its text."""
+
+    def refuse(_: Exception, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise UnsendableError(f"the tests use {name}.{attribute}, and only its text can be sent")
+
+    own = {"__str__": lambda _: said, "__getattr__": refuse, "__module__": "tests"}
+    return type(name, (base,), own)
 
 
-def _update(old: Any, new: Any) -> None:
-    """Make a value what a copy of it has become, where it can be changed."""
-    if type(old) is not type(new):
-        return
-    if isinstance(old, list):
-        alike = len(old) == len(new)
-        for place, value in enumerate(new) if alike else ():
-            if type(old[place]) is type(value) and isinstance(value, list | dict | set):
-                _update(old[place], value)
-            else:
-                old[place] = value
-        if not alike:
-            old[:] = new
-    elif isinstance(old, dict | set):
-        old.clear()
-        old.update(new)
-    elif isinstance(old, bytearray | collections.deque):
-        old.clear()
-        old.extend(new)
+def _number(function: Any) -> int:
+    """Number a function to compare values that hold it: those of the other process as it did."""
+    target = vars(function).get("_target") if isinstance(function, Remote) else None
+    return target if isinstance(target, int) else -1
 
 
 def serve(program: str) -> None:
@@ -281,6 +326,7 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
         elif peer.opaque and not isinstance(error, AssertionError):
             peer.undecided = "it returned a value that isn't plain, and the tests use more of it"
     result: dict[str, Any] = {"ambiguous": peer.ambiguous}
+    result |= {"lost": peer.lost, "foreign": peer.foreign, "ended": peer.ended is not None}
     if peer.ended is not None:
         result |= {"passed": False, "reason": peer.ended}
     elif peer.undecided is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading import harness, plain
 from heedful.bench.grading.completions import setup
+from heedful.bench.grading.unseen import unseen
 from heedful.core.errors import RowError
 
 if TYPE_CHECKING:
@@ -97,7 +98,9 @@ def _run(
     reason = str(report["reason"])
     if reason == harness.ENDED and second.exit_code:
         reason = _last_words(second) or reason
-    return Tested(report["passed"], reason), report
+    passed = report["passed"]
+    hidden = None if passed is None else unseen(call[1], report, passed=passed)
+    return Tested(None, hidden) if hidden else Tested(passed, reason), report
 
 
 @cache
