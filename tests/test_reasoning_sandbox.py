@@ -297,6 +297,10 @@ HONEST |= {
         "a, b = [2, 1], {'x': 1}\nf((a, b))\nassert (a, b) == ([1, 2], {})",
         "def f(pair):\n    pair[0].sort()\n    pair[1].clear()",
     ),
+    "tuples changed in a list": (
+        "a = [2, 1]\nv = [(1, 2), (a, 3)]\nf(v)\nassert v == [(2, 1), (a, 3)] and a == [1, 2]",
+        "def f(v):\n    v[0] = v[0][::-1]\n    v[1][0].sort()",
+    ),
     "dictionaries of the standard library": (
         (
             "r = f('abca')\nassert r[0]['z'] == 0 and r[0].most_common(1) == [('a', 2)]\n"

@@ -2,8 +2,8 @@
 
 A value loses what makes it more than plain: a subclass of a type is written as that type, by that
 type's own methods, with a mark that it was one (the standard library's kinds of dictionaries and
-named tuples stay what they are). So whoever reads it gets numbers, texts and collections without methods of
-somebody else's. This file runs in sandboxes, too: it imports the standard library alone.
+named tuples stay what they are). So whoever reads it gets numbers, texts and collections without
+methods of somebody else's. This file runs in sandboxes, too: it imports the standard library alone.
 """
 
 from __future__ import annotations
@@ -298,9 +298,10 @@ def update(old: Any, new: Any) -> None:
     elif isinstance(old, list):
         alike = len(old) == len(new)
         for place, value in enumerate(new) if alike else ():
-            if type(old[place]) is type(value) and isinstance(value, (tuple, *MUTABLE)):
-                update(old[place], value)
-            else:
+            update(old[place], value)
+            if type(old[place]) is not type(value) or not isinstance(value, (tuple, *MUTABLE)):
+                old[place] = value
+            elif isinstance(value, tuple) and old[place] != value:  # it is another one now
                 old[place] = value
         if not alike:
             old[:] = new
