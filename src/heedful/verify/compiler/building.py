@@ -72,7 +72,9 @@ _VERSE = "verse"
 """Bound where 句 may be a verse."""
 _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
-_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE, _VERSE})
+_BARE = "bare"
+"""Bound where a number stands without a verb, so that a bound named before may reach it."""
+_PASSED_OVER = frozenset({"shown", _ALONE, _BARE, _LEANS, _NONE, _SINGLE, _VERSE})
 """Values of parts that require nothing more, such as an example."""
 _LISTED = ("phrases", "keys", "letters", "headers", "marks")
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -137,6 +139,8 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return True
     if _NONE in later and not _forbids(before):
         return True
+    if _BARE in later and _reaches_on(earlier, later):
+        return True
     if _SINGLE in later and (earlier.get("at_least"), earlier.get("at_most")) != (1, 1):
         return True
     # "不含标点，100字以内" may say how to count.
@@ -149,6 +153,18 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
     return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0
+
+
+def _reaches_on(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
+    """Check whether what is said of one number may hold for the bare one that follows.
+
+    "At most 3 emojis and 2 hashtags", "3 emojis and 2 hashtags per paragraph".
+    """
+    part = later.get("part")
+    if "unit" in earlier and part not in {None, _COUNTED_PARTS.get(earlier["unit"])}:
+        return True
+    bounds = {"at_least", "at_most", "more", "less", "about", "limit", "next"} & earlier.keys()
+    return len(bounds) == 1 and earlier.get("at_most") != 0
 
 
 def _forbids(clause: Clause) -> bool:
