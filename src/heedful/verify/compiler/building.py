@@ -27,6 +27,8 @@ _LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "
     "letters",
 }
 """Units of which a bare number means about that many."""
+_IN_EVERY_TEXT = _LENGTHS | {"paragraphs", "sentences", "lines"}
+"""Units that no response is free of: "no lines" must mean something else."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
 """Units whose names also mean something else: the characters of a story, letters to a friend."""
 _FEW = 20
@@ -204,7 +206,7 @@ def _with_verses(clauses: list[Clause]) -> list[Clause]:
 def _is_of_verses(clause: Clause) -> bool:
     values = dict(clause.values)
     number = values.get("plain", values.get("exactly", LONGEST + 1))
-    return _VERSE in values and values.get("unit") == "zi" and number <= LONGEST
+    return _VERSE in values and values.get("unit") in {"zi", "han_characters"} and number <= LONGEST
 
 
 def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
@@ -262,7 +264,18 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         return _count(bound, named=subject is not None)
     if id_ in _PHRASED:
         return _phrased(id_, bound)
+    if "may_be" in bound:
+        return _if_json(bound["keys"])
     return Check(id=id_, args=bound)
+
+
+def _if_json(keys: list[str]) -> Check:
+    """Make the check of keys that may be those of JSON, or of a keyboard: only JSON can meet it."""
+    readings = (
+        Check(id="heedful:json", args={"keys": keys}),
+        Check(id="heedful:contains", args={"phrases": keys, "at_least": 0}),
+    )
+    return Check(id="heedful:either_reading", args={"checks": [_plain(each) for each in readings]})
 
 
 def _is_few(bounds: _Range) -> bool:
@@ -279,6 +292,8 @@ def _count(bound: dict[str, Any], *, named: bool) -> Check | None:
         return None
     limits = [name for name in _NUMBERS if name in bound]
     ranges = _ranges(bound, bound["unit"] in _LENGTHS)
+    if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
+        return None
     if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
