@@ -282,6 +282,22 @@ TEXTS = [
     "Use the keys 'Esc' and 'Ctrl'.",
     "Don't use paragraphs.",
     "No lines.",
+    "Begin with 'A'.",
+    "Each line should begin with 's'.",
+    "Start every sentence with 'T'.",
+    "End each line with 's'.",
+    "Do not start with 'A'.",
+    "Do not use 'e'.",
+    "Include the word 'cat' in any paragraph.",
+    "Use 2 emojis in any sentence.",
+    "Do not use the word 'cat' in every paragraph.",
+    "Use the word 'cat' throughout.",
+    "Use emojis throughout.",
+    "Include the word 'cat' throughout the text.",
+    "Use headings across the response.",
+    "Write a letter of 3 paragraphs.",
+    "Write a 3-paragraph email.",
+    "The email should be 3 paragraphs long.",
 ]
 
 TEXTS_ZH = [
@@ -397,4 +413,8 @@ TEXTS_ZH = [
     "不需要使用标题",
     "不用分段",
     "没有段落",
+    "以“A”开头",
+    "信分三段",
+    "邮件每段不超过50字",
+    "感谢信不少于三段",
 ]
