@@ -54,7 +54,7 @@ def _skeleton(text: str) -> str:
     return "".join(sign for sign in folded(text) if unicodedata.category(sign)[0] not in "PZCM")
 
 
-class _Pair(NamedTuple):
+class _Patterns(NamedTuple):
     """The patterns of a phrase: where it surely is, and where it may be."""
 
     sure: re.Pattern[str]
@@ -62,7 +62,7 @@ class _Pair(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _patterns(phrase: str, longest_inside: int = 0) -> _Pair:
+def _patterns(phrase: str, longest_inside: int = 0) -> _Patterns:
     """Make the patterns of a phrase as it stands and as it may be inflected.
 
     Args:
@@ -91,7 +91,7 @@ def _patterns(phrase: str, longest_inside: int = 0) -> _Pair:
             f"(?:(?<![{_HAN}])|(?<=[{_ENDS_WORDS}]))",
             f"(?:(?![{_HAN}])|(?=[{_ENDS_WORDS}]))",
         )
-    return _Pair(
+    return _Patterns(
         re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
         re.compile(f"{before}{core}{inflected}{after}"),
     )
