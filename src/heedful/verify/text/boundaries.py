@@ -276,12 +276,11 @@ def _after_dot(context: _Context, after: str, style: Style) -> bool | None:
         return _without_space(context, after)
     if letter.islower():
         return _before_small(context, style)
-    if not letter.isalnum() or context.closed:
+    short = _WITHOUT_CAPITALS.search(context.before) and _few_letters(context.before)
+    if not letter.isalnum() or context.closed or short:
         return None
     if letter.isdigit():
         return _before_number(context, after, style)
-    if _WITHOUT_CAPITALS.search(context.before):
-        return None if _few_letters(context.before) else True
     return _before_capital(context, after, style)
 
 
