@@ -298,6 +298,9 @@ TEXTS = [
     "Write a letter of 3 paragraphs.",
     "Write a 3-paragraph email.",
     "The email should be 3 paragraphs long.",
+    "2 hashtags and 3 emojis at most.",
+    "2 hashtags and 3 emojis or fewer.",
+    "Use bold text throughout.",
 ]
 
 TEXTS_ZH = [
@@ -417,4 +420,7 @@ TEXTS_ZH = [
     "信分三段",
     "邮件每段不超过50字",
     "感谢信不少于三段",
+    "三段、五句话以内",
+    "通篇使用表情符号",
+    "不用换行",
 ]

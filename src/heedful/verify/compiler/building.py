@@ -35,19 +35,9 @@ _FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
 _NUMBERS = (
-    "at_least",
-    "at_most",
-    "more",
-    "less",
-    "exactly",
-    "about",
-    "plain",
-    "holds",
-    "limit",
-    "exact",
-    "several",
-    "next",
-)
+    "at_least", "at_most", "more", "less", "exactly", "about", "plain", "holds", "limit", "exact",
+    "several", "next",
+)  # fmt: skip
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
 _NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
@@ -78,6 +68,8 @@ _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
 _BARE = "bare"
 """Bound where a number stands without a verb, so that a bound named before may reach it."""
+_AFTER = "after"
+"""Bound where a bound follows its number, so that it may reach a bare one before that."""
 _LETTER = "letter"
 """Bound where the response is a letter, whose greeting and sign-off may count or not."""
 _SPREAD = "spread"
@@ -87,7 +79,9 @@ _EVERYWHERE = frozenset(
     for name in ("language", "case", "dates", "excludes", "does_not_mention", "no_repetition")
 )
 """Checks of all that is written."""
-_PASSED_OVER = frozenset({"shown", _LETTER, _SPREAD, _ALONE, _BARE, _LEANS, _NONE, _SINGLE, _VERSE})
+_PASSED_OVER = frozenset(
+    {"shown", _LETTER, _SPREAD, _AFTER, _ALONE, _BARE, _LEANS, _NONE, _SINGLE, _VERSE}
+)
 """Values of parts that require nothing more, such as an example."""
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks"})
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
@@ -154,6 +148,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
+        or (_BARE in earlier and _AFTER in later)
         or (_SINGLE in later and not single)
     ):
         return True
@@ -283,7 +278,9 @@ def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
     blocks = {"paragraphs", "lines", "paragraph", "line"}
     if _LETTER in values and {values.get("unit"), values.get("part")} & blocks:
         return True
-    return _SPREAD in values and id_ not in _EVERYWHERE and values.get("at_most") != 0
+    most = "at_most" in values and "at_least" not in values
+    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in _LENGTHS
+    return _SPREAD in values and not everywhere
 
 
 def _is_of_letters(id_: str, bound: dict[str, Any]) -> bool:
