@@ -299,9 +299,9 @@ def update(old: Any, new: Any) -> None:
         alike = len(old) == len(new)
         for place, value in enumerate(new) if alike else ():
             update(old[place], value)
-            if type(old[place]) is not type(value) or not isinstance(value, (tuple, *MUTABLE)):
-                old[place] = value
-            elif isinstance(value, tuple) and old[place] != value:  # it is another one now
+            changeable = type(old[place]) is type(value) and isinstance(value, MUTABLE)
+            same = isinstance(value, tuple) and old[place] == value
+            if not changeable and not same:
                 old[place] = value
         if not alike:
             old[:] = new
