@@ -205,4 +205,12 @@ TEXTS: list[tuple[str, str, str]] = [
     ("用英文回答，不超过50个单词", ENGLISH, "今天下雨了，我们都在家里看书。"),
     ("包含“断桥”，不要出现“西湖”", "我去过断桥。", "断桥在西湖。"),
     ("三个要点，每个要点不超过20字", chinese_numbered(3), chinese_numbered(5)),
+    ("全文不少于5个汉字", "今天下雨了。", "one two three four five six 今"),
+    (
+        "每段不少于5个汉字",
+        "今天下雨了。\n\n今天下雨了。",
+        "今天下雨了。\n\none two three four five 今",
+    ),
+    ("不分段落", characters(60), chinese_paragraphs(3)),
+    ("不分行", characters(60), "今天下雨了。\n我们在家看书。"),
 ]

@@ -419,4 +419,9 @@ TEXTS: list[tuple[str, str, str]] = [
         "The sky is blue.",
         "The sea is blue.",
     ),
+    ("Make it 3 sentences.", sentences(3), sentences(2)),
+    ("Make it 200 words.", words(200), words(100)),
+    ("Make the response five sentences long.", sentences(5), sentences(4)),
+    ("Please make it 4 bullet points.", bullets(4), bullets(3)),
+    ("At least 5 Chinese characters.", "今天下雨了。", "one two three four five six 今"),
 ]

@@ -41,10 +41,9 @@ def test_a_case_by_hand(tmp_path: Path) -> None:
     assert value(pair, "cfbench.csr", "first") == 2.5 / 4
     assert value(pair, "cfbench.csr", "second") == 3 / 4
     assert value(pair, "cfbench.csr") == pytest.approx(-0.125)
-    # ISR: y2 has failed on the first side and is open on the second, whose run met 7 of 9.
-    assert value(pair, "cfbench.isr", "first") == 2 / 4
-    assert value(pair, "cfbench.isr", "second") == pytest.approx((1 + 7 / 9) / 4)
-    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 4
+    # ISR: y2 can still pass on the second side, so x1, x2 and y1 remain.
+    assert value(pair, "cfbench.isr") == pytest.approx(2 / 3 - 1 / 3)
+    assert pair["metrics"]["cfbench"]["isr"]["compared"] == 3
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 8 / 9
     assert pair["outcomes"] == {"wins": 1, "losses": 1, "ties": 2, "undecided": 0}
     assert pair["verdicts"]["undecided"] == {"met": 1, "unmet": 0, "undecided": 0}

@@ -306,3 +306,10 @@ def test_lines_of_the_results_are_the_records_as_json(
         result = evaluate([Sample.model_validate(row)], run=folder)
         written = (Path(folder) / "results.jsonl").read_bytes()
     assert written == b"".join(to_json(record) + b"\n" for record in result.records())
+
+
+def test_a_misspelt_scoring_is_refused(tmp_path: Path) -> None:
+    sample = Sample(id="1", response="Hi")
+    with pytest.raises(UsageError, match="fathful"):
+        evaluate([sample], scoring="fathful", run=tmp_path / "run")  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()

@@ -340,7 +340,7 @@ def test_a_folder_of_something_else_is_refused(
         ("learning_rat = 1", "did you mean learning_rate?"),
         ("batch_size = 0", "batch_size"),
         ("epochs = inf", "epochs"),
-        ("batch_size", "this is no settings file"),
+        ("batch_size", "train.toml"),
         ("beta = 0.1", "'beta'"),
     ],
 )

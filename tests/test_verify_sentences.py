@@ -182,3 +182,29 @@ def test_the_counts_of_a_published_segmenter_are_in_the_range(data: Path) -> Non
             outside.add((row["lang"], row["title"][-4:]))
     assert len(rows) > 250
     assert outside == set(OTHERWISE)
+
+
+# --- short words of scripts without capitals ----------------------------------------------------
+
+ABBREVIATED = [
+    "डॉ. श्री ए. पी. जे. अब्दुल कलाम आए।", "वह डॉ. ए.पी.जे. अब्दुल हैं।", "ডা. এ. কে. আজাদ এসেছেন।",
+    "திரு. கண்ணன் வந்தார்.", "ಡಾ. ರಾಜ್ ಬಂದರು.", "ഡോ. രാജൻ വന്നു.", "ડૉ. પટેલ આવ્યા.",
+    "ਡਾ. ਸਿੰਘ ਆਏ।", "డా. రావు వచ్చారు.", "ڈاکٹر ایم. اے. خان آئے۔", "ڈاکٹر ایم۔ اے۔ خان آئے۔",
+    "هو د. أحمد.", "오늘은 2024. 5. 3. 입니다.", "2024. 5. 3. 입니다.",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ABBREVIATED)
+def test_abbreviations_without_capitals_surely_end_no_sentence(text: str) -> None:
+    assert count(text).low == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("네. 아니요.", 2), ("好. 我走.", 2), ("आज बारिश है. वह आया.", 2), ("આ સારું છે. તે ગયો છે.", 2),
+        ("آج بارش ہے۔ وہ گیا۔", 2), ("비가 온다. 바람이 분다.", 2),
+    ],
+)  # fmt: skip
+def test_short_words_may_end_sentences(text: str, number: int) -> None:
+    assert count(text).high == number

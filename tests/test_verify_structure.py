@@ -124,7 +124,7 @@ CASES: list[tuple[str, dict[str, Any], str, bool | str]] = [
     ("contains", {"phrases": ["rain"]}, "A train.", False),
     ("contains", {"phrases": ["rain"]}, "It rains.", UNDECIDED),
     ("contains", {"phrases": ["你好！"]}, "啊，你好!", True),
-    ("contains", {"phrases": ["露肩"], "at_least": 2}, "露肩与**露肩**", True),
+    ("contains", {"phrases": ["露肩装"], "at_least": 2}, "露肩装与**露肩装**", True),
     ("contains", {"phrases": ["a", "b"], "at_least": 1, "at_most": 1}, "a b b", False),
     ("excludes", {"phrases": ["art"]}, "Start now.", True),
     # Of compounds and accents nobody can say whether they are the word.

@@ -28,8 +28,8 @@ class FilterModelFlags(CallFlags):
         model: The expert who made the critiques; it revises them (rules).
         verifier: A model that verifies the judgments (cross); best not the expert. Give it again
             for several: what any of them faults is dropped.
-        extractor: The model that copies out what is counted (rules); the first verifier unless
-            given.
+        extractor: The model that copies out what is counted (rules); by default the first
+            verifier.
         per_call: Judgments of a critique that are verified in one call. Default: all.
     """
 

@@ -25,7 +25,7 @@ DEFAULTS = {"strict", "surrogateescape", "backslashreplace"}
 def console() -> Console:
     """Make the console that results are shown on.
 
-    It takes texts as they are: a name with brackets in it is no markup. In a narrower terminal its
+    It takes texts as they are: a name with brackets in it is not markup. In a narrower terminal its
     lines go on in the next one, as a table would lose its last columns and digits to be narrower.
     """
     from rich.console import Console

@@ -10,11 +10,13 @@ Code that reproduces a published metric keeps that metric's own ranges.
 from __future__ import annotations
 
 __all__ = [
+    "ARABIC",
     "BURMESE",
     "DEVANAGARI_TO_GURMUKHI",
     "HALFWIDTH_KANA",
     "HAN",
     "HANGUL",
+    "INDIC",
     "KANA",
     "KANA_LETTERS",
     "KHMER",
@@ -48,6 +50,12 @@ UNSPACED = THAI + LAO + BURMESE + KHMER + KANA + HAN
 
 DEVANAGARI_TO_GURMUKHI = "\u0900-\u0a7f"
 """Devanagari, Bengali, Gurmukhi: a danda ends their sentences."""
+
+INDIC = "\u0900-\u0dff"
+"""The scripts of India and Sri Lanka, from Devanagari to Sinhala."""
+
+ARABIC = "\u0600-\u06ff\u0750-\u077f"
+"""Arabic letters, with those of Persian and Urdu."""
 
 LATIN_ACCENTED = "\u00c0-\u024f"
 

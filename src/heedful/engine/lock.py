@@ -52,8 +52,11 @@ def only_writer(directory: str | os.PathLike[str] | None) -> Iterator[None]:
         Path(directory).mkdir(parents=True, exist_ok=True)
         file, key = _acquire(path)
     except OSError as error:
+        is_file = Path(directory).is_file()
         raise RunError(
-            f"the run cannot be locked: {error.strerror or error}",
+            "a file, not the directory of a run"
+            if is_file
+            else f"the run cannot be locked: {error.strerror or error}",
             where=str(directory),
             hint="name another directory, as with --run",
         ) from error

@@ -92,7 +92,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     on_progress: Callable[[Progress], None] = lambda _: None,
     trusted: int | None = None,
 ) -> Progress:
-    """Do the work on each row that the store has no output for, and store what comes of it.
+    """Do the work on each row that the store has no output for, and store the result.
 
     The source is read lazily: at most ``concurrency`` rows are in flight, so memory does not grow
     with the input. A row whose work raises is stored with the reason, and the others go on.

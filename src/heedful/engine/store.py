@@ -95,7 +95,7 @@ class Store:
                 when the store is closed.
 
         Raises:
-            RunError: the directory cannot be made, or holds a file that is no run.
+            RunError: the directory cannot be made, or holds a file that isn.t a run.
         """
         self.directory = directory
         try:

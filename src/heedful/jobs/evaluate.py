@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
 from heedful.core import plugins
+from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.core.nouns import Sample
+from heedful.core.nouns import Sample, Scoring
 from heedful.core.version import __version__
 from heedful.data.formats import Source
 from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from typing import Unpack
 
-    from heedful.core.nouns import Scoring
     from heedful.data.formats import Format, Row
     from heedful.engine.inputs import DataOptions, ReadingOptions
     from heedful.engine.runner import Item, Progress
@@ -292,8 +292,10 @@ def make_judge(names: str | Judge, *, scoring: Scoring = "strict", seed: int = 0
     A judge is returned as it is.
 
     Raises:
-        UsageError: a name is unknown.
+        UsageError: a name, or the scoring, is unknown.
     """
+    if scoring not in get_args(Scoring):
+        raise UsageError(f"no such scoring: {scoring!r}", hint=" or ".join(get_args(Scoring)))
     if not isinstance(names, str):
         return names
     from heedful import judges as house

@@ -32,7 +32,7 @@ __all__ = [
 NOTHING = "–"
 """Where nothing was decided, or there is no interval."""
 
-INTERVAL = "95 %"
+INTERVAL = "95 % CI"
 """Heading of a column of intervals."""
 
 COVERAGE = "coverage"

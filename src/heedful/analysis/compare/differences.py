@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import BASES, FAMILIES, pooled
+from heedful.metrics.satisfaction import FAMILIES, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     Four = tuple[float, float, float, float]
     """Numerator and denominator of the first side, then of the second."""
-
-    MetRates = tuple[tuple[Rate, float], ...]
-    """Rates at which a side's undecided verdicts are taken to be met."""
 
     Key = tuple[str, str, str, str]
     """A dimension and a group, empty for all, then a family and the name of a rate."""
@@ -75,32 +72,27 @@ def parts(
     first_row: RowOutcome,
     second_row: RowOutcome,
     scorings: tuple[Scoring, Scoring],
-    met: tuple[MetRates, MetRates],
 ) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
 
-    As in a summary, a row that can still pass or fail counts with the probability that it passes.
+    A row that can still pass or fail has no part in rates over rows: an estimate for it would be
+    evidence in a test of the difference.
 
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
     first, second = (
         {
-            (family, name): _settled(share, (family, name), dict(rates))
+            (family, name): share
             for family, contribute in FAMILIES.items()
             for name, share in contribute(row, scoring).items()
         }
-        for row, scoring, rates in zip((first_row, second_row), scorings, met, strict=True)
+        for row, scoring in zip((first_row, second_row), scorings, strict=True)
     )
     return tuple(
         (rate, joint(share, second[rate]))
         for rate, share in first.items()
         if rate in second and rate not in NOT_ROW_BY_ROW
     )
-
-
-def _settled(share: ClusterShare, rate: Rate, met: Mapping[Rate, float]) -> ClusterShare:
-    base = met.get(BASES[rate]) if share.open is not None else None
-    return share if base is None else share.settled(base)
 
 
 @lru_cache(maxsize=1 << 16)

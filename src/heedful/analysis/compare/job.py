@@ -175,9 +175,7 @@ def _pair(
         faults = _faults(first, second, pairing, judged_alike=judged_alike)
         if faults and not anyway:
             raise _unlike(first, second, faults)
-        comparison = RunComparison(
-            (first.scoring, second.scoring), by, (first.met_rates(), second.met_rates())
-        )
+        comparison = RunComparison((first.scoring, second.scoring), by)
         for pair in pairing:
             comparison.add(pair.cluster, first.row(pair.first), second.row(pair.second))
     # The labels of one response say nothing of how well another was judged.

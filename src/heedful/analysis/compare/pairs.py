@@ -19,7 +19,7 @@ from heedful.reporting.notation import percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.compare.differences import Difference, MetRates, Part, Rate
+    from heedful.analysis.compare.differences import Difference, Part, Rate
     from heedful.core.nouns import Sample, Scoring
     from heedful.jobs.results import Scored
     from heedful.metrics.contrasts import Contrast, Sums
@@ -67,17 +67,14 @@ class RunComparison:
     Args:
         scorings: of both sides.
         by: dimensions and tags to break down by.
-        met: of both sides the rates at which undecided verdicts are taken to be met.
     """
 
     def __init__(
         self,
         scorings: tuple[Scoring, Scoring],
         by: Sequence[str],
-        met: tuple[MetRates, MetRates],
     ) -> None:
         self._scorings = scorings
-        self._met = met
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters)
@@ -111,7 +108,7 @@ class RunComparison:
                 rows = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
         for side, row in enumerate(rows):
             self._loose[side] |= row.loose.decided > 0
-        contributed = dict(parts(rows[0], rows[1], self._scorings, self._met))
+        contributed = dict(parts(rows[0], rows[1], self._scorings))
         if rows[0].benchmark == "advancedif":
             contributed |= self._advancedif(alone, first.sample, contributed)
         contributed |= _labelled(first.sample, verdicts)

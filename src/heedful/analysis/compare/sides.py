@@ -13,12 +13,10 @@ from heedful.core.errors import UsageError
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import Scored, scored_entry
 from heedful.metrics.clusters import cluster_digest, instruction_of
-from heedful.metrics.satisfaction import BASES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from heedful.analysis.compare.differences import MetRates
     from heedful.core.nouns import Scoring
     from heedful.engine.records import Entry
 
@@ -96,19 +94,6 @@ class Side:
     def row(self, position: int) -> Scored:
         """Return one of its rows with its judgments."""
         return self.run.row(position, scored_entry)
-
-    def met_rates(self) -> MetRates:
-        """Return the rates at which its undecided verdicts are taken to be met, as summarised."""
-        summary = self.run.summary
-        families = summary["metrics"]
-        if self.only is not None:
-            families = summary["by"].get("model", {}).get(self.only, families)
-        rates = ((base, families.get(base[0], {}).get(base[1])) for base in {*BASES.values()})
-        return tuple(
-            sorted(
-                (base, rate["value"]) for base, rate in rates if rate and rate["value"] is not None
-            )
-        )
 
     def about(self) -> dict[str, Any]:
         """Describe it, for the results."""

@@ -27,27 +27,21 @@ _LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "
     "letters",
 }
 """Units of which a bare number means about that many."""
+_IN_EVERY_TEXT = _LENGTHS | {"paragraphs", "sentences", "lines"}
+"""Units that no response is free of: "no lines" must mean something else."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
 """Units whose names also mean something else: the characters of a story, letters to a friend."""
 _FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
 _NUMBERS = (
-    "at_least",
-    "at_most",
-    "more",
-    "less",
-    "exactly",
-    "about",
-    "plain",
-    "holds",
-    "limit",
-    "exact",
-    "several",
-    "next",
-)
+    "at_least", "at_most", "more", "less", "exactly", "about", "plain", "holds", "limit", "exact",
+    "several", "next",
+)  # fmt: skip
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
+_NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
+_OF_WORDS = _EDGES | _NOT_AT_EDGES | _OF_PHRASES
 _PREVIOUS = "previous"
 _COUNTED_PARTS: dict[str, Part] = {
     "paragraphs": "paragraph",
@@ -72,9 +66,24 @@ _VERSE = "verse"
 """Bound where 句 may be a verse."""
 _NONE = "none"
 """Bound where a clause goes on with what the clause before it forbids."""
-_PASSED_OVER = frozenset({"shown", _ALONE, _LEANS, _NONE, _SINGLE, _VERSE})
+_BARE = "bare"
+"""Bound where a number stands without a verb, so that a bound named before may reach it."""
+_AFTER = "after"
+"""Bound where a bound follows its number, so that it may reach a bare one before that."""
+_LETTER = "letter"
+"""Bound where the response is a letter, whose greeting and sign-off may count or not."""
+_SPREAD = "spread"
+"""Bound where something holds throughout, so that its being there once is not enough."""
+_EVERYWHERE = frozenset(
+    f"heedful:{name}"
+    for name in ("language", "case", "dates", "excludes", "does_not_mention", "no_repetition")
+)
+"""Checks of all that is written."""
+_PASSED_OVER = frozenset(
+    {"shown", _LETTER, _SPREAD, _AFTER, _ALONE, _BARE, _LEANS, _NONE, _SINGLE, _VERSE}
+)
 """Values of parts that require nothing more, such as an example."""
-_LISTED = ("phrases", "keys", "letters", "headers", "marks")
+_LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks"})
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
 
 
@@ -135,9 +144,13 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     leans = earlier.get("unit") in _COUNTED_PARTS and _LEANS in later
     if leans or (items and bare and later.get("unit") in _LENGTHS):
         return True
-    if _NONE in later and not _forbids(before):
-        return True
-    if _SINGLE in later and (earlier.get("at_least"), earlier.get("at_most")) != (1, 1):
+    single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
+    if (
+        (_NONE in later and not _forbids(before))
+        or (_BARE in later and _reaches_on(earlier, later))
+        or (_BARE in earlier and _AFTER in later)
+        or (_SINGLE in later and not single)
+    ):
         return True
     # "不含标点，100字以内" may say how to count.
     if any(
@@ -149,6 +162,18 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         return True
     # "Ends with “Thanks”, no punctuation" may speak of the end alone.
     return grammar.rules[before.rule] in _EDGES and later.get("at_most") == 0
+
+
+def _reaches_on(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
+    """Check whether what is said of one number may hold for the bare one that follows.
+
+    "At most 3 emojis and 2 hashtags", "3 emojis and 2 hashtags per paragraph".
+    """
+    part = later.get("part")
+    if "unit" in earlier and part not in {None, _COUNTED_PARTS.get(earlier["unit"])}:
+        return True
+    bounds = {"at_least", "at_most", "more", "less", "about", "limit", "next"} & earlier.keys()
+    return len(bounds) == 1 and earlier.get("at_most") != 0
 
 
 def _forbids(clause: Clause) -> bool:
@@ -188,7 +213,7 @@ def _with_verses(clauses: list[Clause]) -> list[Clause]:
 def _is_of_verses(clause: Clause) -> bool:
     values = dict(clause.values)
     number = values.get("plain", values.get("exactly", LONGEST + 1))
-    return _VERSE in values and values.get("unit") == "zi" and number <= LONGEST
+    return _VERSE in values and values.get("unit") in {"zi", "han_characters"} and number <= LONGEST
 
 
 def _of_verses(value: tuple[str, Any]) -> tuple[str, Any]:
@@ -226,27 +251,54 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         values: that it bound.
     """
     bound = {key: value for key, value in values if key not in _PASSED_OVER}
-    if any(bound.get(key, value) != value for key, value in values):
+    id_ = grammar.rules[rule]
+    conflict = any(bound.get(key, value) != value for key, value in values)
+    if conflict or _depends_on_place(id_, dict(values)) or _is_of_letters(id_, bound):
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
-    id_ = grammar.rules[rule]
     if subject == _BODY and id_ in _OF_PHRASES and "part" not in bound:
         bound["part"] = _BODY
     elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
     if "shape" in bound:
         bound["schema"] = {"type": bound.pop("shape")}
-    for key in _LISTED:
-        if key in bound:
-            value = bound[key]
-            bound[key] = [value] if isinstance(value, str) else list(value)
-            if listed is not None and listed != len(bound[key]):
-                return None
+    for key in _LISTED & bound.keys():
+        bound[key] = [bound[key]] if isinstance(bound[key], str) else list(bound[key])
+    if listed is not None and any(listed != len(bound[key]) for key in _LISTED & bound.keys()):
+        return None
     if id_ == "heedful:count":
         return _count(bound, named=subject is not None)
     if id_ in _PHRASED:
         return _phrased(id_, bound)
-    return Check(id=id_, args=bound)
+    return _if_json(bound["keys"]) if "may_be" in bound else Check(id=id_, args=bound)
+
+
+def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
+    """Check whether it matters where the things stand: all over the text, beside a greeting."""
+    blocks = {"paragraphs", "lines", "paragraph", "line"}
+    if _LETTER in values and {values.get("unit"), values.get("part")} & blocks:
+        return True
+    most = "at_most" in values and "at_least" not in values
+    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in _LENGTHS
+    return _SPREAD in values and not everywhere
+
+
+def _is_of_letters(id_: str, bound: dict[str, Any]) -> bool:
+    """Check whether a phrase is a letter, with which a word may begin, or which it may hold."""
+    words = {"I"} if id_ in _NOT_AT_EDGES else {"I", "a", "A"} if id_ in _OF_PHRASES else set()
+    return id_ in _OF_WORDS and any(
+        len(each) == 1 and each.isascii() and each.isalpha() and each not in words
+        for each in bound.get("phrases", ())
+    )
+
+
+def _if_json(keys: list[str]) -> Check:
+    """Make the check of keys that may be those of JSON, or of a keyboard: only JSON can meet it."""
+    readings = (
+        Check(id="heedful:json", args={"keys": keys}),
+        Check(id="heedful:contains", args={"phrases": keys, "at_least": 0}),
+    )
+    return Check(id="heedful:either_reading", args={"checks": [_plain(each) for each in readings]})
 
 
 def _is_few(bounds: _Range) -> bool:
@@ -263,6 +315,8 @@ def _count(bound: dict[str, Any], *, named: bool) -> Check | None:
         return None
     limits = [name for name in _NUMBERS if name in bound]
     ranges = _ranges(bound, bound["unit"] in _LENGTHS)
+    if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
+        return None
     if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}

@@ -14,11 +14,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from heedful.core import scripts
 from heedful.verify import markup
+from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
-from heedful.verify.text.words import without_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -164,62 +163,6 @@ def tally(layout: Layout, unit: Unit) -> CountRange | None:
     return CountRange(min(readings), max(readings)) if readings else None
 
 
-# --- words and characters -----------------------------------------------------------------------
-
-_TOKEN = re.compile(r"\w\S*")  # without the signs before it, which make no difference to a count
-_RUN = re.compile(r"\w+")
-_HAN = f"{scripts.HAN}々〇"
-_HAN_CHARACTER = re.compile(f"[{_HAN}]")
-_UNSPACED = re.compile(f"[{scripts.UNSPACED}々〇]")
-_WIDE = re.compile(f"[{_HAN}{scripts.KANA}\u3000-\u303f\uff00-\uff65“”‘’…—·]")
-_SPACED_LETTER = rf"[^\W{scripts.KANA}{_HAN}]"
-_LATIN_RUN = re.compile(rf"{_SPACED_LETTER}+(?:[.,'’:/@_-]{_SPACED_LETTER}+)*")
-_MOST_UNSPACED = 0.1
-"""Of all letters: with more from scripts that do not part words, a count of words says nothing."""
-
-
-def _words(layout: Layout) -> list[int]:
-    text = layout.text
-    if not text.isascii():
-        letters = sum(map(str.isalpha, text))
-        if len(_UNSPACED.findall(text)) > _MOST_UNSPACED * letters:
-            return []
-    return [len(_RUN.findall(text)), *map(_tokens, {layout.plain, layout.body})]
-
-
-def _tokens(text: str) -> int:
-    """Count what white space separates, signs alone left out."""
-    return len(_TOKEN.findall(text))
-
-
-def _zi(text: str) -> int:
-    """Count as a Chinese word processor does: wide characters one by one, other runs as one."""
-    rest, wide = _WIDE.subn(" ", text)
-    return wide + len(rest.split())
-
-
-def _zi_bare(text: str) -> int:
-    """Count Chinese characters, and runs of letters and digits, without punctuation."""
-    rest, characters = _HAN_CHARACTER.subn(" ", text)
-    return characters + len(_LATIN_RUN.findall(rest))
-
-
-def _characters(*texts: str) -> list[int]:
-    """Count characters as readers see them, and as Unicode does."""
-    return [count(text) for text in texts for count in (signs.graphemes, len)]
-
-
-def _zi_readings(layout: Layout) -> list[int]:
-    return [_zi(layout.text), _zi_bare(layout.body), len(signs.unspaced(layout.text))]
-
-
-def _letters(layout: Layout) -> list[int]:
-    counts = [sum(map(str.isalpha, text)) for text in (layout.text, layout.body)]
-    # The vowel signs of Hindi are letters to some, and its joined consonants one to others.
-    marks = len(layout.text) - len(without_marks(layout.text))
-    return [*counts, counts[0] + marks, max(counts[1] - marks, 0)] if marks else counts
-
-
 # --- structure ----------------------------------------------------------------------------------
 
 _NUMERAL = re.compile(
@@ -257,10 +200,34 @@ def _paragraphs(layout: Layout) -> list[int]:
     return [max(size, 1) for size in _sizes(layout.paragraph_readings)]
 
 
+def _lines(layout: Layout) -> list[int]:
+    """Lines; blank ones may count, and those that end in another way than with a line feed."""
+    text = layout.text.strip()
+    return [*_sizes(layout.written_lines), text.count("\n") + 1, len(_LINE_END.findall(text)) + 1]
+
+
+_LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|<br *(?:/ *)?>", re.IGNORECASE)
+
+
 def _bullets(layout: Layout) -> list[int]:
-    """Marked items; many call numbered ones bullet points too."""
+    """Marked items; many call numbered ones bullet points too, and lines with other signs."""
     bullets = _sizes(layout.items("bullet"))
-    return [*bullets, max(bullets) + max(_sizes(layout.items("number")))]
+    most = max(bullets) + max(_sizes(layout.items("number"))) + _other_bullets(layout)
+    return [*bullets, most]
+
+
+def _other_bullets(layout: Layout) -> int:
+    """Count the items of HTML, and the lines that start with a sign that may be a bullet."""
+    lines = (line.text for line in layout.lines if line.kind == "prose")
+    return sum(max(bool(_BULLET.match(line)), len(_HTML_ITEM.findall(line))) for line in lines)
+
+
+_BULLET = re.compile(
+    r"\s*(?:[‐-―−∙⋅⦁‧﹣＊－→⇒»›※■-◿☀-➿⟡-⟿⬀-⯿・\ue000-\uf8ff\U0001f000-\U0001faff][\ufe0e\ufe0f]?\s*\S"
+    r"|⁃|[¤§¶]\s+\S|&(?:bull|middot|#8226|#x2022);|\*(?![\s*])[^*]*$)",
+    re.IGNORECASE,
+)
+_HTML_ITEM = re.compile(r"<li\b", re.IGNORECASE)
 
 
 def _markdown_bullets(layout: Layout) -> list[int]:
@@ -279,6 +246,8 @@ def _items(layout: Layout) -> list[int]:
     """Items; of a list that has bullets and numbers, either kind alone may be meant."""
     bullets, numbered = _sizes(layout.items("bullet")), _numbered(layout)
     readings = [*_sizes(layout.items("bullet", "number")), *bullets, *numbered]
+    if others := _other_bullets(layout):
+        return [*readings, max(readings) + others]
     return [size for size in readings if size] if max(bullets) or min(numbered) else readings
 
 
@@ -339,30 +308,19 @@ def _markdown(layout: Layout) -> list[int]:
 
 
 _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
-    "words": _words,
-    "zi": _zi_readings,
-    "zi_without_punctuation": lambda layout: [_zi_bare(layout.text), _zi_bare(layout.body)],
-    "zi_with_punctuation": lambda layout: [
-        _zi(layout.text),
-        _zi(layout.body),
-        len(signs.unspaced(layout.text)),
-        len(signs.unspaced(layout.body)),
-    ],
-    "han_characters": lambda layout: [
-        len(_HAN_CHARACTER.findall(text)) for text in (layout.text, layout.body)
-    ],
-    "characters": lambda layout: _characters(
-        layout.text,
-        signs.unspaced(layout.text),
-        signs.unspaced(layout.body),
-    ),
-    "characters_with_spaces": lambda layout: _characters(layout.text, layout.text.strip()),
-    "characters_without_spaces": lambda layout: _characters(signs.unspaced(layout.text)),
-    "letters": _letters,
+    "words": lengths.words,
+    "zi": lengths.zi,
+    "zi_without_punctuation": lengths.zi_without_punctuation,
+    "zi_with_punctuation": lengths.zi_with_punctuation,
+    "han_characters": lengths.han_characters,
+    "characters": lengths.characters,
+    "characters_with_spaces": lengths.characters_with_spaces,
+    "characters_without_spaces": lengths.characters_without_spaces,
+    "letters": lengths.letters,
     "sentences": _sentences,
     "verses": lambda layout: _sizes(verse_readings(layout)),
     "paragraphs": _paragraphs,
-    "lines": lambda layout: [*_sizes(layout.written_lines), len(layout.text.strip().split("\n"))],
+    "lines": _lines,
     "bullet_points": _bullets,
     "markdown_bullet_points": _markdown_bullets,
     "numbered_items": _numbered,

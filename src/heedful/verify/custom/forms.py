@@ -160,7 +160,28 @@ _LATEX = re.compile(
     r"(?<!\\)\$(?![\s$])[^$\n]*(?<![\s\\])\$(?!\d)|\\\[|\\\(|\\begin\{|\\documentclass|\\[a-z]+\{",
     re.IGNORECASE,
 )
-_MAYBE_LATEX = re.compile(r"\\[a-z]|\^|\$", re.IGNORECASE)
+_MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
+
+
+def _latex(text: str) -> bool:
+    """Say whether a text has LaTeX whose braces and environments are all closed, in order."""
+    if not _LATEX.search(text):
+        return False
+    awaited: list[str] = []
+    for mark in _LATEX_MARK.finditer(text):
+        closing = _LATEX_CLOSING.get(mark[0])
+        if closing or mark["part"] == "begin":
+            awaited.append(closing or mark[0].replace("begin", "end", 1))
+            continue
+        closes = mark["part"] == "end" or mark[0] in _LATEX_CLOSING.values()
+        if closes and (not awaited or awaited.pop() != mark[0]):
+            return False
+    return not awaited
+
+
+# An escaped brace is a sign of the text, and what stands behind % is a comment.
+_LATEX_MARK = re.compile(r"\\(?P<part>begin|end)\{[^{}\n]*\}|\\.|%.*|[{}]")
+_LATEX_CLOSING = {"{": "}", r"\[": r"\]", r"\(": r"\)"}
 
 
 def _yaml(layout: Layout) -> tuple[Outcome, str]:
@@ -175,7 +196,7 @@ def _csv(layout: Layout) -> tuple[Outcome, str]:
     blocks = code_blocks(layout.text)
     text = (blocks[0] if blocks else layout.text).strip()
     try:
-        widths = {len(row) for row in csv.reader(io.StringIO(text, newline="")) if row}
+        widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row}
     except csv.Error as error:
         return False, f"no CSV: {error}"
     prose = re.search(r", |[.!?。]$", text, re.MULTILINE)
@@ -246,7 +267,7 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "xml": _xml,
     "yaml": _yaml,
     "csv": _csv,
-    "latex": _searched(_LATEX.search, _MAYBE_LATEX.search, "LaTeX"),
+    "latex": _searched(_latex, _MAYBE_LATEX.search, "LaTeX"),
     "quoted": _quoted,
     "one_paragraph": _one_paragraph,
     "title": _title,

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
@@ -35,9 +36,15 @@ _INFLECTED = r"(?:e?s|e?d|ing|ly|er|'s)?"
 @lru_cache(maxsize=512)
 def folded(text: str) -> str:
     """Write a text so that spellings which no reader tells apart are the same."""
+    return _cased(text).casefold()
+
+
+@lru_cache(maxsize=512)
+def _cased(text: str) -> str:
+    """Write a text as :func:`folded` does, but keep its capitals."""
     if text.isascii():
-        return " ".join(_ELLIPSIS.sub("…", text.lower().replace("`", "'")).split())
-    text = _ELLIPSIS.sub("…", unicodedata.normalize("NFKC", text)).translate(_FOLD).casefold()
+        return " ".join(_ELLIPSIS.sub("…", text.replace("`", "'")).split())
+    text = _ELLIPSIS.sub("…", unicodedata.normalize("NFKC", text)).translate(_FOLD)
     return re.sub(r"\s+", " ", text).strip()
 
 
@@ -47,22 +54,54 @@ def _skeleton(text: str) -> str:
     return "".join(sign for sign in folded(text) if unicodedata.category(sign)[0] not in "PZCM")
 
 
+class _Patterns(NamedTuple):
+    """The patterns of a phrase: where it surely is, and where it may be."""
+
+    sure: re.Pattern[str]
+    maybe: re.Pattern[str]
+
+
 @lru_cache(maxsize=4096)
-def _patterns(phrase: str) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Make the patterns of a phrase as it stands and as it may be inflected."""
-    before = rf"(?<![{_LATIN}])" if re.match(f"[{_LATIN}]", phrase) else ""
-    after = rf"(?![{_LATIN}])" if re.search(f"[{_LATIN}]$", phrase) else ""
-    inflected = _INFLECTED if re.search("[a-z]$", phrase) else ""
+def _patterns(phrase: str, longest_inside: int = 0) -> _Patterns:
+    """Make the patterns of a phrase as it stands and as it may be inflected.
+
+    Args:
+        phrase: folded, but for its capitals.
+        longest_inside: Chinese letters. A phrase of no more may be part of another word.
+    """
+    letter = f"(?i:[{_LATIN}])"
+    before = f"(?<!{letter})" if re.match(letter, phrase) else ""
+    after = f"(?!{letter})" if re.search(f"{letter}$", phrase) else ""
+    inflected = f"(?i:{_INFLECTED})" if re.search("[a-zA-Z]$", phrase) else ""
     core = re.escape(phrase)
-    # Within a compound such as "cat-like" a word may or may not be there.
+    # Within a compound such as "cat-like" or "i.e." a word may or may not be there.
     alone = (
-        rf"(?<![{_LATIN}]-)" if before else "",
-        rf"(?!-[{_LATIN}])" if after else "",
+        rf"(?<!{letter}-)(?<![a-zA-Z]\.)" if before else "",
+        rf"(?!-{letter})(?!\.[a-zA-Z])" if after else "",
     )
-    return (
+    if phrase[:1].isdigit():
+        # "000" is no number in "5,000", and "5" none in "1.5"; it may be one in "4,5".
+        before += r"(?<!\d)(?<!\d\.)" + (r"(?<!\d,)" if _THOUSANDS.match(phrase) else "")
+        alone = (alone[0] + r"(?<!\d[,:/])", alone[1])
+    if phrase[-1:].isdigit():
+        after += r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
+        alone = (alone[0], alone[1] + r"(?![,:/]\d)")
+    if _CHINESE.fullmatch(phrase) and len(phrase) <= longest_inside:
+        alone = (
+            f"(?:(?<![{_HAN}])|(?<=[{_ENDS_WORDS}]))",
+            f"(?:(?![{_HAN}])|(?=[{_ENDS_WORDS}]))",
+        )
+    return _Patterns(
         re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
         re.compile(f"{before}{core}{inflected}{after}"),
     )
+
+
+_THOUSANDS = re.compile(r"\d{3}(?!\d)")
+_HAN = f"{scripts.HAN}々〇"
+_CHINESE = re.compile(f"[{_HAN}]+")
+_ENDS_WORDS = "的们"
+"""Of the letters beside a Chinese phrase, those that hardly make another word with its own."""
 
 
 _ACCENT = re.compile("[\u0300-\u036f]")
@@ -83,7 +122,7 @@ def _other_spellings(text: str, phrase: str) -> int:
     """Count a phrase in other spellings: "plus-size" for "plus size", "email" for "e-mail"."""
     apart, joined = _spellings(phrase)
     counts = [
-        len(_patterns(form)[1].findall(spelling))
+        len(_patterns(form).maybe.findall(spelling))
         for spelling in dict.fromkeys(_spellings(text))
         for form in {apart, joined, joined.replace(" ", "")}
         if (spelling is not text or form != phrase) and form in spelling
@@ -91,10 +130,30 @@ def _other_spellings(text: str, phrase: str) -> int:
     return max(counts, default=0)
 
 
-def occurrences(layout: Layout, phrase: str) -> CountRange:
+class _Doubt(NamedTuple):
+    """Where an occurrence of a phrase may be something else.
+
+    Attributes:
+        longest_inside: Chinese letters. A phrase of no more may be part of another word.
+        shortest_inside: Chinese letters. Of fewer, the characters are what is asked for.
+        names: whether several capitalised words may be a name, as one word may be.
+    """
+
+    longest_inside: int
+    shortest_inside: int
+    names: bool
+
+
+_PRESENT = _Doubt(longest_inside=2, shortest_inside=2, names=False)
+_ABSENT = _Doubt(longest_inside=3, shortest_inside=2, names=False)
+_NAMED = _Doubt(longest_inside=3, shortest_inside=1, names=True)
+
+
+def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountRange:
     """Count a phrase: as it stands, and in the widest reading (inflected, other punctuation).
 
-    Of a hyphen alone, one within a word surely counts; a dash, a minus or a bullet may.
+    Of a hyphen alone, one within a word surely counts; a dash, a minus or a bullet may. May, in
+    "it may rain", isn't surely the month.
 
     >>> from heedful.verify.text.layout import Layout
     >>> occurrences(Layout("Rain, and rains."), "rain")
@@ -105,14 +164,18 @@ def occurrences(layout: Layout, phrase: str) -> CountRange:
         return CountRange(*(len(each.findall(layout.text)) for each in (_HYPHEN, _DASH)))
     if not wanted:
         return CountRange(layout.text.count(phrase), layout.text.count(phrase))
+    write = _cased if doubt.names or " " not in wanted else folded
+    exact = write(phrase)
+    write = folded if exact == wanted else _cased  # what has no capitals may begin a sentence
+    longest = doubt.longest_inside if len(wanted) >= doubt.shortest_inside else 0
     low, high = [0], [0]
-    for text in dict.fromkeys((folded(layout.text), folded(layout.plain))):
-        if wanted in text:  # of many phrases few are, and a pattern takes long to be made
-            exact, inflected = _patterns(wanted)
-            low.append(len(exact.findall(text)))
-            high.append(len(inflected.findall(text)))
+    for text in dict.fromkeys((layout.text, layout.plain)):
+        if wanted in folded(text):  # of many phrases few are, and a pattern takes long to be made
+            sure = len(_patterns(exact, longest).sure.findall(write(text)))
+            low.append(sure - len(_NUMERO.findall(text)) if wanted == "no" else sure)
+            high.append(len(_patterns(wanted).maybe.findall(folded(text))))
         if _LETTER.search(wanted):
-            high.append(_other_spellings(text, wanted))
+            high.append(_other_spellings(folded(text), wanted))
     bones = "" if wanted.isascii() else _skeleton(phrase)
     if len(bones) > 1 and not bones.isascii():
         high.append(_skeleton(layout.text).count(bones))
@@ -183,7 +246,7 @@ def excludes(
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         unused = f"{quoted(phrases)} not used"
-        return _any_used(layout, phrases, wanted=False, unused=unused)
+        return _any_used(layout, phrases, _ABSENT, wanted=False, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -205,7 +268,7 @@ def contains_any(
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         unused = f"none of {quoted(phrases)} used"
-        return _any_used(layout, phrases, wanted=True, unused=unused)
+        return _any_used(layout, phrases, _PRESENT, wanted=True, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -221,7 +284,9 @@ def mentions(response: Response, *, phrases: list[str]) -> Finding:
     Raises:
         UndecidedError: none occurs: the response may speak of the topic in other words.
     """
-    outcome, reason = _any_used(response.layout, phrases, wanted=True, unused="not by that name")
+    outcome, reason = _any_used(
+        response.layout, phrases, _NAMED, wanted=True, unused="not by that name"
+    )
     return decide(outcome or None, reason)
 
 
@@ -235,15 +300,17 @@ def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
     Raises:
         UndecidedError: none occurs: the response may speak of the topic in other words.
     """
-    outcome, reason = _any_used(response.layout, phrases, wanted=False, unused="not by that name")
+    outcome, reason = _any_used(
+        response.layout, phrases, _NAMED, wanted=False, unused="not by that name"
+    )
     return decide(None if outcome is not False else False, reason)
 
 
 def _any_used(
-    layout: Layout, phrases: list[str], *, wanted: bool, unused: str
+    layout: Layout, phrases: list[str], doubt: _Doubt, *, wanted: bool, unused: str
 ) -> tuple[Outcome, str]:
     """Decide whether any of the phrases occurs, where that is wanted or not."""
-    tallies = {phrase: occurrences(layout, phrase) for phrase in phrases}
+    tallies = {phrase: occurrences(layout, phrase, doubt) for phrase in phrases}
     used = [phrase for phrase, number in tallies.items() if number.low]
     maybe = [phrase for phrase, number in tallies.items() if number.high]
     if used:
@@ -253,6 +320,7 @@ def _any_used(
     return not wanted, unused
 
 
+_NUMERO = re.compile(r"(?<!\w)No\.(?=\s*\S)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _DASH = re.compile("[-‐‑‒–—―−]")
 

@@ -73,6 +73,15 @@ BEFORE_NUMBERS = _words(
 )
 """A number that follows these belongs to them."""
 
+FINAL_VERBS = _words(
+    """
+    है हैं हूँ हूं हो था थी थे थीं गा गी गे गया गई गए दिया किया लिया आहे आहेत होता होती होते छ છે છો છું
+    હતું હતો હતી હતા ਹੈ ਹਨ ਸੀ ਸਨ است شد بود ہے ہیں ہوں ہو تھا تھی تھے تھیں گا گی گے گیا گئی گئے
+    دیا کیا لیا
+    """
+)
+"""Short verbs that end sentences in scripts whose short words may be abbreviations."""
+
 NAMES_WITH_MARKS = _words("guess jeopardy joomla kahoot oklahoma panic yahoo yum")
 """Names that are written with an exclamation or question mark."""
 

@@ -17,6 +17,7 @@ from heedful.verify.text.abbreviations import (
     BEFORE_NUMBERS,
     COMPANIES,
     FINAL_TOO,
+    FINAL_VERBS,
     FUNCTION_WORDS,
     GOING_ON,
     NAMES_WITH_MARKS,
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
 
 _CERTAIN = frozenset("。！？｡।॥؟۔܀܁܂։።፧፨။។៕")
 """Full stops, question and exclamation marks that are nothing else, of all scripts known here."""
+
+_URDU_STOP = "۔"
+"""It stands behind initials as well."""
+_NOTHING_ELSE = _CERTAIN - {_URDU_STOP}
 
 _POSSIBLE = frozenset(
     "．\u037e\u061d\u061e\u07f9\u0f0d\u0f0e\u0f0f\u0f10\u0f11\u0f12\u104a\u1735\u1736\u1803\u1809"
@@ -122,7 +127,7 @@ def boundaries(line: str, style: Style) -> Iterator[Boundary]:
         if end == size:
             return
         sure: bool | None
-        if line[at] in _CERTAIN and end == at + 1 and line[end] not in _AROUND:
+        if line[at] in _NOTHING_ELSE and end == at + 1 and line[end] not in _AROUND:
             sure = True
         elif line[at].isspace():
             sure = False
@@ -199,7 +204,8 @@ def _ends(  # noqa: PLR0911 - one for each kind of mark
     if not _CERTAIN.isdisjoint(context.mark):
         if after[0] in _GOES_ON:
             return False
-        return None if context.closed else True
+        short = context.mark == _URDU_STOP and _few_letters(context.before)
+        return None if context.closed or short else True
     if _DASHES.match(after):
         return None
     if _TAG.match(context.after) and context.before.lower() not in FINAL_TOO:
@@ -256,7 +262,10 @@ _ROMAN = re.compile("[IVXLC]+")
 _HANGUL = re.compile(f"[{scripts.HANGUL}]")
 _VOWEL = re.compile("[aeiouyäöüáéíóúàèìòùâêîôûаеёиоуыэюя]", re.IGNORECASE)
 _SHORT, _SHORT_BEFORE_NUMBERS = 4, 6
-_SHORT_CASELESS = 2
+_SHORT_CASELESS, _SHORT_MARKED = 2, 3
+_WITHOUT_CAPITALS = re.compile(
+    f"[{scripts.INDIC}{scripts.ARABIC}]$|^[{scripts.HAN}{scripts.KANA}{scripts.HANGUL}]$"
+)
 
 
 def _after_dot(context: _Context, after: str, style: Style) -> bool | None:
@@ -267,7 +276,8 @@ def _after_dot(context: _Context, after: str, style: Style) -> bool | None:
         return _without_space(context, after)
     if letter.islower():
         return _before_small(context, style)
-    if not letter.isalnum() or context.closed:
+    short = _WITHOUT_CAPITALS.search(context.before) and _few_letters(context.before)
+    if not letter.isalnum() or context.closed or short:
         return None
     if letter.isdigit():
         return _before_number(context, after, style)
@@ -311,6 +321,8 @@ def _before_number(context: _Context, after: str, style: Style) -> bool | None:
     if word in FINAL_TOO or word in WORDS_TOO or _DOTTED.fullmatch(word):
         return None
     short = _SHORT_BEFORE_NUMBERS if style.foreign else _SHORT
+    if len(word) <= short and word.isdigit():
+        return None  # "2024. 5. 3." is a date
     return True if len(word) > short or _LIST_NUMBER.match(after) else None
 
 
@@ -342,6 +354,12 @@ def _before_capital(  # noqa: PLR0911 - one for each kind of word
     if word in FINAL_TOO or _DOTTED.fullmatch(before):
         return False if context.alone else None
     return _after_unknown(context._replace(before=before), starter=starter, style=style)
+
+
+def _few_letters(word: str) -> bool:
+    """Say whether a word of Hindi or Urdu is as short as an initial or as डॉ (Dr) is."""
+    last = word.rsplit(".", 1)[-1]
+    return sum(map(str.isalpha, last)) <= _SHORT_MARKED and last not in FINAL_VERBS
 
 
 def _after_unknown(context: _Context, *, starter: bool, style: Style) -> bool | None:

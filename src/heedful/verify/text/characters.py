@@ -205,14 +205,14 @@ def ellipses(layout: Layout) -> list[int]:
 # --- letters ------------------------------------------------------------------------------------
 
 _NOT_PROSE = re.compile(r"```\w*|https?://\S+")
-_LATIN_LETTERS = re.compile("[A-Za-z]+")
+_LATIN_LETTERS = re.compile("[A-Za-zＡ-Ｚａ-ｚ]+")
 # Of a word that counts, from its first letters that show it to its end.
 _LATIN_WORD = re.compile("(?:[a-z][A-Za-z]{2}|[A-Za-z][a-z]{2})[A-Za-z]*")
 _CAPITALS = re.compile(r"(?<![^\W_])[^\W\d_]+(?:['’&-][^\W\d_]+)*(?![^\W_])")
 
 
 def english_words(layout: Layout) -> list[int]:
-    """Count English words; abbreviations and single letters, such as in 5G, may not count."""
+    """Count English words; abbreviations, single letters and full-width ones may not count."""
     text = _NOT_PROSE.sub("", layout.text)
     return [len(_LATIN_WORD.findall(text)), len(_LATIN_LETTERS.findall(text))]
 
