@@ -218,14 +218,14 @@ def _bullets(layout: Layout) -> list[int]:
 
 def _other_bullets(layout: Layout) -> int:
     """Count the items of HTML, and the lines that start with a sign that may be a bullet."""
-    if layout.text.isascii() and "<" not in layout.text:
-        return 0
     lines = (line.text for line in layout.lines if line.kind == "prose")
     return sum(max(bool(_BULLET.match(line)), len(_HTML_ITEM.findall(line))) for line in lines)
 
 
 _BULLET = re.compile(
-    r"\s*(?:[–—―⁃∙⋅→⇒»›※■-◿☀-➿⟡-⟿⬀-⯿・\U0001f000-\U0001faff][\ufe0e\ufe0f]?\s*\S|[¤§¶]\s+\S)"
+    r"\s*(?:[‐-―−∙⋅⦁‧﹣＊－→⇒»›※■-◿☀-➿⟡-⟿⬀-⯿・\ue000-\uf8ff\U0001f000-\U0001faff][\ufe0e\ufe0f]?\s*\S"
+    r"|⁃|[¤§¶]\s+\S|&(?:bull|middot|#8226|#x2022);|\*(?![\s*])[^*]*$)",
+    re.IGNORECASE,
 )
 _HTML_ITEM = re.compile(r"<li\b", re.IGNORECASE)
 
