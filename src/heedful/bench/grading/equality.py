@@ -29,6 +29,7 @@ LONGEST_SENTENCE = 15
 
 _DECIMAL_COMMA = re.compile(r"\s*,\d")
 _AFTER_VERDICT = re.compile(r"^\w+[.,;:!]?\s*")
+_MODULO = re.compile(r"(?<![a-zA-Z])[pb]?mod(?![a-z])")
 _FORMAL = re.compile(r"[\d=\\]")
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 
@@ -114,6 +115,8 @@ def _of_mathematics(first: str, second: str) -> EqualityResult:
         return EqualityResult(None, "symbolic", "a power in it is too large to be written out")
     except RecursionError:
         return EqualityResult(None, "symbolic", "it is nested too deeply")
+    if result.equal is False and bool(_MODULO.search(first)) != bool(_MODULO.search(second)):
+        return EqualityResult(None, result.method, "only one of them names a modulus")
     if result.equal is False and _spelling(first) == _spelling(second):
         return EqualityResult(None, "text", "they differ in capitals or spaces")
     return result

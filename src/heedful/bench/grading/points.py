@@ -77,6 +77,18 @@ def integer_points(symbols: list[Any]) -> list[dict[Any, Any]]:
     ]
 
 
+def has_long_power(expression: Any, at: dict[Any, Any]) -> bool:
+    """Check for an exponent with a long denominator, of which sympy would search exact roots."""
+    import sympy
+
+    powers = [power for power in expression.atoms(sympy.Pow) if power.exp.free_symbols]
+    if at and any(power.base.has(sympy.Pow) for power in powers):
+        return True  # their exponents are multiplied
+    exponents = {power.exp for power in powers}
+    values = [exponent.subs(at) for exponent in exponents if not exponent.is_Symbol]
+    return any(value.is_Rational and value.q > PARTS for value in values)
+
+
 def has_jumps(expression: Any) -> bool:
     """Check whether an expression jumps at whole numbers, or is put together from cases."""
     import sympy

@@ -23,6 +23,7 @@ _OPERATIONS = r"""(?:plus|minus|times(?=\W+\w)|divided|multiplied|squared|cubed|
     |alpha|beta|gamma|delta|epsilon|zeta|theta|iota|kappa|lambda|sigma|omicron|upsilon|omega)"""
 _COMPARISONS = r"""(?:more|less|fewer|greater|smaller|larger|bigger|higher|lower|than|least|most
     |below|above|under|over|beyond|between
+    |about|approx(?:imately)?|roughly|around|nearly|almost|circa
     |maximum|minimum|not|except|without|exclusive)"""
 _ANY = rf"(?:{_COUNTS}|{_OPERATIONS}|{_COMPARISONS})"
 _FLAGS = re.VERBOSE | re.IGNORECASE

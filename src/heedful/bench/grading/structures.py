@@ -17,6 +17,7 @@ MOST_ITEMS = 64
 """Items in a list that is compared without order."""
 
 _DOTS = re.compile(r"\.\.\.|\\[lcd]?dots")
+_OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
 
 
@@ -74,7 +75,7 @@ def _matched(gold: list[str], answer: list[str]) -> EqualityResult:
     left = list(answer)
     undecided = ""
     for item in gold:
-        comparisons = [(compared(item, other), other) for other in left]
+        comparisons = [(_of_items(item, other), other) for other in left]
         equal = [other for comparison, other in comparisons if comparison.equal]
         if equal:
             left.remove(equal[0])
@@ -90,6 +91,15 @@ def _matched(gold: list[str], answer: list[str]) -> EqualityResult:
     )
 
 
+def _of_items(gold: str, answer: str) -> EqualityResult:
+    """Compare two items of lists: a set in a list isn't what the set holds."""
+    groups = map(latex.group, (gold, answer))
+    sets = {group is not None and group.opening in {r"\{", "{"} for group in groups}
+    if len(sets) > 1:
+        return EqualityResult(None, "set", "a set is an item of only one of them")
+    return compared(gold, answer)
+
+
 def _distinct(items: list[str]) -> list[str]:
     return list({latex.key(item): item for item in items}.values())
 
@@ -102,6 +112,7 @@ def _matrices(gold: str, answer: str) -> EqualityResult | None:
     if first is None or second is None:
         return None
     if [len(row) for row in first] != [len(row) for row in second]:
+        both = latex.matrix(gold) is not None and latex.matrix(answer) is not None
         vectors = [
             [cell for row in rows for cell in row]
             for rows in (first, second)
@@ -109,7 +120,10 @@ def _matrices(gold: str, answer: str) -> EqualityResult | None:
         ]
         if len(vectors) != 2 or len(vectors[0]) != len(vectors[1]):  # noqa: PLR2004 - both
             return EqualityResult(equal=False, method="set")
-        return _all(list(zip(*vectors, strict=True)))
+        result = _all(list(zip(*vectors, strict=True)))
+        if both and result.equal:
+            return EqualityResult(None, "set", "one of them is a row, the other a column")
+        return result
     return _all(
         [pair for rows in zip(first, second, strict=True) for pair in zip(*rows, strict=True)]
     )
@@ -144,6 +158,9 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
         result = compared(*values)
         return _of_things(result, ours or theirs or "", theirs or ours or "")
     first, second = latex.group(gold), latex.group(answer)
+    alternatives = _alternatives(gold, answer)
+    if alternatives is not None:
+        return alternatives
     if first is not None and second is not None and (first.ordered or second.ordered):
         brackets = [(side.opening, side.closing) for side in (first, second)]
         interval = len(first.items) == 2 and brackets[0] != ("(", ")")  # noqa: PLR2004 - two ends
@@ -168,6 +185,21 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     if result.equal and all(only) and only[0] != only[1]:
         return EqualityResult(None, "set", "they are of different variables")
     return result
+
+
+def _alternatives(gold: str, answer: str) -> EqualityResult | None:
+    """Compare ``x = 1 or y = 3``, which is neither a pair of values nor ``x = 1 and y = 3``."""
+    texts = [(len(_OR.findall(text)), latex.group(text)) for text in (gold, answer)]
+    groups = [group for ors, group in texts if ors and group is not None]
+    if not groups:
+        return None
+    apart = any(any(map(name_of, g.items)) and _only_name(g.items) is None for g in groups)
+    if apart and all(group and ors == len(group.items) - 1 for ors, group in texts):
+        return _any_order(list(groups[0].items), list(groups[1].items))
+    tuples = any(group is not None and group.ordered for _, group in texts)
+    if apart or tuples:
+        return EqualityResult(None, "set", "one of them gives alternatives")
+    return None
 
 
 def _only_name(items: Sequence[str]) -> str | None:

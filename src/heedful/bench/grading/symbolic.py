@@ -24,6 +24,7 @@ from heedful.bench.grading.points import (
     NEAR_ZERO,
     RANGES,
     has_jumps,
+    has_long_power,
     integer_points,
     pieces,
     points,
@@ -382,6 +383,8 @@ def _value(expression: Any, at: dict[Any, Any], precision: _Precision) -> Any:
     import sympy
 
     try:
+        if has_long_power(expression, at):
+            at = {name: sympy.Float(at[name], 2 * precision.digits) for name in at}
         here = expression.subs(at)
         if at:
             here = here.replace(_is_infinite_sum, _summed)

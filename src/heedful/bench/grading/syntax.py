@@ -37,6 +37,9 @@ _MISREAD = re.compile(
 _NUMBERS_ONLY = re.compile(r"\\?(?:gcd|lcm)\s*\(?(?P<arguments>[^()]*)")
 _VECTOR = re.compile(r"\\(?:vec|overrightarrow|hat)(?![a-zA-Z])")
 _PRODUCT = re.compile(r"\\(?:times|cdot)(?![a-zA-Z])")
+_MULTIPLIED = re.compile(
+    r"(?<![\\a-zA-Z])[A-Z](?:[\s\d_^{}()n-]*(?:\\times|\\cdot|\*)(?![a-z])[\s\d({.]*[A-Z](?![a-z]))+"
+)
 _NAMES = re.compile(r"(?<![\\a-zA-Z])[A-Z](?:\s*[A-Z](?![a-z]))+")
 
 
@@ -55,10 +58,12 @@ def faithful(text: str) -> bool:
 def ordered_names(text: str) -> frozenset[str]:
     """Return the runs of capitals: points, sides, matrices, whose order may mean something.
 
-    So does a current ``I``, which the parser takes for the imaginary unit.
+    So do products of capitals, which may be sets, and a current ``I``, which the parser takes for
+    the imaginary unit.
 
     >>> sorted(ordered_names("AB + 2CD + x"))
     ['AB', 'CD']
     """
-    names = {re.sub(r"\s", "", run) for run in _NAMES.findall(text)}
+    runs = (*_NAMES.findall(text), *_MULTIPLIED.findall(text))
+    names = {re.sub(r"[^A-Z]", "", run) for run in runs}
     return frozenset(names | ({"I"} if "I" in _COMMAND.sub("", text) else set()))

@@ -60,11 +60,15 @@ _UNIT_LETTERS = frozenset("mgshlLVJNWKCFd")
 _SHORT = 3
 """Letters; a longer run of them is a word."""
 
+_CHINESE_MEASURE = """(?:[个只人本条名辆张块页岁次天年月日周分秒元角米克升度棵件种位头朵间支枚套]
+    |[组根吨]|小时|分钟|[厘毫千]米|千克|公[斤里]|美元|人民币|毫升)"""
+"""Measure words that don't change the number before them; other words may: 5倍, 5以上, 5个半."""
+
 _MEASURED = re.compile(
-    r"""(?P<value>.*?(?:[\d})]|\\pi(?![a-zA-Z])))(?P<space>\s*)
-    (?P<unit>(?P<first>[a-zA-Z]+|\\Omega|[\u4e00-\u9fff]{1,3})(?:\s*\^\s*\{?-?\d\}?)?
-        (?:[\s/*.-]*(?:\\cdot\s*)?[a-zA-Z]+(?:\s*\^\s*\{?-?\d\}?)?){0,3}
-      |/)""",
+    rf"""(?P<value>.*?(?:[\d}})]|\\pi(?![a-zA-Z])))(?P<space>\s*)
+    (?P<unit>(?P<first>[a-zA-Z]+|\\Omega)(?:\s*\^\s*\{{?-?\d\}}?)?
+        (?:[\s/*.-]*(?:\\cdot\s*)?[a-zA-Z]+(?:\s*\^\s*\{{?-?\d\}}?)?){{0,3}}
+      |{_CHINESE_MEASURE}(?:/{_CHINESE_MEASURE})?|/)""",
     re.VERBOSE,
 )
 _PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+([a-zA-Z]++)")
@@ -131,7 +135,7 @@ def measure(text: str) -> Quantity:
     if name == "/":
         return Quantity(value)
     first = match["first"]
-    sure = not first.isascii() or _surely(value, name, first, close=not match["space"])
+    sure = first is None or _surely(value, name, first, close=not match["space"])
     return Quantity(text) if sure is None else Quantity(value, name, sure)
 
 

@@ -24,6 +24,7 @@ _VERDICT = re.compile(r"(?P<word>yes|no|true|false)(?:$|[.,;:!]|\s+[-–])", re.
 _ARTICLE = re.compile(r"\b(?:[Tt]he|a|an|is|are|[Ii]t|[Tt]here|[Aa]nswer|of)\b")
 _OPENING_ARTICLE = re.compile(r"^An?\b(?=\s+[a-z])")
 _ONLY_WORDS = re.compile(r"[^\W\d_]*(?:[\s.,;:!?'\"’-]++[^\W\d_]*+)*+")
+_MINUS = re.compile(r"(?:^|(?<=\s))-(?=[^\W\d_])|^-\s*")
 _LONG_WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}")  # one letter alone is a name: point A is not a
 
 _SAME = (
@@ -37,7 +38,8 @@ _SAME = (
         re.compile(r"(?:thelimit)?(?:itis|is)?(?:doesnotexist|dne|undefined|notdefined)"),
         "undefined",
     ),
-    (re.compile(r"(?:\+|positive)?\\?inf(?:ty|inity)"), "infinity"),
+    (re.compile(r"(?:\+|positive|plus)?\\?inf(?:ty|inity)"), "infinity"),
+    (re.compile(r"(?:-|negative|minus)\\?inf(?:ty|inity)"), "-infinity"),
     (re.compile(r"infinitely\s*many(?:solutions?)?"), "infinitely many"),
 )
 
@@ -70,7 +72,7 @@ def same_words(gold: str, answer: str) -> bool | None:
     first, second = _canonical(gold), _canonical(answer)
     if first == second and first:
         return True
-    special = {"none", "undefined", "infinity", "infinitely many"}
+    special = {"none", "undefined", "infinity", "-infinity", "infinitely many"}
     if first in special or second in special:
         other = answer if first in special else gold
         return False if {first, second} <= special or not is_text(other) else None
@@ -85,7 +87,8 @@ def _canonical(text: str) -> str:
             return name
     if not is_text(text):
         return ""
-    text = _ARTICLE.sub(" ", _OPENING_ARTICLE.sub(" ", text.strip()))
+    text = _MINUS.sub("minus ", text.strip())
+    text = _ARTICLE.sub(" ", _OPENING_ARTICLE.sub(" ", text))
     if _ONLY_WORDS.fullmatch(text):
         return "".join(_LONG_WORD.sub(_lower, re.sub(r"[^\w\s]", " ", text)).split())
     return key(_LONG_WORD.sub(_lower, text))
