@@ -13,7 +13,7 @@ from heedful.critic.data.counting import decide, measurable
     [
         ('Include the word "sun".', "The sun is out.", True),
         ('Include the word "sun".', "The moon is out.", False),
-        ("不要出现“但是”。", "天晴了，但是很冷。", False),
+        ("不要出现“但是”。", "天晴了。但是，很冷。", False),
         ("Start with a question that fits the tone.", "Why?", None),
         ("At most 50 words.", "Short.", None),  # to which part it applies is for a model to say
     ],
