@@ -53,6 +53,7 @@ def complaint(*words: object) -> str:
 
 
 @given(st.data())
+@pytest.mark.slow
 def test_a_mistyped_flag_of_any_command_is_named_and_a_flag_suggested(data: st.DataObject) -> None:
     command = data.draw(st.sampled_from(ALL))
     names = flags(command)

@@ -208,6 +208,7 @@ def test_chance_alone_makes_a_calibration_error() -> None:
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1])
+@pytest.mark.slow
 def test_the_calibration_error_is_covered_as_often_as_it_says(shift: float) -> None:
     draw = np.random.default_rng(23)
     levels = np.array([0.6, 0.8, 1.0])

@@ -207,6 +207,7 @@ def test_the_randomization_test_is_that_of_all_swaps() -> None:
 
 
 @pytest.mark.parametrize(("n", "rates"), [(9, (0.8, 0.8)), (20, (0.9, 0.7)), (20, (1.0, 0.8))])
+@pytest.mark.slow
 def test_differences_are_covered_as_often_as_they_say(n: int, rates: tuple[float, float]) -> None:
     """See benchmarks/coverage.py for the whole table."""
     draw = np.random.default_rng(31)

@@ -22,6 +22,8 @@ from tiny_model import save_tiny_model
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+pytestmark = pytest.mark.slow  # many cases, or processes of their own
+
 REASON = "is not installed (the extra local)"
 torch = pytest.importorskip("torch", reason=f"torch {REASON}")
 transformers = pytest.importorskip("transformers", reason=f"transformers {REASON}")

@@ -14,6 +14,8 @@ from plain_texts import LANGUAGES, Case, halves
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
 
+pytestmark = pytest.mark.slow  # many cases, or processes of their own
+
 LEAST = 0.9
 """Of each half, how many compile; measured: docs/compiler.md."""
 

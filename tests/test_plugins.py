@@ -15,6 +15,8 @@ import pytest
 
 from heedful.core.plugins import GROUPS
 
+pytestmark = pytest.mark.slow  # many cases, or processes of their own
+
 ROOT = Path(__file__).parents[1]
 EXAMPLE = ROOT / "examples" / "plugin"
 POEMS = EXAMPLE / "poems.jsonl"

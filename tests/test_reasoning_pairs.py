@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 from heedful.bench.grading.equality import compare
 
+pytestmark = pytest.mark.slow  # many cases, or processes of their own
+
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
 MOST_FALSE_ACCEPTS, MOST_MISSED = 0.01, 0.07

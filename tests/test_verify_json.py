@@ -190,6 +190,7 @@ def test_a_pattern_finds_what_pythons_engine_finds(pattern: str, text: str) -> N
     "pattern", ["^(a+)+$", "a*a*a*b", "(a|ab|b)*c", "^[ab]{1,300}$", "(?=(a|b)*c)a", r"(\w+\s?)+$"]
 )
 @pytest.mark.parametrize("piece", ["a", "ab", "a ", "\n"])
+@pytest.mark.slow
 def test_a_pattern_takes_time_linear_in_the_text(pattern: str, piece: str) -> None:
     def search(text: str) -> None:
         with suppress(UndecidedError):
