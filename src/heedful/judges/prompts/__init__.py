@@ -41,7 +41,15 @@ __all__ = [
     "unfence",
 ]
 
-NAMES = ("plain", "structured", "structured_object", "if_critic", "advancedif", "cfbench")
+NAMES = (
+    "plain",
+    "structured",
+    "structured_object",
+    "if_critic",
+    "advancedif",
+    "cfbench",
+    "criteria",
+)
 """Names that :func:`make` knows."""
 
 _TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
@@ -84,6 +92,7 @@ def make(
     Args:
         name: one of :data:`NAMES`. ``structured`` holds the model to a JSON schema;
             ``structured_object`` only to a JSON object, for servers that know no schemas.
+            ``criteria`` is for rubrics: it can ask for levels.
         explain: ask for explanations. The published formats are as they are: ``if_critic`` and
             ``advancedif`` always explain, ``cfbench`` never does.
         prompt_file: a file whose text replaces that of the prompt.
@@ -106,24 +115,33 @@ def make(
 
     text = None if prompt_file is None else custom(prompt_file)
     names()  # warns of plugins that have the name of a built-in
-    match name:
-        case "plain":
-            from heedful.judges.prompts.plain import Plain
+    return _built_in(name, explain, text) or _from_plugin(name, explain=explain, text=text)
 
-            return Plain(explain=explain, text=text)
-        case "structured" | "structured_object":
-            from heedful.judges.prompts.structured import Structured
 
-            return Structured(explain=explain, schema=name == "structured", text=text)
-        case "if_critic":
-            from heedful.judges.prompts.if_critic import IFCritic
+def _built_in(name: str, explain: bool, text: str | None) -> JudgePrompt | None:  # noqa: FBT001
+    """Make a prompt of ours; ``None`` for another's name."""
+    made: JudgePrompt | None = None
+    if name == "plain":
+        from heedful.judges.prompts.plain import Plain
 
-            return IFCritic(text=text)
-        case "cfbench":
-            from heedful.judges.prompts.cfbench import CFBench
+        made = Plain(explain=explain, text=text)
+    elif name in ("structured", "structured_object"):
+        from heedful.judges.prompts.structured import Structured
 
-            return CFBench(text=text)
-    return _from_plugin(name, explain=explain, text=text)
+        made = Structured(explain=explain, schema=name == "structured", text=text)
+    elif name == "criteria":
+        from heedful.judges.prompts.criteria import Criteria
+
+        made = Criteria(explain=explain, text=text)
+    elif name == "if_critic":
+        from heedful.judges.prompts.if_critic import IFCritic
+
+        made = IFCritic(text=text)
+    elif name == "cfbench":
+        from heedful.judges.prompts.cfbench import CFBench
+
+        made = CFBench(text=text)
+    return made
 
 
 def _advancedif(*files: Path | None) -> JudgePrompt:
@@ -184,6 +202,8 @@ def read(recording: Recording, constraints: Sequence[Constraint]) -> list[Judgme
             return judgments
     from heedful.judges.prompts.base import undecided
 
+    if recording.prompt == "criteria" and recording.text is not None:
+        return make("criteria").parse(recording.text, constraints)
     if recording.prompt not in _BUILT_IN and recording.text is not None:
         try:
             judgments = _from_plugin(recording.prompt).parse(recording.text, constraints)
