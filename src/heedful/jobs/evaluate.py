@@ -303,7 +303,7 @@ def make_judge(names: str | Judge, *, scoring: Scoring = "strict", seed: int = 0
 
     makers: Mapping[str, Callable[[], Judge]] = {
         "rules": lambda: house.Rules(scoring=scoring, seed=seed),
-        "recorded": house.Recorded,
+        "recorded": lambda: house.Recorded(scoring),
         "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is named
     }
 

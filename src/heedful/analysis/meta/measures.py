@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
+from heedful.analysis.meta.rankings import ranked
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
@@ -85,6 +86,9 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     types = {group for group, _, _ in parts if group is not None}
     if types:
         result["per_type"] = {**mean_over_types(parts, zero=zero), "types": sorted(types)}
+    ranks = ranked(scored, labelled, zero=zero)
+    if ranks is not None:
+        result["ranking"] = ranks
     result["by_constraint_type"] = _by_constraint_type(scored, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
@@ -233,6 +237,8 @@ def _parts(entry: JudgeEntry, labelled: Labelled) -> Parts:
     """Count verdicts by label for each type, instruction and sample."""
     parts: Parts = {}
     for target, samples in entry.rows(labelled):
+        if set(target.labels) <= {UNKNOWN}:
+            continue  # only ranked
         for place, states in enumerate(samples):
             key = (target.group, target.cluster, place)
             counted = zip(

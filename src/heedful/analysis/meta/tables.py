@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.meta.ranking_tables import choice_tables, ranking_tables
 from heedful.core import taxonomy
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
@@ -75,9 +76,13 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         summary: as :func:`heedful.meta` returns it.
     """
     judges = summary["judges"]
-    yield _leaderboard(judges, faithful=summary["scoring"] == "faithful")
-    yield _errors(judges)
-    yield _averages(judges, summary["by"])
+    labels = summary["labels"]
+    if labels["met"] + labels["unmet"]:
+        yield _leaderboard(judges, faithful=summary["scoring"] == "faithful")
+        yield _errors(judges)
+        yield _averages(judges, summary["by"])
+    yield from ranking_tables(judges, summary["by"])
+    yield from choice_tables(summary.get("choices"))
     yield from _constraint_types(judges)
     yield from _alphas(summary)
     for judge in judges:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Critique, Judgment, Recording
+    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Scoring
     from heedful.data.formats.base import Reply
     from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
@@ -52,9 +52,10 @@ NAMES = (
 )
 """Names that :func:`make` knows."""
 
-_TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
+_TEXTS = ("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "structured")
 _VERDICTS = ("native", "sysbench")
-"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data."""
+"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data; data of
+other names are read as heedful's own."""
 
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_TEXTS, *_VERDICTS)
@@ -189,17 +190,24 @@ def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> R
     return written
 
 
-def read(recording: Recording, constraints: Sequence[Constraint]) -> list[Judgment]:
+def read(
+    recording: Recording, constraints: Sequence[Constraint], scoring: Scoring = "strict"
+) -> list[Judgment]:
     """Read a recording: one judgment for each constraint, ``unparsed`` where it has no verdict.
 
-    Data counts before text: SysBench's text is only the reason for its verdicts.
+    Data counts before text: SysBench's text is only the reason for its verdicts. Faithful scoring
+    reads a critique of IF-RewardBench as its code does.
     """
-    known = {_VERDICTS: recording.verdicts, _TEXTS: recording.text}
-    for modules, said in known.items():
-        if said is not None and recording.prompt in modules:
-            prompt = import_module(f"{__name__}.{recording.prompt}")
-            judgments: list[Judgment] = prompt.parse(said, constraints)
-            return judgments
+    name = recording.prompt
+    reader: str = name
+    said: object = recording.text
+    if recording.verdicts is not None and name not in _TEXTS:
+        reader, said = name if name in _VERDICTS else "native", recording.verdicts
+    if said is not None and reader in (*_TEXTS, *_VERDICTS):
+        module = import_module(f"{__name__}.{reader}")
+        parse = getattr(module, "faithful", module.parse) if scoring == "faithful" else module.parse
+        judgments: list[Judgment] = parse(said, constraints)
+        return judgments
     from heedful.judges.prompts.base import undecided
 
     if recording.prompt == "criteria" and recording.text is not None:
