@@ -434,7 +434,8 @@ def _coverage(cells: Sequence[Sequence[Outcome]]) -> str:
         hits = _hits(outcomes)
         if hits:
             shares.append(sum(hits) / len(hits))
-            widths += [o.interval[1] - o.interval[0] for o in outcomes if o.interval is not None]
+            known = [outcome.interval for outcome in outcomes if outcome.interval is not None]
+            widths.append(sum(high - low for low, high in known) / len(known))
     if not shares:
         return f"{'–':>18}"
     width = 100 * sum(widths) / len(widths)

@@ -26,7 +26,7 @@ CORRELATION = 0.5
 WEIGHT = 4
 """Clusters that this expectation is worth."""
 
-FEW = {1: 0.051293294387550, 2: 0.355361510698662, 3: 0.817691447125161}
+FEW: Mapping[float, float] = {1: 0.051293294387550, 2: 0.355361510698662, 3: 0.817691447125161}
 """Means of Poisson's distribution at which so many events or more have a probability of 5 %."""
 
 SCALE = 1 << 32

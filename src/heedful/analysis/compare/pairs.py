@@ -289,7 +289,14 @@ class RunComparison:
     def _agreement(self) -> dict[str, Any]:
         """Compute how far the two judges agree; equal verdicts are on the table's diagonal."""
         estimates = rate_estimates(self._clusters.counted(VERDICTS), ("accuracy", "kappa"))
-        return {"agreement": estimates["accuracy"], "kappa": estimates["kappa"]}
+        total = self._transitions.total()
+        decided = sum(count for pair, count in self._transitions.items() if UNDECIDED not in pair)
+        equal = self._transitions[MET, MET] + self._transitions[UNMET, UNMET]
+        covered = {
+            "coverage": decided / total if total else 0.0,
+            "bounds": [equal / total, (equal + total - decided) / total] if total else None,
+        }
+        return {"agreement": estimates["accuracy"] | covered, "kappa": estimates["kappa"]}
 
     def _notes(self, undecided: Contrast) -> list[str]:
         notes = [

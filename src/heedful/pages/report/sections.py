@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, interval, percent
+from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, counts, interval, percent
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -305,7 +305,7 @@ def measured(
             name,
             groups[name]["value"],
             groups[name]["interval"],
-            f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
+            counts(groups[name]),
             series_name if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
@@ -338,6 +338,8 @@ def beside(measure: Measure | None) -> str:
     if measure is None:
         return "–"
     lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:
