@@ -18,7 +18,7 @@ from heedful.reporting.table import Table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-UNDECIDED = ("unparsed", "failed", "unsupported", "missing")
+UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
 
 BRACKETS = "In brackets: bounds, if the undecided were wrong, and if they were right."
 
@@ -69,7 +69,7 @@ def errors(judges: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     for judge in judges:
         cells, verdicts = judge["pooled"]["cells"], judge["verdicts"]
-        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts[name]]
+        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts.get(name)]
         counts = [f"{cells[name]:,}" for name in ("tp", "fn", "tn", "fp")]
         rows.append((judge["name"], *counts, ", ".join(reasons) or "0"))
     return Table(
