@@ -14,9 +14,10 @@ from collections.abc import Sequence  # noqa: TC003 - pydantic reads annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import UsageError
+from heedful.core.spelling import meant
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -76,8 +77,15 @@ class Noun(BaseModel):
             if not fields.keys() <= self.__pydantic_fields__.keys():
                 fields = self._spelled(fields)
                 _refuse_misspelled(type(self), fields)
-            # As BaseModel does; a call of it would take a third of the time.
-            self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            try:
+                # As BaseModel does; a call of it would take a third of the time.
+                self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError:
+                try:
+                    fields = self._lenient(fields)
+                    self.__pydantic_validator__.validate_python(fields, self_instance=self)
+                except ValidationError as error:
+                    raise _problem(type(self), error) from error
 
         # So pydantic does not take model_validate, with which files are read, through here.
         __init__.__pydantic_base_init__ = True
@@ -96,6 +104,11 @@ class Noun(BaseModel):
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Take the keywords that a noun accepts in addition to its fields."""
+        return fields
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Take the values that a noun accepts in addition to those of its fields' types."""
         return fields
 
     @classmethod
@@ -135,14 +148,32 @@ class Constraint(Noun):
     """One requirement of an instruction.
 
     ``type`` and ``subtype`` are keys of :mod:`heedful.core.taxonomy` where it knows them, else the
-    words of the data.
+    words of the data. In Python code a check without arguments may be its verifier's id.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            text: str,
+            type: str | None = None,  # noqa: A002 - the field's name
+            subtype: str | None = None,
+            priority: Priority | None = None,
+            check: Check | str | Mapping[str, Any] | None = None,
+            **extra: Any,
+        ) -> None: ...
 
     text: str
     type: str | None = None
     subtype: str | None = None
     priority: Priority | None = None
     check: Check | None = None
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        check = fields.get("check")
+        return fields | {"check": Check(id=check)} if isinstance(check, str) else fields
 
 
 class Recording(Noun):
@@ -167,7 +198,7 @@ class Sample(Noun):
     """One response to judge: the conversation, its checklist, the response.
 
     Attributes:
-        id: unique in its file.
+        id: unique in its data; a run names samples without one after their places, ``row-1``.
         conversation: system, user and assistant turns; it ends on the turn to answer.
         checklist: the constraints, in order.
         response: the text to judge; ``None`` where the file has none (yet).
@@ -179,10 +210,14 @@ class Sample(Noun):
             keeps the whole record here.
 
     In Python code ``prompt`` or ``instruction`` may stand for a conversation of one user turn,
-    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, as they do in files:
+    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, and a constraint may be
+    its text, as in files:
 
-    >>> Sample(id="1", prompt="Greet.").conversation
+    >>> sample = Sample(prompt="Greet.", checklist=["It is polite."])
+    >>> sample.conversation
     (Message(role='user', content='Greet.'),)
+    >>> sample.checklist[0].text
+    'It is polite.'
     """
 
     other_names: ClassVar[Mapping[str, str]] = {
@@ -196,23 +231,23 @@ class Sample(Noun):
         def __init__(  # noqa: PLR0913 - the fields, and their other spellings
             self,
             *,
-            id: str,  # noqa: A002 - the field's name
-            conversation: Sequence[Message] = (),
-            checklist: Sequence[Constraint] = (),
+            id: str = "",  # noqa: A002 - the field's name
+            conversation: Sequence[Message | Mapping[str, Any]] = (),
+            checklist: Sequence[Constraint | str | Mapping[str, Any]] = (),
             response: str | None = None,
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
             labels: Sequence[bool | None] | None = None,
             recording: Recording | None = None,
             source: Mapping[str, Any] = ...,
-            prompt: str | Sequence[Message] | None = None,
+            prompt: str | Sequence[Message | Mapping[str, Any]] | None = None,
             instruction: str | None = None,
-            messages: Sequence[Message] | None = None,
-            constraints: Sequence[Constraint] | None = None,
+            messages: Sequence[Message | Mapping[str, Any]] | None = None,
+            constraints: Sequence[Constraint | str | Mapping[str, Any]] | None = None,
             **extra: Any,
         ) -> None: ...
 
-    id: str
+    id: str = ""
     conversation: tuple[Message, ...] = ()
     checklist: tuple[Constraint, ...] = ()
     response: str | None = None
@@ -238,6 +273,17 @@ class Sample(Noun):
                 raise UsageError(what, hint="give one of them")
             turn = field == "conversation" and isinstance(value, str)
             fields[field] = (Message(role="user", content=value),) if turn else value
+        return fields
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        checklist = fields.get("checklist")
+        if isinstance(checklist, str):
+            raise UsageError("checklist is text", hint=f"give a list: [{checklist!r:.200}]")
+        if isinstance(checklist, list | tuple):
+            fields = fields | {"checklist": tuple(map(_constraint, checklist))}
+        if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
+            fields = fields | {"id": str(fields["id"])}
         return fields
 
     @classmethod
@@ -364,6 +410,13 @@ class Solution(Noun):
     first_error: int | None = None
 
 
+def _constraint(item: Any) -> Any:
+    """Make a constraint of text, or of fields."""
+    if isinstance(item, str):
+        return Constraint(text=item)
+    return Constraint(**item) if isinstance(item, dict) else item
+
+
 _SPELLINGS = {
     "messages": "conversation",
     "prompt": "conversation",
@@ -375,14 +428,8 @@ _SPELLINGS = {
 _SYSTEM = ("system", "system_prompt")
 """Keywords that would leave the system prompt out of the conversation."""
 
-_ALIKE = 0.82
-"""Similarity of a keyword and a field, by difflib's ratio, that counts as a typing error.
-
-``lables`` and ``labels`` are (0.83), ``idx`` and ``id`` are not (0.8).
-"""
-
-_LONGER = 2
-"""Characters that a misspelling may have more than the field: ``response_id`` is another thing."""
+SPELLINGS = frozenset(_SPELLINGS)
+"""Keywords of a sample that stand for a field."""
 
 
 def _refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
@@ -393,28 +440,24 @@ def _refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
     """
     fields = noun.__pydantic_fields__
     for name in names:
-        meant = None if name in fields else _meant(noun, name)
-        if meant is not None:
+        if name in fields:
+            continue
+        known = [*fields, *(_SPELLINGS if noun.__name__ == "Sample" else ())]
+        field = meant(name, known, noun.other_names)
+        if field is not None:
             raise UsageError(
                 f"{noun.__name__} has no field {name!r}",
-                hint=f"did you mean {meant!r}? A field of your own with this name can be given to "
+                hint=f"did you mean {field!r}? A field of your own with this name can be given to "
                 f"{noun.__name__}.model_validate",
             )
 
 
-def _meant(noun: type[Noun], name: str) -> str | None:
-    """Name the field that a keyword was probably meant for."""
-    from difflib import get_close_matches
-
-    if name in noun.other_names:
-        return noun.other_names[name]
-    known = [*noun.__pydantic_fields__, *(_SPELLINGS if noun.__name__ == "Sample" else ())]
-    folded = name.casefold()
-    likely = [
-        field
-        for field in known
-        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
-        and len(folded) - len(field) <= _LONGER
-        and not any(char.isdigit() for char in folded)
-    ]
-    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
+    """Say in one line which field does not fit."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+    reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"
+    if first["type"] == "missing":
+        return UsageError(f"{noun.__name__}{name} is missing")
+    given = type(first["input"]).__name__
+    return UsageError(f"{noun.__name__}{name} is of type {given}: {reason}")

@@ -327,7 +327,7 @@ def _calls_in(
     store: Store, max_cost: float | None, prices: Mapping[str, Price] | None
 ) -> AbstractAsyncContextManager[None]:
     """Cache calls and record their usage; a job without models doesn't pay for their import."""
-    if "heedful.models" not in sys.modules and max_cost is None:
+    if "heedful.models.base" not in sys.modules and max_cost is None:
         return nullcontext()
     from heedful.engine.budget import Budget
     from heedful.engine.call_cache import cache_calls
