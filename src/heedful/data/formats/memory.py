@@ -10,9 +10,10 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol, TypeAlias, cast
 
+from heedful.core import rubric
 from heedful.core.errors import RowError, UsageError
-from heedful.core.nouns import SPELLINGS, Sample
-from heedful.core.spelling import meant
+from heedful.core.noun import meant
+from heedful.core.nouns import Sample
 from heedful.data.formats import native, source
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import row_id
@@ -33,7 +34,7 @@ InMemory: TypeAlias = Iterable[Sample | Mapping[str, Any] | Row] | Tabular
 """Rows in memory."""
 
 _KEYS = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS})
-_KNOWN = sorted(Sample.model_fields.keys() | SPELLINGS)
+_KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
 _WHOLE = ("id", "key", "idx")
 _SAME = (native.CONVERSATION_KEYS, native.CHECKLIST_KEYS)
 
@@ -76,7 +77,8 @@ def rows(data: InMemory) -> Iterator[Row]:
             yield item
         elif isinstance(item, Sample):
             named = item if item.id else item.model_copy(update={"id": f"row-{number}"})
-            yield Row(number, named, named.id)
+            reason = rubric.problem(named.checklist)
+            yield Row(number, named if reason is None else None, named.id, reason)
         elif isinstance(item, Mapping):
             record = {str(name): _plain(value) for name, value in item.items()}
             for key in _WHOLE:  # a column with a missing number holds floats
@@ -122,9 +124,7 @@ def _plain(value: Any) -> Any:
 def _format(record: Mapping[str, Any]) -> Format:
     fits = source.format_of(record, cells=isinstance(record.get("checklist"), str))
     if fits is None:
-        meant_names = [
-            field for name in record if (field := meant(name, _KNOWN, Sample.other_names))
-        ]
+        meant_names = [field for name in record if (field := meant(Sample, name))]
         hint = "give prompt, checklist and response"
         if meant_names:
             hint = f"did you mean {meant_names[0]!r}?"
@@ -144,6 +144,9 @@ def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]
             ident = row_id(turn, number, "id", "key", "idx")
             sample = reading.sample(turn, number)
             ident = sample.id
+            senseless = rubric.problem(sample.checklist)
+            if senseless is not None:
+                raise RowError(senseless)  # noqa: TRY301 - as the format raises
             if before is not None:
                 conversation = source.with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
@@ -162,7 +165,7 @@ def _refuse_misspelled(record: Mapping[str, Any]) -> None:
     for name in record:
         if name in _KNOWN or name in native.RESULT_FIELDS:
             continue
-        field = meant(name, _KNOWN, Sample.other_names)
+        field = meant(Sample, name)
         if field is None:
             continue
         same = next((group for group in _SAME if field in group), (field,))
