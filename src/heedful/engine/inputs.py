@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
+from heedful.core import rubric
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Sample
 from heedful.engine.options import RunOptions, refuse_unknown
@@ -191,10 +192,15 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
 
 
 def items(source: Iterable[Row | Sample]) -> Iterator[Item[Sample]]:
-    """Make rows or samples a run's items; a sample's line is its number, from 1."""
+    """Make rows or samples a run's items; a sample's line is its number, from 1.
+
+    A sample whose rubric makes no sense is an item that cannot be read.
+    """
     for number, row in enumerate(source, 1):
         if isinstance(row, Sample):
-            yield Item(line=number, id=row.id, value=row)
+            reason = rubric.problem(row.checklist)
+            value = row if reason is None else None
+            yield Item(line=number, id=row.id, value=value, problem=reason)
         else:
             key = row.id if row.sample is None else row.sample.id
             yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)

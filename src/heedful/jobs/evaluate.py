@@ -27,6 +27,7 @@ from heedful.jobs.results import (
     summarise,
     write_output,
 )
+from heedful.judges.dependencies import judge_in_order
 
 if TYPE_CHECKING:
     import os
@@ -157,10 +158,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
         try:
-            critique = await self.judge.judge(row)
+            critique = await judge_in_order(self.judge, row)
         finally:  # failed requests count too
             self._requested += len(row.checklist)
-        self._decided += sum([judgment.status.decided for judgment in critique.judgments])
+        self._decided += sum([judgment.status.settled for judgment in critique.judgments])
         return critique.model_dump_json(exclude_defaults=True)
 
     def coverage(self) -> float | None:

@@ -184,7 +184,9 @@ def _breakdown(
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     verdicts = summary["verdicts"]
-    counted = ", ".join(f"{count:,} {status}" for status, count in verdicts.items() if count)
+    counted = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}" for status, count in verdicts.items() if count
+    )
     text = (
         f"{amount(summary['samples'], 'sample')}, {amount(summary['constraints'], 'constraint')}: "
         f"{counted or 'no verdicts'}; coverage {percent(summary['coverage'], 1)} %."
@@ -223,7 +225,11 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         if verdicts[status]:
             text.append(", ")
             text.append(f"{verdicts[status]:,} {status}", style="yellow")
-    text.append(f"\n  {decided:,} of {summary['constraints']:,} verdicts decided")
+    inapplicable = verdicts.get("not_applicable", 0)
+    if inapplicable:
+        text.append(f", {inapplicable:,} not applicable")
+    applicable = summary["constraints"] - inapplicable
+    text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
     text.append(f", coverage {percent(summary['coverage'], 1)} %")
     failed = summary["rows"]["failed"]
     if failed:

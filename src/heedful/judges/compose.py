@@ -55,7 +55,7 @@ class Cascade:
             critique = await judge.judge(sample, left)
             for position, judgment in zip(left, critique.judgments, strict=True):
                 verdicts[position] = better(verdicts.get(position), judgment)
-            left = [position for position in left if not verdicts[position].status.decided]
+            left = [position for position in left if not verdicts[position].status.settled]
             text = critique.text if critique.text is not None else text
             declared |= critique.declared
             expenses += critique.expenses
@@ -139,7 +139,7 @@ def better(old: Judgment | None, new: Judgment) -> Judgment:
     "Unsupported" only says that a judge was not made for the constraint; a reply that did not
     parse or a call that failed says more.
     """
-    if old is None or new.status.decided:
+    if old is None or new.status.settled:
         return new
     if old.status is not Status.UNSUPPORTED:
         return old

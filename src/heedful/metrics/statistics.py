@@ -148,6 +148,7 @@ def macro_measure(
     *,
     readable: float = 1.0,
     together: Mapping[str, Spread] | None = None,
+    digits: int | None = None,
 ) -> RateEstimate:
     """Average a rate over strata (tasks), each weighing the same.
 
@@ -158,12 +159,14 @@ def macro_measure(
         strata: for each stratum what :func:`measure` takes.
         readable: as for :func:`measure`.
         together: for each stratum what :func:`measure` takes.
+        digits: decimals to which each stratum's rate is rounded first, as ProfBench's code does.
 
     Returns:
         The mean; ``numerator`` is the sum of the strata's rates, ``denominator`` their number.
     """
     parts = {key: _point(strata[key], readable) for key in sorted(strata)}
     values = [part["value"] for part in parts.values() if part["value"] is not None]
+    values = values if digits is None else [round(value, digits) for value in values]
     bounds = [part["bounds"] for part in parts.values() if part["bounds"] is not None]
     interval = stratified_interval(
         [_spread(strata[key], (together or {}).get(key)) for key in sorted(strata)]

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.meta.entries import MISSING, NOT_REQUESTED, STATES
+from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
@@ -185,7 +185,12 @@ def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
         for states in samples:
             known = (s for label, s in zip(target.labels, states, strict=True) if label != UNKNOWN)
             counts.update(known)
-    return {status: counts[letter] for letter, status in STATES.items()}
+    # Most judges have no word for what doesn't apply.
+    return {
+        status: counts[letter]
+        for letter, status in STATES.items()
+        if counts[letter] or letter != NOT_APPLICABLE
+    }
 
 
 def _pooled(entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:

@@ -29,7 +29,7 @@ __all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 
-UNDECIDED = ("unparsed", "failed", "unsupported", "missing")
+UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
 
 PAIRS_SHOWN = 15
 """More pairs than this are left to the file."""
@@ -121,7 +121,7 @@ def _errors(judges: Sequence[Mapping[str, Any]]) -> Table:
     rows = []
     for judge in judges:
         cells, verdicts = judge["pooled"]["cells"], judge["verdicts"]
-        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts[name]]
+        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts.get(name)]
         counts = [f"{cells[name]:,}" for name in ("tp", "fn", "tn", "fp")]
         rows.append((judge["name"], *counts, ", ".join(reasons) or "0"))
     return Table(

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.core import plugins
+from heedful.core import plugins, rubric
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Message
 from heedful.data.formats import (
@@ -123,6 +123,9 @@ class Source:
             ident = row_id(data, number, "id", "key", "idx")
             sample = self.format.sample(data, number)
             ident = sample.id
+            senseless = rubric.problem(sample.checklist)
+            if senseless is not None:
+                raise RowError(senseless)  # noqa: TRY301 - as the format raises
             wanted = self.task is None or _is_of(sample, self.task)
             if before is not None:
                 conversation = _with_response(before) + sample.conversation

@@ -199,7 +199,7 @@ class _Pass:
         ):
             if constraint.check is None:
                 texts.add(constraint, judgment.status)
-            if not judgment.status.decided:
+            if not judgment.status.settled:
                 self._undecided(judgment.explanation, f"{sample.id}, {place}")
             if judgment.votes and len(self.splits) < SPLITS_LISTED:
                 said = {vote["status"] for vote in judgment.votes}

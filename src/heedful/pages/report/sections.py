@@ -125,13 +125,15 @@ def metrics(readings: Sequence[RunReading]) -> Section:
 def verdicts(readings: Sequence[RunReading]) -> Section:
     """Lay out how many verdicts there are of each kind, and who reached them."""
     rows, bars = [], []
+    # A run in which everything applies doesn't name the status of what doesn't.
+    statuses = list(dict.fromkeys(name for each in readings for name in each.summary["verdicts"]))
     for reading in readings:
         counts = reading.summary["verdicts"]
         undecided = counts["unparsed"] + counts["failed"] + counts["unsupported"]
         bars.append(Counts(reading.name, counts["met"], counts["unmet"], undecided))
         coverage = percent(reading.summary["coverage"], 1)
-        rows.append((reading.name, *(f"{count:,}" for count in counts.values()), coverage))
-    statuses = list(readings[0].summary["verdicts"])
+        shown = (f"{counts.get(status, 0):,}" for status in statuses)
+        rows.append((reading.name, *shown, coverage))
     table = Table("Of all constraints", ("run", *statuses, COVERAGE), rows)
     several = len(readings) > 1
     parts = [SectionPart(table, verdicts_chart(bars) if several else None)]
@@ -140,7 +142,8 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     parts += _deciders(readings)
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
-        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate."
+        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate, "
+        "nor is what is not applicable, which counts in no coverage either."
     )
     return Section("verdicts", "Verdicts", parts, lead)
 
