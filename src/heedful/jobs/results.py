@@ -121,7 +121,8 @@ def summarise(
 
     summary = Summary(scoring=scoring)
     problems: list[dict[str, Any]] = []
-    reasons: Counter[str] = Counter()
+    reasons: Counter[tuple[str, bool]] = Counter()
+    needs_model = 0
     deciders = Deciders()
     account = CostSummary(store.usage_records(), prices)
     with _results_file(store.directory) as file:
@@ -132,16 +133,17 @@ def summarise(
                 summary.fail()
             else:
                 summary.add(row.sample, row.critique)
-                _count_reasons(row.critique, reasons)
+                needs_model += _count_reasons(row.sample, row.critique, reasons)
                 deciders.add(row.critique)
                 account.add(row.critique)
             if file is not None:
                 file.write(line(row, scoring))
     result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
     result["undecided"] = [
-        {"reason": reason, "verdicts": count}
-        for reason, count in reasons.most_common(REASONS_LISTED)
+        {"reason": reason, "verdicts": count, "needs_model": needs}
+        for (reason, needs), count in reasons.most_common(REASONS_LISTED)
     ]
+    result["needs_model"] = needs_model
     result["decided_by"] = dict(deciders.verdicts.most_common())
     if account:
         result["cost"] = account.result()
@@ -204,12 +206,21 @@ class Deciders:
         }
 
 
-def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:
-    """Count why verdicts were not reached; reasons that quote a reply do not fill the memory."""
-    for judgment in critique.judgments:
-        if not judgment.status.settled:
-            reason = judgment.explanation
-            reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
+def _count_reasons(sample: Sample, critique: Critique, reasons: Counter[tuple[str, bool]]) -> int:
+    """Count why verdicts were not reached; reasons that quote a reply do not fill the memory.
+
+    Returns:
+        How many of them only a model can reach: the constraint has no check of its own.
+    """
+    needs_model = 0
+    for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
+        if judgment.status.settled:
+            continue
+        needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+        needs_model += needs
+        key = judgment.explanation, needs
+        reasons[key if key in reasons or len(reasons) < REASONS_KEPT else (OTHER, needs)] += 1
+    return needs_model
 
 
 def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
