@@ -37,8 +37,8 @@ _ORDINALS = _IRREGULAR | {
 }
 _PARTS = _ORDINALS | {"half": 2, "halve": 2, "quarter": 4}
 _ALTERNATIVES = "|".join(sorted(_VALUES, key=len, reverse=True))
-_COUNT = re.compile(
-    rf"""(?P<sign>(?:minus|negative)\s)?(?P<number>(?:a\s(?={"|".join(SCALES)}))?
+COUNT = re.compile(
+    rf"""(?<![\w])(?P<sign>(?:minus|negative)\s)?(?P<number>(?:a\s(?={"|".join(SCALES)}))?
     (?:{_ALTERNATIVES})(?:[\s-](?:and\s)?(?:{_ALTERNATIVES}))*)(?!\w)(?!-(?!\w+(?:\s|$)))""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -53,12 +53,12 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = "零〇一二两三四五六七八九"
-_CHINESE = re.compile(
+CHINESE_NUMBER = re.compile(
     rf"""(?P<sign>负)?(?P<percent>百分之)?(?:(?P<below>[{_DIGITS}十百千万亿]+)分之)?
-    (?P<number>[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>[百千万亿]+)?)
+    (?P<number>[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>(?!千[米克瓦])[百千万亿]+)?)
     (?:点(?P<decimals>[{_DIGITS}]+))?
     (?P<unit>[个只人本条名辆张块页岁次天年月日周分秒元角米克升度棵件种位头朵间支枚套双倍组根吨]
-    |小时|分钟|[厘毫千]米|千克|公[斤里]|美元|平方[厘千]?米|立方[厘千]?米|毫升)?""",
+    |小时|分钟|[厘毫千分]米|千克|公[斤里]|美元|平方[厘千]?米|立方[厘千]?米|毫升)?""",
     re.VERBOSE,
 )
 _CHINESE_UNITS = (
@@ -79,7 +79,7 @@ def in_digits(text: str) -> str:
         text = _from_chinese(text)
     if not re.search("[a-zA-Z]{2}", text):
         return text
-    count = _COUNT.match(text)
+    count = COUNT.match(text)
     if count:
         text = _with_count(text, count)
     text = re.sub(r"^(?:minus|negative) (?=\d)", "-", _JOINED.sub(" ", text, count=1))
@@ -139,7 +139,7 @@ def _room(value: int, smallest_scale: int) -> int:
 
 
 def _from_chinese(text: str) -> str:
-    match = _CHINESE.fullmatch(text)
+    match = CHINESE_NUMBER.fullmatch(text)
     if match is None:
         return text
     number = _chinese(match["number"].removesuffix(match["scale"] or ""))

@@ -56,6 +56,8 @@ _SIMPLER = (
     (re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))"), r"^\\circ "),
     (re.compile(r"\\%|\\text\{\s*%\s*\}"), "%"),
     (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\\(?:begin|end)\{(?:equation|gather(?:ed)?)\*?\}"), ""),
+    (re.compile(r"^([a-z])(\d)(?=\s*=)|(?<=[,;\s])([a-z])(\d)(?=\s*=)"), r"\1\3_\2\4"),
     (re.compile(r"\\begin\{[bB]?(?:matrix|smallmatrix)\}"), r"\\begin{pmatrix}"),
     (re.compile(r"\\end\{[bB]?(?:matrix|smallmatrix)\}"), r"\\end{pmatrix}"),
     (re.compile(r"\\begin\{array\}\s*\{[^{}]*\}"), r"\\begin{pmatrix}"),
@@ -68,6 +70,9 @@ _SIMPLER = (
     (re.compile(r"(?<=\S)\s*[,;(]\s*[a-zA-Z]\s*\\in\s*\\mathbb\s*\{?\s*Z\s*\}?\s*\)?$"), ""),
     (re.compile(r"\\(min|max|gcd|lcm)\s*\\\{([^{}]*)\\\}"), r"\\\1(\2)"),
     (re.compile(r"\{\s*(\w+)\s*\\choose\s*(\w+)\s*\}"), r"\\binom{\1}{\2}"),
+)
+_ALIGNED = re.compile(
+    r"\\begin\{(align(?:ed)?|split|eqnarray)(\*?)\}(?P<lines>.*?)\\end\{\1\2\}", re.DOTALL
 )
 _ANGLE = re.compile(
     r"(?<!\d)(\d++)\s*(?:\^\s*\{?\s*\\circ\s*\}?|°)\s*(\d+)\s*(?:\^\s*\{?\s*\\prime\s*\}?|['′])(?!['′])"
@@ -138,6 +143,7 @@ def tidy(text: str) -> str:
             "  ", " "
         )
     text = _in_ascii(_ANGLE.sub(_degrees, text))
+    text = _ALIGNED.sub(_on_one_line, text)
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -177,6 +183,15 @@ def _in_ascii(text: str) -> str:
 
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
+
+
+def _on_one_line(match: re.Match[str]) -> str:
+    """Write a chain of equations over several lines on one; a line with a new left side is new."""
+    joined = ""
+    for line in re.split(r"\\\\(?:\[[^\]]*\])?", match["lines"]):
+        left, _, right = line.strip().partition("&")
+        joined += f"{', ' if joined and left.strip() else ' '}{left} {right.replace('&', ' ')}"
+    return joined.strip(" ,")
 
 
 def _as_fraction(match: re.Match[str]) -> str:

@@ -84,6 +84,20 @@ _DEGREES_OF = re.compile(r"degrees?\s+(?=celsius|fahrenheit)", re.IGNORECASE)
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 
 
+_SPOKEN = "|".join(sorted(filter(str.isascii, _WHOLE_NAMES - {"kph"}), key=len, reverse=True))
+_SYMBOLS = "km|cm|mm|dm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
+_SAID = rf"""(?:(?:square|cubic|sq)\.?\s+)?(?:(?i:{_SPOKEN})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
+    (?:\s*\^\s*\{{?-?\d\}}?|[²³]|\s+(?:squared|cubed))?"""
+_SAID_CHINESE = (
+    "(?:平方|立方)?(?:千米|公里|厘米|毫米|分米|米|千克|公斤|克|吨|小时|分钟|秒|毫升|升|美元|元|度)"
+)
+SAID_UNIT = re.compile(
+    rf"(?:\s*-?{_SAID}(?:\s*(?:/|per(?![a-z]))\s*{_SAID})?|{_SAID_CHINESE}(?:/{_SAID_CHINESE})?)",
+    re.VERBOSE,
+)
+"""A known unit, as a sentence goes on with it after a number."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantity:
     """A number and its unit.
