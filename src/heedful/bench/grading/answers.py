@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heedful.bench.grading.conclusions import (
+from heedful.bench.grading.conclusions import conclusion
+from heedful.bench.grading.prose import (
     JOINT,
-    conclusion,
     first_sentence,
     formula_end,
     formulas_of,
@@ -29,11 +29,12 @@ _NUMBER = re.compile(
     (?<=\d)(?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?""",
     re.VERBOSE,
 )
-_ANSWER = r"""(?:(?:final\ |correct\ |right\ |best\ )?answer(?:s(?=\ are))?|答案|réponse|respuesta|resposta
-    |risposta|antwort|ответ|答え|정답)"""
+_ANSWER = r"""(?:(?:final\ |correct\ |right\ |best\ )?answer(?:s(?=\ are))?|答案
+    |réponse|respuesta|resposta|risposta|antwort|ответ|答え|정답)"""
 _STATED = re.compile(
     rf"""(?:{_ANSWER}|\banswer\ (?:to|for)\ [^.:\n]{{1,80}})\**\s*
-    (?:(?:is|are|would\ be|should\ be|must\ be|will\ be|comes\ out\ to|was|est|es|é|è|ist)(?![a-zé])\s*:?
+    (?:(?:is|are|would\ be|should\ be|must\ be|will\ be|comes\ out\ to|was|est|es|é|è|ist)
+    (?![a-zé])\s*:?
     |[为是は은]|[:：=])[\s*}}]*(?P<answer>[^\n]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -44,13 +45,16 @@ _MARKED = re.compile(r"<answer>\s*(?P<marked>.*?)\s*</answer>|####\s*(?P<answer>
 _NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
 _DENIED = re.compile(r"(?:n['’]t|not|neither|不是)\b|不是", re.IGNORECASE)
 _RETRACTED = re.compile(
-    r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no)|I\ made\ an?\ (?:mistake|error)
-    |(?:that|this|it)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b|不对|错了|更正|[?？吗]\s*不""",
+    r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no)
+    |I\ made\ an?\ (?:mistake|error)
+    |(?:that|this|it)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b
+    |不对|错了|更正|[?？吗]\s*不""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CLAUSE = re.compile(
-    r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.|that\ is|given|namely
-    |rather\ than|instead\ of|and\ not|not|but)\b|，(?:因为|不是|而不是|其中|而非)).*""",
+    r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
+    |that\ is|given|namely|rather\ than|instead\ of|and\ not|not|but)\b
+    |，(?:因为|不是|而不是|其中|而非)).*""",
     re.VERBOSE | re.DOTALL,
 )
 _COPULA = re.compile(r"\s*(?:です|だ|입니다|이다)\s*$")
@@ -178,7 +182,7 @@ def stated_answer(text: str) -> str | None:
 
 
 def _core(stated: str) -> str | None:
-    """Cut a stated answer to its formulas, else to its first sentence without clauses and remarks."""
+    """Cut a stated answer to its formulas, else to its first sentence without remarks."""
     stated = without_remarks(stated)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):

@@ -42,7 +42,8 @@ _PHRASES = (
     rf"(?:选项)?{_LEAD}L(?:[)）\]】}}*]*)\s*(?:选项)?\s*(?:是|为)?(?:正确|对)的?(?:答案|选项)?",
     rf"[;；]\s*{_LEAD}L[)）\]】}}*]*\s+is{_STOP}",
     (
-        rf"\b(?:so|thus|hence|therefore|no|but|it\ is|it['’]s|must\ be|would\ be|would\ say|leaves|leaving|is)"
+        rf"\b(?:so|thus|hence|therefore|no|but|it\ is|it['’]s|must\ be|would\ be|would\ say"
+        rf"|leaves|leaving|is)"
         rf"[,:]?\s*(?:it\ is\s+|it['’]s\s+)?(?:the\s+)?(?:{_WORD}\s+)?{_LEAD}L{_STOP}"
     ),
     rf"(?:而是|只能是|只有|是)\s*{_LEAD}L{_STOP}",
@@ -59,13 +60,19 @@ _NEGATED = re.compile(
 _COMMA = r"(?:\s*[,，、/]\s*(?:(?:and|or|nor|和|或)\s*)?|\s*(?:and|or|nor|和|或)\s*)"
 _SEVERAL = rf"[(（\[]*L[)）\]]*(?:{_COMMA}[(（\[]*L[)）\]]*){{0,9}}"
 _DENIALS = (
-    rf"(?:\bnot|n['’]t|\bnever|\bcannot\ be|\bneither|\brather\ than|\binstead\ of|\bover|\bnone\ of"
-    rf"|\bexcept|\beliminat(?:e|es|ed|ing)|\bexclud(?:e|es|ed|ing)|\brul(?:e|es|ed|ing)\ out"
-    rf"|不是|不选|而非|排除)\s*(?:be\s+|the\s+)?(?:(?:answer|option|choice)s?\s+)?{_SEVERAL}{_END}",
-    rf"(?<!\w){_SEVERAL}\s*(?:选项)?(?:\s*(?:is|are|was|were|would\ be|must\ be)\s+"
-    rf"(?:both\s+|all\s+|clearly\s+)?(?:not\b|wrong|incorrect|false|ruled\ out|out\b|impossible)"
-    rf"[^.;,\n]{{0,80}}|\s*(?:isn['’]t|aren['’]t|can(?:not|['’]t)\ be)\b[^.;,\n]{{0,80}}"
-    rf"|(?:都|均)?(?:错误|不对|不正确|错))",
+    (
+        rf"(?:\bnot|n['’]t|\bnever|\bcannot\ be|\bneither|\brather\ than|\binstead\ of|\bover"
+        rf"|\bnone\ of|\bexcept|\beliminat(?:e|es|ed|ing)|\bexclud(?:e|es|ed|ing)"
+        rf"|\brul(?:e|es|ed|ing)\ out"
+        rf"|不是|不选|而非|排除)\s*(?:be\s+|the\s+)?(?:(?:answer|option|choice)s?\s+)?{_SEVERAL}{_END}"
+    ),
+    (
+        rf"(?<!\w){_SEVERAL}\s*(?:选项)?(?:\s*(?:is|are|was|were|would\ be|must\ be)\s+"
+        rf"(?:both\s+|all\s+|clearly\s+)?(?:not\b|wrong|incorrect|false|ruled\ out|out\b"
+        rf"|impossible)"
+        rf"[^.;,\n]{{0,80}}|\s*(?:isn['’]t|aren['’]t|can(?:not|['’]t)\ be)\b[^.;,\n]{{0,80}}"
+        rf"|(?:都|均)?(?:错误|不对|不正确|错))"
+    ),
 )
 """What says of choices that they are not the answer."""
 

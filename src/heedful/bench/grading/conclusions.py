@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
 from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT
 from heedful.bench.grading.units import SAID_UNIT
-from heedful.core.delimited import delimited
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from heedful.core.delimited import Passage
 
@@ -23,16 +23,7 @@ BEFORE = 60
 """Characters before a value that are searched for what introduces it."""
 
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
-_MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
-_PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
 _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
-JOINT = re.compile(
-    r"""(?:[\s,;.$&]|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:()\[\]]|(?:and|or)(?![a-zA-Z])|[或和、，]
-    |\\(?:text|mathrm)\{[^{}]*(?:\b(?:and|or)\b|,|[或和])[^{}]*\}|[a-zA-Z](?:_\{?\w+\}?)?\s*=)*+""",
-    re.VERBOSE,
-)
-"""Text that may stand between boxes or formulas that hold one answer in pieces."""
-
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _AMOUNT = r"""(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
     (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
@@ -41,7 +32,8 @@ _TOKEN = re.compile(
     |(?P<date>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
         |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d)
     |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+)
-    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负)?(?:\\?\$\s*)?[-−]?{_AMOUNT}(?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?
+    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负)?(?:\\?\$\s*)?[-−]?{_AMOUNT}
+            (?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?
         |(?:\\?\$\s*){_AMOUNT})
     |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln|exp)(?![a-zA-Z]))
     |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+)?(?![a-zA-Z\d]))
@@ -74,18 +66,6 @@ _NEGATED = re.compile(
 _ASKED = re.compile(r"\s*[吗?？]")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(r"\s*(?:[,，、或和;；]|,?\s*(?:and|or)(?![a-zA-Z]))\s*")
-_REMARK = re.compile(
-    r"\s*[(\[（](?!\s*(?:in|mod|if|for|no|an?|the)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,} |[a-z]{2,} \d"
-    r"|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]|\s+\[\d+\]",
-)
-_SENTENCE_END = re.compile(
-    r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
-)
-_ASIDE = re.compile(
-    r"\W*(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b|\d+\.\s*$)",
-    re.IGNORECASE,
-)
-_BRACKETED = re.compile(r"\s*\(.*\)\W*", re.DOTALL)
 _NO_VALUE = (
     (
         re.compile(
@@ -102,6 +82,9 @@ _NO_VALUE = (
 _VERDICT = re.compile(r"\W*(?P<word>yes|no)\b\s*(?:[,.!]|$)", re.IGNORECASE)
 _NAME = re.compile(r"\s*(?:[a-zA-Z](?:_?\{?\w+\}?)?|[a-zA-Z]\s*\([a-zA-Z]\))\s*", re.IGNORECASE)
 _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
+
+
+_GOES_ON = re.compile(r"\s*[-−+*/=^(<>≤≥]|\w")
 
 
 class Run(NamedTuple):
@@ -130,7 +113,7 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
         sentence: one sentence.
         introduced_only: whether a value counts only where something introduces it.
     """
-    sentence = _REMARK.sub("", sentence) or sentence
+    sentence = without_remarks(sentence)
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
     runs = [run for run in _runs(masked, sentence) if run.valued]
@@ -147,58 +130,6 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
     return _written(sentence, masked, affirmed, choices[-1])
 
 
-def formulas_of(text: str) -> list[Passage]:
-    """Return the formulas of a text; what stands between two sums of dollars isn't one."""
-    return [each for each in delimited(text, _MATH) if not _PROSE.search(each.content + " ")]
-
-
-def formula_end(text: str, formula: Passage) -> int:
-    """Return where a formula's content ends."""
-    return text.index(formula.content, formula.start) + len(formula.content)
-
-
-def joined(text: str, formulas: Sequence[Passage]) -> str:
-    """Return the first of some formulas, with those that only ``and`` separates from it."""
-    pieces = [formulas[0]]
-    for formula in formulas[1:]:
-        if not JOINT.fullmatch(text[formula_end(text, pieces[-1]) : formula.start]):
-            break
-        pieces.append(formula)
-    return ", ".join(piece.content.strip() for piece in pieces)
-
-
-def sentences(text: str) -> list[str]:
-    """Split a text at full stops and line ends that aren't in a formula; asides are left out."""
-    inside = [(each.start, formula_end(text, each)) for each in formulas_of(text)]
-    found, start, at = [], 0, 0
-    for match in _SENTENCE_END.finditer(text):
-        while at < len(inside) and inside[at][1] <= match.end():
-            at += 1
-        if at < len(inside) and inside[at][0] <= match.end() < inside[at][1]:
-            continue
-        found.append(text[start : match.end()])
-        start = match.end()
-    found.append(text[start:])
-    return [each for each in found if each.strip() and not _is_aside(each)]
-
-
-def first_sentence(text: str) -> str:
-    """Return what stands before the first sentence end, formulas or not."""
-    end = _SENTENCE_END.search(text)
-    return text[: end.start()] if end else text
-
-
-def without_remarks(text: str) -> str:
-    """Leave out remarks in brackets that have words in them, as ``(see step 2)``."""
-    return _REMARK.sub("", text) or text
-
-
-def _is_aside(sentence: str) -> bool:
-    if _ASIDE.match(sentence):
-        return True
-    return _BRACKETED.fullmatch(sentence) is not None and bool(_REMARK.match(sentence.strip()))
-
-
 def _masked(sentence: str, formulas: list[Passage]) -> str:
     masked = list(sentence)
     for each in formulas:
@@ -206,7 +137,7 @@ def _masked(sentence: str, formulas: list[Passage]) -> str:
         end = start + len(each.content)
         masked[each.start : start] = " " * (start - each.start)
         masked[start:end] = _MASK * (end - start)
-        mark = len(_MATH[next(m for m in _MATH if sentence.startswith(m, each.start))])
+        mark = len(MATH[next(m for m in MATH if sentence.startswith(m, each.start))])
         masked[end : end + mark] = " " * mark
     return "".join(masked)
 
@@ -241,11 +172,9 @@ def _is_product(run: list[re.Match[str]], word: re.Match[str]) -> bool:
     letters = word.group()
     return (
         close
-        and len(letters) <= 3
+        and len(letters) <= 3  # noqa: PLR2004 - a longer run is a word
         and SAID_UNIT.match(letters) is None
-        and (  # noqa: PLR2004
-            letters.casefold() not in {"st", "nd", "rd", "th"}
-        )
+        and (letters.casefold() not in {"st", "nd", "rd", "th"})
     )
 
 
@@ -261,13 +190,28 @@ def _belong(
         return close
     if kinds == ("number", "number"):  # 2 1/2
         return last.group().isdigit() and _FRACTION.fullmatch(token.group()) is not None
-    if kinds[1] == "letter" and not close:
-        times = token.group() == "x" and following is not None and following.lastgroup == "number"
-        goes_on = following is not None and following.lastgroup == "sign"
-        return times or (goes_on and token.group() not in "aIA")
-    if kinds[0] == "letter" and not close:
-        return last.group() == "x" and kinds[1] == "number" and len(run) > 1
+    if kinds == ("number", "letter") and close and _is_unit(token):
+        return False
+    if "letter" in kinds and not close:
+        return _is_apart_but_joined(run, token, following)
     return "function" in kinds or close
+
+
+def _is_apart_but_joined(
+    run: list[re.Match[str]], token: re.Match[str], following: re.Match[str] | None
+) -> bool:
+    """Check whether a letter goes on with a formula over a space: ``3 x 4``, ``2 x + 1``."""
+    if token.lastgroup != "letter":
+        return run[-1].group() == "x" and token.lastgroup == "number" and len(run) > 1
+    ahead = following.lastgroup if following is not None else None
+    times = token.group() == "x" and ahead == "number"
+    return times or (ahead == "sign" and token.group() not in "aIA")
+
+
+def _is_unit(letter: re.Match[str]) -> bool:
+    """Check whether a letter close to a number is a unit: in ``5m``, but not in ``5m+1``."""
+    unit = SAID_UNIT.match(letter.string, letter.start())
+    return unit is not None and _GOES_ON.match(letter.string, unit.end()) is None
 
 
 def _trimmed(run: list[re.Match[str]]) -> Iterator[Run]:
@@ -331,7 +275,7 @@ def _is_introduced(masked: str, run: Run) -> bool:
 
 
 def _written(sentence: str, masked: str, runs: list[Run], chosen: Run) -> str:
-    """Write a run as an answer, with its unit and with those that only ``and`` separates from it."""
+    """Write a run as an answer, with its unit or with those that only ``and`` separates from it."""
     if _RANGE.search(masked[max(0, chosen.start - BEFORE) : chosen.start]) or (
         len(runs) > 1 and re.search(r"\bbetween\b[^.]*\band\s+$", masked[: chosen.start][-BEFORE:])
     ):
@@ -401,7 +345,7 @@ def _simple(text: str) -> str:
 
 
 def _in_words(sentence: str) -> str | None:
-    """Return the number word that something introduces, or the words that say that there is none."""
+    """Return the number word that something introduces, or what says that there is no value."""
     for pattern, name in _NO_VALUE:
         if pattern.search(sentence):
             return name
