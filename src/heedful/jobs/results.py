@@ -95,7 +95,7 @@ def is_undecided(entry: Entry) -> bool:
     if entry.problem is not None or entry.output is None:
         return False
     critique = Critique.model_validate_json(entry.output)
-    return not all(judgment.status.decided for judgment in critique.judgments)
+    return not all(judgment.status.settled for judgment in critique.judgments)
 
 
 def summarise(
@@ -171,7 +171,7 @@ class Deciders:
     def add(self, critique: Critique) -> None:
         """Count the verdicts of one row."""
         for judgment in critique.judgments:
-            if judgment.status.decided:
+            if judgment.status.settled:
                 self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
@@ -207,7 +207,7 @@ class Deciders:
 def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:
     """Count why verdicts were not reached; reasons that quote a reply do not fill the memory."""
     for judgment in critique.judgments:
-        if not judgment.status.decided:
+        if not judgment.status.settled:
             reason = judgment.explanation
             reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
 

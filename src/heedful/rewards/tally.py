@@ -71,7 +71,7 @@ class RewardTally:
     def _explain(self, reward: Rewarded) -> None:
         """Log why a reward is undecided, each reason once: a judge may fail for every row."""
         judgments = (*reward.critique.judgments, *reward.guards)
-        undecided = (judgment.explanation for judgment in judgments if not judgment.status.decided)
+        undecided = (judgment.explanation for judgment in judgments if not judgment.status.settled)
         reason = next(undecided, f"the aggregate gives {reward.bounds}")
         if reason not in self._explained and len(self._explained) < REASONS_LOGGED:
             self._explained.add(reason)
