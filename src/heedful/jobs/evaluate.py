@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
 
@@ -14,6 +15,7 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample, Scoring
 from heedful.core.version import __version__
 from heedful.data.formats import Source
+from heedful.engine.in_order import Written
 from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
@@ -24,9 +26,10 @@ from heedful.jobs.results import (
     is_undecided,
     record,
     scored,
-    summarise,
     write_output,
+    written,
 )
+from heedful.jobs.tally import Tally
 
 if TYPE_CHECKING:
     import os
@@ -152,7 +155,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
-        return encode(row)
+        return Written(encode(row), row)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
@@ -161,7 +164,15 @@ class EvaluationJob(Job[Sample, Evaluation]):
         finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum([judgment.status.decided for judgment in critique.judgments])
-        return critique.model_dump_json(exclude_defaults=True)
+        return written(critique)
+
+    @contextmanager
+    def follow(
+        self, store: Store, prices: Mapping[str, Price] | None
+    ) -> Iterator[Callable[[Entry], None]]:
+        """Count the rows as they finish, and write them into the results file."""
+        with Tally(store.directory, self._scoring, prices) as self._tally:
+            yield self._tally.add
 
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far in this session."""
@@ -193,7 +204,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Summarise, and write the results."""
         if isinstance(self._rows, Source) and self._rows.exclude_failures:
             self.about["excluded"] = self._rows.excluded
-        summary = summarise(store, self._scoring, self._seed, self.about, prices)
+        del prices
+        summary = self._tally.finish(store, self._seed, self.about)
         if self._output is not None:
             write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
