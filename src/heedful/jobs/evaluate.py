@@ -15,12 +15,12 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample, Scoring
 from heedful.core.version import __version__
 from heedful.data.formats import Source
-from heedful.engine.in_order import Written
-from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
+from heedful.engine.inputs import fingerprint, items, open_data, split_options
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import (
+    StoredSample,
     check_output,
     check_run,
     is_undecided,
@@ -155,7 +155,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
-        return Written(encode(row), row)
+        return StoredSample.of(row)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""

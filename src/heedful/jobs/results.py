@@ -15,7 +15,7 @@ from heedful.engine.in_order import Written
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from heedful.core.nouns import Scoring
     from heedful.data.formats import Format
@@ -125,19 +125,22 @@ def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
             "judgments": [],
         }
     from heedful.data.formats import native
+    from heedful.metrics import scores
 
-    return _result(row, row.sample, row.critique, scoring) | native.write_beside_results(row.sample)
+    said = scores(row.sample, row.critique, scoring)
+    return _result(row, row.sample, row.critique, said) | native.write_beside_results(row.sample)
 
 
-def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, Any]:
+def _result(
+    row: Scored, sample: Sample, critique: Critique, scores: Mapping[str, float | None]
+) -> dict[str, Any]:
     """Lay out the part of a line that comes before the sample's other fields."""
     from heedful.data.formats import native
-    from heedful.metrics import scores
 
     result: dict[str, Any] = {
         "id": sample.id,
         "tags": sample.tags,
-        "scores": scores(sample, critique, scoring),
+        "scores": scores,
         "judgments": native.judgments(sample, critique),
     }
     if critique.declared:
@@ -147,17 +150,59 @@ def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -
     return result
 
 
-def line(row: Scored, scoring: Scoring) -> str:
-    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
+def line(
+    row: Scored,
+    scoring: Scoring,
+    scores: Mapping[str, float | None] | None = None,
+    fields: str | None = None,
+) -> str:
+    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first.
+
+    Args:
+        row: the row.
+        scoring: how rates are computed.
+        scores: the row's, where they are known.
+        fields: the sample's further fields as JSON, likewise; see :class:`StoredSample`.
+    """
+    from heedful import metrics
     from heedful.data.formats.native import RESULT_FIELDS
 
     sample, critique = row.sample, row.critique
     if sample is None or critique is None or not RESULT_FIELDS.isdisjoint(sample.model_extra or ()):
         return to_json(record(row, scoring)).decode() + "\n"
-    result = to_json(_result(row, sample, critique, scoring)).decode()
-    rest = sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
-    separator = "" if rest == "{}" else ","
-    return f"{result[:-1]}{separator}{rest[1:]}\n"
+    if scores is None:
+        scores = metrics.scores(sample, critique, scoring)
+    rest = _further_fields(sample) if fields is None else fields
+    return _joined(to_json(_result(row, sample, critique, scores)).decode(), rest) + "\n"
+
+
+class StoredSample(Written[Sample]):
+    """A sample as the store keeps it.
+
+    Attributes:
+        fields: what a line of the results file ends with: the sample without id and tags, as JSON.
+    """
+
+    __slots__ = ("fields",)
+    fields: str
+
+    @classmethod
+    def of(cls, sample: Sample) -> StoredSample:
+        """Write a sample, so that its line of the results needn't write it again."""
+        fields = _further_fields(sample)
+        named = sample.model_dump_json(exclude_defaults=True, include={"id", "tags"})
+        stored = cls(_joined(named, fields), sample)
+        stored.fields = fields
+        return stored
+
+
+def _further_fields(sample: Sample) -> str:
+    return sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
+
+
+def _joined(first: str, second: str) -> str:
+    """Make one object of two."""
+    return first if second == "{}" else f"{first[:-1]},{second[1:]}"
 
 
 def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:

@@ -11,7 +11,7 @@ from heedful.core.errors import UsageError
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
-from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, line, scored_entry
+from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, StoredSample, line, scored_entry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -91,18 +91,21 @@ class Tally:
             UsageError: the results file cannot be written.
         """
         row = scored_entry(entry)
+        scores = None
         if row.problem is not None and len(self._problems) < PROBLEMS_LISTED:
             self._problems.append({"line": row.line, "id": row.id, "problem": row.problem})
         if row.sample is None or row.critique is None:
             self._summary.fail()
         else:
-            self._summary.add(row.sample, row.critique)
+            scores = self._summary.add(row.sample, row.critique)
             self._count_reasons(row.critique)
             self._deciders.add(row.critique)
             self._account.add(row.critique)
         if self._file is not None and self._directory is not None:
             with _writing(self._directory):
-                self._file.write(line(row, self._scoring))
+                stored = entry.input
+                fields = stored.fields if isinstance(stored, StoredSample) else None
+                self._file.write(line(row, self._scoring, scores, fields))
 
     def _count_reasons(self, critique: Critique) -> None:
         """Count why verdicts were not reached; reasons that quote a reply don't fill the memory."""

@@ -46,11 +46,13 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
         (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
         decided.
     """
-    return {**_scores(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)}
+    return {
+        **scores_of(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)
+    }
 
 
 @lru_cache(maxsize=4096)
-def _scores(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
     """Score all rows that came out alike."""
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
