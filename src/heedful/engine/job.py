@@ -23,6 +23,7 @@ from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
+from heedful.engine.salvage import drop_damaged
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
 
@@ -151,6 +152,7 @@ class Job(ABC, Generic[Row, Result]):
         with only_writer(directory):
             store = Store(directory)
             store.configure(config)
+            drop_damaged(store)
             if _changed(store, self.settings):
                 store.forget(list(store.done()))
                 store.set_meta("settings", self.settings)
@@ -345,7 +347,7 @@ def _calls_in(
     store: Store, max_cost: float | None, prices: Mapping[str, Price] | None
 ) -> AbstractAsyncContextManager[None]:
     """Cache calls and record their usage; a job without models doesn't pay for their import."""
-    if "heedful.models" not in sys.modules and max_cost is None:
+    if "heedful.models.base" not in sys.modules and max_cost is None:
         return nullcontext()
     from heedful.engine.budget import Budget
     from heedful.engine.call_cache import cache_calls

@@ -108,7 +108,7 @@ def is_undecided(entry: Entry) -> bool:
     if entry.problem is not None or entry.output is None:
         return False
     critique = Critique.model_validate_json(entry.output)
-    return not all(judgment.status.decided for judgment in critique.judgments)
+    return not all(judgment.status.settled for judgment in critique.judgments)
 
 
 def record(row: Scored, scoring: Scoring) -> dict[str, Any]:

@@ -111,7 +111,7 @@ class Tally:
         """Count why verdicts were not reached; reasons that quote a reply don't fill the memory."""
         reasons = self._reasons
         for judgment in critique.judgments:
-            if not judgment.status.decided:
+            if not judgment.status.settled:
                 reason = judgment.explanation
                 reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
 
@@ -184,7 +184,7 @@ class Deciders:
     def add(self, critique: Critique) -> None:
         """Count the verdicts of one row."""
         for judgment in critique.judgments:
-            if judgment.status.decided:
+            if judgment.status.settled:
                 self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)

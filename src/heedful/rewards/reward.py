@@ -18,7 +18,8 @@ from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
 from heedful.judges import Rules
-from heedful.judges.compose import better
+from heedful.judges.compose import Cascade, better
+from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
 from heedful.rewards.background import Background, Foreground
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Mapping
     from concurrent.futures import Future
 
-    from heedful.core.nouns import Judgment, Sample
+    from heedful.core.nouns import Constraint, Judgment, Sample
     from heedful.judges import Judge
     from heedful.models import Price
     from heedful.rewards.aggregates import Aggregate
@@ -295,11 +296,16 @@ class Reward:
         self, judge: Judge, sample: Sample, known: Critique, left: list[int]
     ) -> Critique:
         """Judge the constraints that are left, and put the judgments in their places."""
+        if any(constraint.depends_on for constraint in sample.checklist):
+            # What code said of a constraint may change with what the judge says of another.
+            judge = Cascade(self._rules, judge)
+            left = sorted({*left, *_tied(sample.checklist)})
         critique = await self._judged(judge, sample, left)
         self._answered |= any(judgment.status.decided for judgment in critique.judgments)
         judgments = list(known.judgments)
         for at, judgment in zip(left, critique.judgments, strict=True):
-            judgments[at] = better(judgments[at], judgment)
+            dependent = judgment.judge == DEPENDENCY
+            judgments[at] = judgment if dependent else better(judgments[at], judgment)
         return critique.model_copy(update={"judgments": tuple(judgments)})
 
     async def _with_guards(
@@ -339,7 +345,7 @@ class Reward:
         try:
             if _needs_instruction(judge) and lacks_instruction(sample):
                 raise RowError(NO_INSTRUCTION)  # noqa: TRY301 - as a judge of heedful's raises
-            critique = await judge.judge(sample, requested)
+            critique = await judge_in_order(judge, sample, requested)
             if len(critique.judgments) == len(requested):
                 return critique
             reason = f"{len(critique.judgments)} judgments for {len(requested)} constraints"
@@ -377,7 +383,7 @@ class Reward:
     def _explain(self, reward: Rewarded) -> None:
         """Log why a reward is undecided, each reason once: a judge may fail for every row."""
         judgments = (*reward.critique.judgments, *reward.guards)
-        undecided = (judgment.explanation for judgment in judgments if not judgment.status.decided)
+        undecided = (judgment.explanation for judgment in judgments if not judgment.status.settled)
         reason = next(undecided, f"the aggregate gives {reward.bounds}")
         if reason not in self._explained and len(self._explained) < REASONS_LOGGED:
             self._explained.add(reason)
@@ -386,7 +392,13 @@ class Reward:
 
 def _undecided(judgments: Sequence[Judgment]) -> list[int]:
     """Return the positions of undecided judgments."""
-    return [at for at, judgment in enumerate(judgments) if not judgment.status.decided]
+    return [at for at, judgment in enumerate(judgments) if not judgment.status.settled]
+
+
+def _tied(checklist: Sequence[Constraint]) -> set[int]:
+    """Return the positions of constraints that depend on others, and of those others."""
+    dependent = {at for at, each in enumerate(checklist) if each.depends_on}
+    return dependent | {number - 1 for at in dependent for number in checklist[at].depends_on}
 
 
 def _needs_instruction(judge: Judge) -> bool:
