@@ -57,7 +57,8 @@ def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
     if row.rubric is not None:
-        rates["score"] = _rate(family_shares("rubric", row.rubric, scoring)["score"])
+        score = family_shares("rubric", row.rubric, scoring).get("score")
+        rates["score"] = None if score is None else _rate(score)
     levels = ifeval(row, scoring)
     if levels and row.loose.decided:
         rates |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
