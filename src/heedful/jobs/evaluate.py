@@ -40,7 +40,7 @@ from heedful.judges.making import JudgeOptions, make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
