@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
-from heedful import Check, Constraint, Message, Sample, UsageError, compare, evaluate
+from heedful import (
+    Check,
+    Constraint,
+    Message,
+    Recording,
+    Sample,
+    UsageError,
+    compare,
+    evaluate,
+)
 from heedful.analysis.compare.difference_tables import summary
 from heedful.analysis.compare.tables import document
 from heedful.cli import main
@@ -380,3 +389,21 @@ def test_ssr_of_real_conversations(data: Path, tmp_path: Path) -> None:
             leading += 1
     assert ssr["difference"]["value"] == pytest.approx(leading / 5 / ssr["compared"])
     assert 95 <= ssr["compared"] <= 100
+
+
+def test_what_applies_to_neither_side_is_neither_decided_nor_undecided(tmp_path: Path) -> None:
+    def rows(said: str) -> list[Sample]:
+        states = {"m": "met", "u": "unmet", "n": "not_applicable"}
+        verdicts = tuple({"status": states[letter], "explanation": ""} for letter in said)
+        recording = Recording(prompt="native", verdicts=verdicts)
+        row = sample("s", "mmm")
+        return [row.model_copy(update={"recording": recording, "response": said})]
+
+    pair = only_pair(run(tmp_path / "a", rows("mnn")), run(tmp_path / "b", rows("unm")))
+    # The first constraint is compared, the second applies on neither side, the third on one.
+    assert pair["flips"]["count"] == 1
+    assert pair["verdicts"]["met"]["unmet"] == 1
+    assert pair["verdicts"]["undecided"]["met"] == 1
+    assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 2
+    assert value(pair, "infobench.drfr") == 1
+    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 0.5

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 PAGE = 8192
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
 
-OLDER = "DROP TABLE calls; DROP TABLE usage"
+OLDER = "DROP TABLE calls; DROP TABLE usage; PRAGMA user_version=0"
 FOREIGN = 'UPDATE meta SET value = \'{"store": 1, "judge": "rules"}\' WHERE key = \'config\''
 NO_JSON = "UPDATE inputs SET value = 'no JSON'; UPDATE outputs SET value = '[]'"
 
@@ -413,7 +413,9 @@ def test_the_viewer_shows_a_run_or_says_what_is_wrong(
         for page in (address, f"{address}/samples", f"{address}/samples/1"):
             answer = browser.get(page)
             assert "defect of heedful" not in answer.text, page
-        if harm in STORE and harm != "no configuration":  # its rows are there to be looked at
+        if harm == "broken rows":
+            assert "cannot be read" in answer.text
+        elif harm in STORE and harm != "no configuration":  # its rows are there to be looked at
             assert answer.status_code in {400, 404, 500}
         if harm in SUMMARIES and kind != "criticbench":  # its summary is of its kind, or not shown
             assert "the summary" in browser.get(address).text.replace("The", "the")

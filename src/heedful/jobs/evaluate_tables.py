@@ -8,7 +8,17 @@ from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import INTERVAL, MEASURED, cells, cost_line, percent
+from heedful.reporting.notation import (
+    INTERVAL,
+    MEASURED,
+    NOTHING,
+    bounded,
+    cells,
+    cost_line,
+    interval,
+    percent,
+    share_decided,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -136,7 +146,9 @@ def _votes(votes: Mapping[str, Any]) -> Table:
         shown = (f"{number:,}" for number in (counts["met"], counts["unmet"], undecided))
         rows.append((judge, *shown, percent(counts["with_majority"])))
     split = votes["disagreement"]
-    note = f"{percent(split['value'])} % of verdicts not unanimous" if split["denominator"] else ""
+    note = ""
+    if split["denominator"]:
+        note = f"{percent(split['value'])} % of verdicts not unanimous{share_decided(split)}"
     return Table("Votes", ("judge", "met", "unmet", "undecided", "% majority"), rows, note)
 
 
@@ -146,11 +158,22 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
     rows = []
     for language, group in by["language"].items():
         by_turn = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
-        shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in by_turn]
-        mean, between, *_ = cells(group["multiif"]["mean"])
-        rows.append((language, *shown, mean, between))
+        means = [cell and cell["multiif"]["mean"] for cell in by_turn]
+        shown = [_partly(mean) if mean else NOTHING for mean in means]
+        mean = group["multiif"]["mean"]
+        rows.append((language, *shown, _partly(mean), interval(mean["interval"])))
     columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
-    return Table("Multi-IF by language and turn, %", columns, rows)
+    below = any("\n" in cell for row in rows for cell in row)
+    note = "Below a rate: its coverage [and its bounds]." if below else ""
+    return Table("Multi-IF by language and turn, %", columns, rows, note)
+
+
+def _partly(measure: Measure) -> str:
+    """Write a rate, with its coverage and bounds below it if something is undecided."""
+    shown = percent(measure["value"])
+    if measure["coverage"] < 1:
+        shown += f"\n{percent(measure['coverage'], 1)} %"
+    return bounded(shown, measure)
 
 
 def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:
@@ -184,7 +207,9 @@ def _breakdown(
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     verdicts = summary["verdicts"]
-    counted = ", ".join(f"{count:,} {status}" for status, count in verdicts.items() if count)
+    counted = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}" for status, count in verdicts.items() if count
+    )
     text = (
         f"{amount(summary['samples'], 'sample')}, {amount(summary['constraints'], 'constraint')}: "
         f"{counted or 'no verdicts'}; coverage {percent(summary['coverage'], 1)} %."
@@ -223,7 +248,11 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         if verdicts[status]:
             text.append(", ")
             text.append(f"{verdicts[status]:,} {status}", style="yellow")
-    text.append(f"\n  {decided:,} of {summary['constraints']:,} verdicts decided")
+    inapplicable = verdicts.get("not_applicable", 0)
+    if inapplicable:
+        text.append(f", {inapplicable:,} not applicable")
+    applicable = summary["constraints"] - inapplicable
+    text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
     text.append(f", coverage {percent(summary['coverage'], 1)} %")
     failed = summary["rows"]["failed"]
     if failed:

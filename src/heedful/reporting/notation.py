@@ -16,9 +16,11 @@ __all__ = [
     "INTERVAL",
     "MEASURED",
     "NOTHING",
+    "bounded",
     "bounds",
     "cells",
     "cost_line",
+    "counted",
     "counts",
     "decimal",
     "estimate",
@@ -26,6 +28,7 @@ __all__ = [
     "p_value",
     "percent",
     "price",
+    "share_decided",
     "signed",
 ]
 
@@ -112,20 +115,55 @@ def counts(measure: Measure) -> str:
 
     >>> counts({"numerator": 1200, "denominator": 2400})
     '1,200 / 2,400'
+    >>> counts({"numerator": 3.5, "denominator": 4, "rates": 4})
+    'mean of 4'
     """
+    if "rates" in measure:
+        return f"mean of {measure['rates']:,}"
     numerator = measure["numerator"]
     shown = f"{numerator:,}" if isinstance(numerator, int) else f"{numerator:,.1f}"
     return f"{shown} / {measure['denominator']:,}"
 
 
-def bounds(measure: Measure, write: Any = percent) -> str:
+def bounds(measure: Measure, write: Any = percent, digits: int = 1) -> str:
     """Write the rate if everything undecided were unmet, and if it were met.
 
     >>> bounds({"coverage": 0.9, "bounds": [0.5, 0.6]}), bounds({"coverage": 1, "bounds": [1, 1]})
     ('50.0 to 60.0', '')
     """
     possible = measure.get("bounds")
-    return interval(possible, write) if possible and measure["coverage"] < 1 else ""
+    return interval(possible, write, digits) if possible and measure["coverage"] < 1 else ""
+
+
+def counted(measure: Measure) -> str:
+    """Write what a rate was computed from, within a sentence.
+
+    >>> counted({"numerator": 1200.5, "denominator": 2400})
+    '1,200.5 of 2,400'
+    """
+    if "rates" in measure:
+        return f"the mean of {amount(measure['rates'], 'rate')}"
+    return f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
+
+
+def share_decided(measure: Measure) -> str:
+    """Write coverage and bounds to follow a rate in a sentence, if something is undecided.
+
+    >>> share_decided({"coverage": 0.9, "bounds": [0.5, 0.6]})
+    '; 90.0 % decided, bounds 50.0 to 60.0'
+    """
+    possible = bounds(measure)
+    return f"; {percent(measure['coverage'], 1)} % decided, bounds {possible}" if possible else ""
+
+
+def bounded(shown: str, measure: Measure, write: Any = percent, digits: int = 1) -> str:
+    r"""Write the bounds of a rate in brackets below it, if something is undecided.
+
+    >>> bounded("55.0", {"coverage": 0.9, "bounds": [0.5, 0.6]})
+    '55.0\n[50.0 to 60.0]'
+    """
+    possible = bounds(measure, write, digits)
+    return f"{shown}\n[{possible}]" if possible else shown
 
 
 def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:

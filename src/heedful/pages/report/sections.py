@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, interval, percent
+from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, counts, interval, percent
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -125,13 +125,15 @@ def metrics(readings: Sequence[RunReading]) -> Section:
 def verdicts(readings: Sequence[RunReading]) -> Section:
     """Lay out how many verdicts there are of each kind, and who reached them."""
     rows, bars = [], []
+    # A run in which everything applies doesn't name the status of what doesn't.
+    statuses = list(dict.fromkeys(name for each in readings for name in each.summary["verdicts"]))
     for reading in readings:
         counts = reading.summary["verdicts"]
         undecided = counts["unparsed"] + counts["failed"] + counts["unsupported"]
         bars.append(Counts(reading.name, counts["met"], counts["unmet"], undecided))
         coverage = percent(reading.summary["coverage"], 1)
-        rows.append((reading.name, *(f"{count:,}" for count in counts.values()), coverage))
-    statuses = list(readings[0].summary["verdicts"])
+        shown = (f"{counts.get(status, 0):,}" for status in statuses)
+        rows.append((reading.name, *shown, coverage))
     table = Table("Of all constraints", ("run", *statuses, COVERAGE), rows)
     several = len(readings) > 1
     parts = [SectionPart(table, verdicts_chart(bars) if several else None)]
@@ -140,7 +142,8 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     parts += _deciders(readings)
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
-        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate."
+        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate, "
+        "nor is what is not applicable, which counts in no coverage either."
     )
     return Section("verdicts", "Verdicts", parts, lead)
 
@@ -305,7 +308,7 @@ def measured(
             name,
             groups[name]["value"],
             groups[name]["interval"],
-            f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
+            counts(groups[name]),
             series_name if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
@@ -338,6 +341,8 @@ def beside(measure: Measure | None) -> str:
     if measure is None:
         return "–"
     lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:
