@@ -57,7 +57,8 @@ _CHINESE_UNITS = {
     # of units that contain each other the longer one comes first
     "千米": "km", "公里": "km", "厘米": "cm", "毫米": "mm", "分米": "dm", "毫升": "ml",
     "千克": "kg", "公斤": "kg", "毫克": "mg", "千瓦时": "kWh", "千瓦": "kW", "小时": "hours",
-    "分钟": "minutes", "美元": "dollars", "摄氏度": "celsius", "华氏度": "fahrenheit", "牛顿": "N", "焦耳": "J",
+    "分钟": "minutes", "美元": "dollars", "摄氏度": "celsius", "华氏度": "fahrenheit",
+    "牛顿": "N", "焦耳": "J",
     "瓦特": "W", "公顷": "hectare", "米": "m", "克": "g", "升": "l",
     "吨": "tonnes", "天": "days", "周": "weeks", "时": "hours", "秒": "s", "度": "degrees",
     "年": "years", "元": "元", "角": "角", "牛": "N", "焦": "J", "瓦": "W",
