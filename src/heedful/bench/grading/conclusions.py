@@ -87,7 +87,7 @@ _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
 _GOES_ON = re.compile(r"\s*[-−+*/=^(<>≤≥]|\w")
 
 
-class Run(NamedTuple):
+class TokenRun(NamedTuple):
     """Tokens that belong together.
 
     Attributes:
@@ -142,7 +142,7 @@ def _masked(sentence: str, formulas: list[Passage]) -> str:
     return "".join(masked)
 
 
-def _runs(masked: str, sentence: str) -> Iterator[Run]:
+def _runs(masked: str, sentence: str) -> Iterator[TokenRun]:
     """Give the runs of tokens that belong together, trimmed to what makes sense."""
     run: list[re.Match[str]] = []
     depth = 0
@@ -214,7 +214,7 @@ def _is_unit(letter: re.Match[str]) -> bool:
     return unit is not None and _GOES_ON.match(letter.string, unit.end()) is None
 
 
-def _trimmed(run: list[re.Match[str]]) -> Iterator[Run]:
+def _trimmed(run: list[re.Match[str]]) -> Iterator[TokenRun]:
     """Cut signs off that say nothing at an end, and brackets that are not closed."""
     start, end = 0, len(run)
     opened: list[int] = []
@@ -239,7 +239,7 @@ def _trimmed(run: list[re.Match[str]]) -> Iterator[Run]:
     if kept:
         valued = any(t.lastgroup in _VALUED or t.group() in _VALUED_SIGNS for t in kept)
         formula = len(kept) == 1 and kept[0].lastgroup == "formula"
-        yield Run(kept[0].start(), kept[-1].end(), formula, valued)
+        yield TokenRun(kept[0].start(), kept[-1].end(), formula, valued)
 
 
 def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
@@ -259,22 +259,22 @@ def _may_end(token: re.Match[str]) -> bool:
     )
 
 
-def _before(masked: str, run: Run) -> str:
+def _before(masked: str, run: TokenRun) -> str:
     return masked[max(0, run.start - BEFORE) : run.start].rstrip(" $\\")
 
 
-def _is_denied(masked: str, run: Run) -> bool:
+def _is_denied(masked: str, run: TokenRun) -> bool:
     """Check whether a value is negated, or only asked for."""
     asked = _ASKED.match(masked, run.end) and masked[run.end :].strip(" ?？吗.。*")
     return bool(asked or _NEGATED.search(_before(masked, run)))
 
 
-def _is_introduced(masked: str, run: Run) -> bool:
+def _is_introduced(masked: str, run: TokenRun) -> bool:
     inner = masked[run.start : run.end]
     return bool(re.search(r"[=<>≤≥≈]", inner) or _INTRODUCED.search(_before(masked, run)))
 
 
-def _written(sentence: str, masked: str, runs: list[Run], chosen: Run) -> str:
+def _written(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str:
     """Write a run as an answer, with its unit or with those that only ``and`` separates from it."""
     if _RANGE.search(masked[max(0, chosen.start - BEFORE) : chosen.start]) or (
         len(runs) > 1 and re.search(r"\bbetween\b[^.]*\band\s+$", masked[: chosen.start][-BEFORE:])
@@ -301,7 +301,7 @@ def _written(sentence: str, masked: str, runs: list[Run], chosen: Run) -> str:
     return _simple(sentence[chosen.start : chosen.end])
 
 
-def _are_listed(sentence: str, masked: str, group: list[Run]) -> bool:
+def _are_listed(sentence: str, masked: str, group: list[TokenRun]) -> bool:
     """Check whether values that stand beside each other are one answer."""
     if all(run.formula for run in group):
         return True
@@ -314,7 +314,7 @@ def _are_listed(sentence: str, masked: str, group: list[Run]) -> bool:
     return named[0] or all(relations) or bool(_LISTING.search(start)) or not start.strip(" *-•")
 
 
-def _with_unit(sentence: str, masked: str, runs: list[Run], chosen: Run) -> str | None:
+def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str | None:
     """Write a value with the unit that follows it; ``None`` where none does."""
     unit = SAID_UNIT.match(masked, chosen.end)
     if unit is None or chosen.formula or "=" in masked[chosen.start : chosen.end]:
@@ -332,7 +332,7 @@ def _with_unit(sentence: str, masked: str, runs: list[Run], chosen: Run) -> str 
     return measure
 
 
-def _measure(sentence: str, run: Run, unit: re.Match[str]) -> str:
+def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
     return f"{_simple(sentence[run.start : run.end])} {unit.group().strip(' -')}"
 
 
