@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,7 +16,6 @@ from heedful.data.formats import Source, Sources
 from heedful.engine.inputs import (
     DataOptions,
     Selection,
-    encode,
     fingerprint,
     open_data,
     split_options,
@@ -25,20 +25,22 @@ from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import (
+    StoredSample,
     check_output,
     check_run,
     is_undecided,
     record,
     scored,
-    summarise,
     write_output,
+    written,
 )
+from heedful.jobs.tally import Tally
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import JudgeOptions, make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
@@ -177,7 +179,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
 
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
-        return encode(row)
+        return StoredSample.of(row)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
@@ -186,7 +188,15 @@ class EvaluationJob(Job[Sample, Evaluation]):
         finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum([judgment.status.settled for judgment in critique.judgments])
-        return critique.model_dump_json(exclude_defaults=True)
+        return written(critique)
+
+    @contextmanager
+    def follow(
+        self, store: Store, prices: Mapping[str, Price] | None
+    ) -> Iterator[Callable[[Entry], None]]:
+        """Count the rows as they finish, and write them into the results file."""
+        with Tally(store.directory, self._scoring, prices) as self._tally:
+            yield self._tally.add
 
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far in this session."""
@@ -218,7 +228,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Summarise, and write the results."""
         if isinstance(self._rows, Source | Sources) and self._rows.exclude_failures:
             self.about["excluded"] = self._rows.excluded
-        summary = summarise(store, self._scoring, self._seed, self.about, prices)
+        del prices
+        summary = self._tally.finish(store, self._seed, self.about)
         if self._output is not None:
             write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
