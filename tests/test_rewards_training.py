@@ -74,6 +74,21 @@ def test_each_constraint_is_left_out_at_its_rate_over_the_steps() -> None:
     assert RubricDropout(0).part(row, 7) == row
 
 
+def test_what_stays_keeps_what_it_depends_on() -> None:
+    checklist = tuple(
+        Constraint.model_validate({"text": text, "depends_on": parents})
+        for text, parents in (("a", []), ("b", [1]), ("c", []), ("d", [2, 3]))
+    )
+    row = sample("Hello.").model_copy(update={"checklist": checklist})
+    parts = {RubricDropout(0.7).part(row, step).checklist for step in range(200)}
+    assert len(parts) > 5
+    for part in parts:
+        texts = [constraint.text for constraint in part]
+        for constraint in part:
+            parents = {texts[number - 1] for number in constraint.depends_on}
+            assert parents == {"a": set(), "b": {"a"}, "c": set(), "d": {"b", "c"}}[constraint.text]
+
+
 def test_a_step_decides_which_constraints_count() -> None:
     row = Sample(
         id="1",
