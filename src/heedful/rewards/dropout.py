@@ -26,8 +26,8 @@ class RubricDropout:
     """Leaves out a random part of each checklist.
 
     Attributes:
-        rate: the chance of each constraint to be left out, 0 to less than 1; one always stays, and so does
-            what one that stays depends on.
+        rate: the chance of each constraint to be left out, 0 to less than 1; one always stays,
+            and what stays keeps what it depends on.
         seed: of the random choice, which depends on the step, the instruction and the checklist.
     """
 
