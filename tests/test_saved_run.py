@@ -298,6 +298,12 @@ SUMMARIES = {
 
 STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES}
 
+QUICK = ("finished", "killed", "damaged pages", "broken rows", "broken summary")
+EVERY_STATE = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in STATES
+]
+"""The unit suite tries a state of each kind, every other lane all."""
+
 COMPLETE = ("rejudge", "compare", "report", "export", "critic audit", *(
     f"reward {name}" for name in ("pairs", "best", "stats")
 ))  # fmt: skip
@@ -317,7 +323,7 @@ def state(run: Path) -> dict[Path, tuple[int, bytes]]:
     }
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("command", TAKE_A_RUN)
 def test_a_command_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     command: str, harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -359,7 +365,7 @@ def test_a_run_of_another_command_is_refused_with_the_command_that_reads_it(
             assert state(run) == before
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     name: str, harm: str, runs: Path, tmp_path: Path
@@ -388,7 +394,7 @@ def test_a_function_refuses_a_run_of_another_command(name: str, runs: Path, tmp_
         FUNCTIONS[name](run)
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("kind", ["evaluate", "respond", "criticbench", "realcritic"])
 def test_the_viewer_shows_a_run_or_says_what_is_wrong(
     kind: str, harm: str, runs: Path, tmp_path: Path
