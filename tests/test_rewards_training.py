@@ -26,6 +26,7 @@ from heedful.rewards import (
     for_trl,
     for_verl,
 )
+from heedful.rewards.compute import judging_compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -293,3 +294,43 @@ def test_the_adapter_of_trl_logs_the_gap(*, blocking: bool) -> None:
     assert answer == [0, 1]
     assert (logged["critic/compared"], logged["critic/gap"]) == (1, 0)
     assert logged["critic/alarm"] == 0
+
+
+# --- compute ---
+
+
+def test_compute_by_hand() -> None:
+    """A prompt of four letters for each line: "ask." and a line for each constraint."""
+
+    class Short:
+        explain = False
+        text = "the conversation is left out"
+
+        def render(self, _: Sample, constraints: Sequence[Constraint]) -> list[Message]:
+            lines = ["ask.", *(constraint.text for constraint in constraints)]
+            return [Message(role="user", content="".join(lines))]
+
+    rows = [sample("Hello.", "aaaa", "bbbb", "cccc"), sample(None, "aaaa")]
+    result = judging_compute(
+        rows,
+        Short(),  # type: ignore[arg-type]
+        parameters=10,
+        per_call=(None, 2, 1),
+        reasoning=100,
+    )
+    assert (result["responses"], result["constraints"], result["skipped"]) == (1, 3, 1)
+    keys = ("calls", "prompt_tokens", "shared_tokens", "completion_tokens")
+    assert [tuple(each[key] for key in keys) for each in result["protocols"]] == [
+        (1, 4, 0, 75),
+        (2, 5, 1, 75),
+        (3, 6, 2, 75),
+        (1, 4, 0, 175),
+        (2, 5, 1, 275),
+        (3, 6, 2, 375),
+    ]
+    assert [each["operations"] for each in result["protocols"][:2]] == [20 * 79, 20 * 80]
+    assert result["protocols"][1]["operations_cached"] == 20 * 79
+    with pytest.raises(UsageError):
+        judging_compute(rows, Short(), parameters=0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        judging_compute(rows[1:], Short(), parameters=1)  # type: ignore[arg-type]
