@@ -267,6 +267,26 @@ def of_another_run(run: Path) -> None:
     (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
 
 
+RATE = {
+    "value": 1.0,
+    "interval": None,
+    "numerator": 1,
+    "denominator": 1,
+    "undecided": 0,
+    "coverage": 1.0,
+    "bounds": [1.0, 1.0],
+}
+
+
+def with_metrics(metrics: object) -> Callable[[Path], object]:
+    def harm(run: Path) -> None:
+        text = (run / "summary.json").read_text(encoding="utf-8")
+        changed = {**json.loads(text), "metrics": metrics}
+        (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
+
+    return harm
+
+
 HARMLESS = {
     "finished": lambda _: None,
     "no summary": lambda run: (run / "summary.json").unlink(),
@@ -296,7 +316,13 @@ SUMMARIES = {
     "summary of another run": of_another_run,
 }
 
-STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES}
+BROKEN_RATES = {
+    "rate of nothing": with_metrics({"cfbench": {"isr": {}}}),
+    "rates of nothing": with_metrics({"cfbench": []}),
+    "rate without ends": with_metrics({"cfbench": {"isr": {**RATE, "interval": ["low"]}}}),
+}
+
+STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES, **BROKEN_RATES}
 
 QUICK = ("finished", "killed", "damaged pages", "broken rows", "broken summary")
 EVERY_STATE = [
@@ -417,7 +443,8 @@ def test_the_viewer_shows_a_run_or_says_what_is_wrong(
             assert "cannot be read" in answer.text
         elif harm in STORE and harm != "no configuration":  # its rows are there to be looked at
             assert answer.status_code in {400, 404, 500}
-        if harm in SUMMARIES and kind != "criticbench":  # its summary is of its kind, or not shown
+        told = {"evaluate": {*SUMMARIES, *BROKEN_RATES}, "criticbench": ()}.get(kind, SUMMARIES)
+        if harm in told:  # its summary is of its kind, or not shown
             assert "the summary" in browser.get(address).text.replace("The", "the")
     viewer.close()
     assert state(run) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
@@ -18,6 +19,7 @@ from heedful.reporting.notation import (
     interval,
     percent,
     share_decided,
+    without_interval,
 )
 from heedful.reporting.table import Table
 
@@ -57,7 +59,9 @@ def view(summary: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
 
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
-    parts = list(tables(summary, groups=GROUPS_SHOWN)) if decided else []
+    shown = tables(summary, groups=GROUPS_SHOWN)
+    # Where nothing was decided, one table says so.
+    parts = list(shown) if decided else list(islice(shown, 1 if summary["metrics"] else 0))
     body = Document("", parts=parts, notes=list(notes(summary)))
     return Group(_headline(summary), body.terminal())
 
@@ -135,6 +139,8 @@ def _metrics(
         for reading, measure in labels.get("agreement", {}).items()
         if measure["denominator"]
     ]
+    shown = [measure for rates in families.values() for measure in rates.values()]
+    note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
 

@@ -20,7 +20,7 @@ from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import p_value, percent, share_decided
+from heedful.reporting.notation import p_value, percent, share_decided, without_interval
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ CUT = 100
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
-    "side is higher, and the interval excludes 0; neither: no difference is shown. n: samples "
-    "compared{systems}; what only one side decided is in neither rate."
+    "side is higher, and the interval excludes 0; neither: no difference is shown. What only one "
+    "side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -101,7 +101,7 @@ def tables(
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
         if pair["metrics"]:
-            yield _metrics(pair)
+            yield _metrics(pair, terminal=groups is not None)
         if groups is not None:
             rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
             yield from undecided(rates, _named(pair))
@@ -198,16 +198,16 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
-def _metrics(pair: Mapping[str, Any]) -> Table:
-    systems = "; of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+def _metrics(pair: Mapping[str, Any], *, terminal: bool) -> Table:
+    systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+    note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
+    ranked_rates = list(_ranked(pair["metrics"]))
+    bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
         _named(pair),
         ("metric", *COLUMNS),
-        [
-            (label(family, name), *cells(measured))
-            for family, name, measured in _ranked(pair["metrics"])
-        ],
-        f"{READ.format(systems=systems)} {BOUNDS}",
+        [(label(family, name), *cells(measured)) for family, name, measured in ranked_rates],
+        f"{note} {bare}".strip(),
         details=DETAILS,
     ).filled()
 

@@ -164,15 +164,13 @@ def _bounded(
         apparent: bounds of the apparent rate.
         recalls: bounds of sensitivity and specificity.
     """
-    ends = [apparent, *recalls]
-    corners = [
-        number(rogan_gladen(*corner))
-        for corner in product(*(end for end in ends if end is not None))
-    ]
-    known = [corner for corner in corners if corner is not None]
-    if len(known) < len(corners):  # the judge may be no better than chance
-        known = [0.0, 1.0]
-    whole = [min(known), max(known)] if all(end is not None for end in ends) else None
+    ends = [end for end in (apparent, *recalls) if end is not None]
+    whole = None
+    if len(ends) > len(recalls):
+        corners = [number(rogan_gladen(*corner)) for corner in product(*ends)]
+        known = [corner for corner in corners if corner is not None]
+        # Where the judge may be no better than chance, any rate is possible.
+        whole = [min(known), max(known)] if len(known) == len(corners) else [0.0, 1.0]
     return {
         "apparent": {**rates["apparent"], "bounds": apparent},
         "sensitivity": {**rates["sensitivity"], "bounds": recalls[0]},
