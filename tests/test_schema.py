@@ -110,7 +110,7 @@ def test_a_copy_with_a_misspelled_field_is_refused() -> None:
         (Sample, "response_2"),
         (Sample, "idx"),
         (Sample, "task"),
-        (Constraint, "weight"),
+        (Constraint, "points"),
         (Judgment, "contradiction"),
         (Judgment, "notes"),
         (Message, "name"),

@@ -42,11 +42,11 @@ def main(argv: list[str] | None = None) -> None:
 
     from heedful.cli.terminal import spell_out, warn_plainly
     from heedful.core import plugins
-    from heedful.core.errors import HeedfulError
+    from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
 
     spell_out(sys.stdout, sys.stderr)
-    warn_plainly(plugins.PluginWarning)
+    warn_plainly(HeedfulWarning)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
         words = sys.argv[1:] if argv is None else argv

@@ -31,7 +31,7 @@ def evaluate(
     input: Annotated[Path, Parameter(name=["--input", "-i"])],  # noqa: A002 - AdvancedIF's name
     *,
     responses: Path | None = None,
-    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = "rules,recorded",
+    judge: Annotated[str | None, Parameter(name=["--judge", "-j"])] = None,
     results: ResultFlags = ResultFlags(),  # noqa: B008 - immutable
     data: JudgedDataFlags = JudgedDataFlags(),
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
@@ -43,7 +43,8 @@ def evaluate(
         input: The file to judge.
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
-            checklist (a model), or a plugin's; with commas, in turn.
+            checklist (a model), or a plugin's; with commas, in turn. Default:
+            rules,compiled,recorded; with a model rules,compiled,checklist.
         results: How results are computed and written.
         data: How the input is read.
         model_flags: The model and how it is called.

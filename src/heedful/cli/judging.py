@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
 from heedful.cli import running
-from heedful.cli.connection import CallFlags, ConnectionFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -18,15 +18,16 @@ if TYPE_CHECKING:
     from heedful.cli.running import RunFlags
     from heedful.core.nouns import Scoring
     from heedful.jobs.evaluate import Evaluation
-    from heedful.judges import Judge
+    from heedful.judges import Judge, JudgeOptions
+
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
-PROMPT_FLAGS = ("prompt", "prompt-file", "system-prompt-file")
-
 PROMPT = "plain"
-"""The prompt, unless the command or the model\'s folder names another."""
+"""The prompt, unless the command or the model's folder names another."""
+
+PERCENT = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,81 +92,18 @@ class ResultFlags:
     min_coverage: float = 0.0
 
 
-def make(names: str, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
+def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
     """Make the judge that the flags describe.
 
     Raises:
         UsageError: a judge or a prompt is unknown, or flags do not go together.
     """
-    from heedful.jobs.evaluate import make_judge
+    from heedful.judges import JudgeOptions, make_judge
+    from heedful.models.options import CallOptions
 
-    asks = [name.strip() for name in names.split(",")]
-    if CHECKLIST not in asks:
-        if model_flags.model:
-            raise UsageError(
-                "--model is given, but no judge that uses it",
-                hint=f"add --judge {CHECKLIST}, or --judge rules,{CHECKLIST}",
-            )
-        unused = [f"--{name}" for name in PROMPT_FLAGS if _given(model_flags, name)]
-        if unused:
-            raise UsageError(
-                f"{unused[0]} is given, but no judge that uses a model",
-                hint=f"add --judge {CHECKLIST} and --model",
-            )
-        return make_judge(names, scoring=scoring, seed=seed)
-    from heedful.judges import Cascade
-
-    judges = [
-        _model_judge(model_flags)
-        if name == CHECKLIST
-        else make_judge(name, scoring=scoring, seed=seed)
-        for name in asks
-    ]
-    return judges[0] if len(judges) == 1 else Cascade(*judges)
-
-
-def _model_judge(model_flags: JudgeFlags) -> Judge:
-    """Make the judge that calls models: one, or a panel of models and of samples."""
-    from heedful.judges import Measurement, Panel, prompts
-    from heedful.judges.model import Checklist
-
-    if not model_flags.model:
-        raise UsageError("the judge has no model", hint="name one with --model")
-    least = {"--votes": 1, "--per-call": 1, "--reasks": 0}
-    for flag, bound in least.items():
-        value = _given(model_flags, flag)
-        if value is not None and value < bound:
-            raise UsageError(f"{flag} is {value}", hint=f"give at least {bound}")
-    if not 0 <= model_flags.min_confidence <= 1:
-        raise UsageError(
-            f"--min-confidence is {model_flags.min_confidence:g}", hint="give a share from 0 to 1"
-        )
-    how = sampling(model_flags, 1.0 if model_flags.votes > 1 else 0.0)
-    members: list[Judge] = [
-        Checklist(
-            model,
-            prompts.make(
-                model_flags.prompt or getattr(model, "prompt", None) or PROMPT,
-                explain=model_flags.explain,
-                prompt_file=model_flags.prompt_file,
-                system_prompt_file=model_flags.system_prompt_file,
-            ),
-            per_call=model_flags.per_call,
-            sampling=how,
-            reasks=model_flags.reasks,
-            sample_index=index,
-            measure=Measurement() if model_flags.measure else None,
-        )
-        for model in connect(model_flags)
-        for index in range(model_flags.votes)
-    ]
-    if len(members) == 1:
-        return members[0]
-    return Panel(*members, min_confidence=model_flags.min_confidence)
-
-
-def _given(model_flags: JudgeFlags, flag: str) -> Any:
-    return getattr(model_flags, flag.removeprefix("--").replace("-", "_"))
+    own = JudgeOptions.__annotations__.keys() - CallOptions.__annotations__.keys()
+    given = cast("JudgeOptions", given_flags(model_flags, sorted(own)) | options(model_flags))
+    return make_judge(names, scoring=scoring, seed=seed, **given)
 
 
 def carry_out(
@@ -193,7 +131,8 @@ def carry_out(
     """
     output, least = results.output, results.min_coverage
     if not 0 <= least <= 1:
-        raise UsageError(f"--min-coverage is {least:g}", hint="give a share from 0 to 1")
+        hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
+        raise UsageError(f"--min-coverage is {least:g}", hint=hint)
     if output is not None:
         from heedful.data.formats.base import refuse_inputs
 

@@ -14,12 +14,14 @@ from collections.abc import Sequence  # noqa: TC003 - pydantic reads annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from heedful.core.errors import UsageError
+from heedful.core.noun import Noun, refuse_misspelled
+from heedful.core.scale import Scale  # noqa: TC001 - pydantic reads annotations at run time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
 __all__ = [
     "Check",
@@ -53,54 +55,31 @@ class Status(StrEnum):
     """No answer: the transport, the provider or the row itself failed."""
     UNSUPPORTED = "unsupported"
     """No verifier knows this constraint."""
+    NOT_APPLICABLE = "not_applicable"
+    """The judge says that the constraint does not apply here: it is in no rate and no coverage."""
 
     decided: bool
     """Whether this is a verdict; what is not decided is never met, unmet or 0.5."""
 
+    settled: bool
+    """Whether there is nothing left to ask: decided, or not applicable."""
+
     def __init__(self, value: str) -> None:
-        # Not a property: it is read for every verdict, and enums look members up slowly.
+        # Not properties: they are read for every verdict, and enums look members up slowly.
         self.decided = value in {"met", "unmet"}
+        self.settled = self.decided or value == "not_applicable"
 
 
-class Noun(BaseModel):
-    """Base of all nouns: immutable, and keeping the fields that it does not know."""
+_SPELLINGS = {
+    "messages": "conversation",
+    "prompt": "conversation",
+    "instruction": "conversation",
+    "constraints": "checklist",
+}
+"""Keywords of a sample that stand for a field, as in heedful's own format."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=())
-
-    other_names: ClassVar[Mapping[str, str]] = {}
-    """Other words for a field, which are refused as keywords with the field as the hint."""
-
-    if not TYPE_CHECKING:  # type checkers read the signature off the fields
-
-        def __init__(self, /, **fields: Any) -> None:
-            if not fields.keys() <= self.__pydantic_fields__.keys():
-                fields = self._spelled(fields)
-                _refuse_misspelled(type(self), fields)
-            # As BaseModel does; a call of it would take a third of the time.
-            self.__pydantic_validator__.validate_python(fields, self_instance=self)
-
-        # So pydantic does not take model_validate, with which files are read, through here.
-        __init__.__pydantic_base_init__ = True
-
-        def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
-            """Copy the noun with other fields; misspelled ones are an error."""
-            if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
-                self._refuse_spellings(update or {})
-                _refuse_misspelled(type(self), update or {})
-                return super().model_copy(update=update, deep=deep)
-            copied = self.__copy__()
-            copied.__dict__.update(update)
-            copied.__pydantic_fields_set__.update(update)
-            return copied
-
-    @classmethod
-    def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
-        """Take the keywords that a noun accepts in addition to its fields."""
-        return fields
-
-    @classmethod
-    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
-        """Refuse keywords that a noun accepts only when it is made."""
+_SYSTEM = ("system", "system_prompt")
+"""Keywords that would leave the system prompt out of the conversation."""
 
 
 class Message(Noun):
@@ -123,7 +102,7 @@ class Check(Noun):
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Refuse arguments beside ``args``: the check would ignore them."""
-        _refuse_misspelled(cls, fields)
+        refuse_misspelled(cls, fields)
         others = {name: value for name, value in fields.items() if name not in ("id", "args")}
         if others:
             what = f"Check has no field {next(iter(others))!r}"
@@ -132,17 +111,61 @@ class Check(Noun):
 
 
 class Constraint(Noun):
-    """One requirement of an instruction.
+    """One requirement of an instruction, or one criterion of a rubric.
 
-    ``type`` and ``subtype`` are keys of :mod:`heedful.core.taxonomy` where it knows them, else the
-    words of the data.
+    Attributes:
+        text: what is asked for; of a criterion with a negative weight, what must not be there.
+        type: a key of :mod:`heedful.core.taxonomy` where it knows it, else the data's word.
+        subtype: likewise.
+        priority: CFBench's.
+        check: how code decides it; in Python code a verifier's id may stand for it.
+        weight: points in a weighted score; ``None`` is 1. Negative points are for mistakes: such a
+            criterion is *met* where the response makes the mistake.
+        gate: must be met (with a negative weight: must not); else the response's score is 0.
+        scale: the levels, where it is more than met or unmet.
+        depends_on: numbers of other constraints of the checklist, from 1. Unless all of these are
+            met, the constraint isn't asked.
+        source_span: the words of the instruction that it comes from.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(  # noqa: PLR0913 - the fields
+            self,
+            *,
+            text: str,
+            type: str | None = None,  # noqa: A002 - the field's name
+            subtype: str | None = None,
+            priority: Priority | None = None,
+            check: Check | str | Mapping[str, Any] | None = None,
+            weight: float | None = None,
+            gate: bool = False,
+            scale: Scale | Mapping[str, Any] | None = None,
+            depends_on: Sequence[int] = (),
+            source_span: str | None = None,
+            **extra: Any,
+        ) -> None: ...
 
     text: str
     type: str | None = None
     subtype: str | None = None
     priority: Priority | None = None
     check: Check | None = None
+    weight: float | None = Field(default=None, allow_inf_nan=False)
+    gate: bool = False
+    scale: Scale | None = None
+    depends_on: tuple[int, ...] = ()
+    source_span: str | None = None
+
+    @property
+    def is_penalty(self) -> bool:
+        """Whether it describes a mistake: something that must not be there."""
+        return self.weight is not None and self.weight < 0
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        check = fields.get("check")
+        return fields | {"check": Check(id=check)} if isinstance(check, str) else fields
 
 
 class Recording(Noun):
@@ -167,7 +190,7 @@ class Sample(Noun):
     """One response to judge: the conversation, its checklist, the response.
 
     Attributes:
-        id: unique in its file.
+        id: unique in its data; a run names samples without one after their places, ``row-1``.
         conversation: system, user and assistant turns; it ends on the turn to answer.
         checklist: the constraints, in order.
         response: the text to judge; ``None`` where the file has none (yet).
@@ -179,10 +202,14 @@ class Sample(Noun):
             keeps the whole record here.
 
     In Python code ``prompt`` or ``instruction`` may stand for a conversation of one user turn,
-    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, as they do in files:
+    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, and a constraint may be
+    its text, as in files:
 
-    >>> Sample(id="1", prompt="Greet.").conversation
+    >>> sample = Sample(prompt="Greet.", checklist=["It is polite."])
+    >>> sample.conversation
     (Message(role='user', content='Greet.'),)
+    >>> sample.checklist[0].text
+    'It is polite.'
     """
 
     other_names: ClassVar[Mapping[str, str]] = {
@@ -190,29 +217,30 @@ class Sample(Noun):
         **dict.fromkeys(("criteria", "requirements", "rubric", "rubrics"), "checklist"),
         **dict.fromkeys(("answer", "output", "reply"), "response"),
     }
+    accepted_names: ClassVar[Mapping[str, str]] = _SPELLINGS
 
     if TYPE_CHECKING:
 
         def __init__(  # noqa: PLR0913 - the fields, and their other spellings
             self,
             *,
-            id: str,  # noqa: A002 - the field's name
-            conversation: Sequence[Message] = (),
-            checklist: Sequence[Constraint] = (),
+            id: str = "",  # noqa: A002 - the field's name
+            conversation: Sequence[Message | Mapping[str, Any]] = (),
+            checklist: Sequence[Constraint | str | Mapping[str, Any]] = (),
             response: str | None = None,
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
             labels: Sequence[bool | None] | None = None,
             recording: Recording | None = None,
             source: Mapping[str, Any] = ...,
-            prompt: str | Sequence[Message] | None = None,
+            prompt: str | Sequence[Message | Mapping[str, Any]] | None = None,
             instruction: str | None = None,
-            messages: Sequence[Message] | None = None,
-            constraints: Sequence[Constraint] | None = None,
+            messages: Sequence[Message | Mapping[str, Any]] | None = None,
+            constraints: Sequence[Constraint | str | Mapping[str, Any]] | None = None,
             **extra: Any,
         ) -> None: ...
 
-    id: str
+    id: str = ""
     conversation: tuple[Message, ...] = ()
     checklist: tuple[Constraint, ...] = ()
     response: str | None = None
@@ -241,6 +269,17 @@ class Sample(Noun):
         return fields
 
     @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        checklist = fields.get("checklist")
+        if isinstance(checklist, str):
+            raise UsageError("checklist is text", hint=f"give a list: [{checklist!r:.200}]")
+        if isinstance(checklist, list | tuple):
+            fields = fields | {"checklist": tuple(map(_constraint, checklist))}
+        if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
+            fields = fields | {"id": str(fields["id"])}
+        return fields
+
+    @classmethod
     def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
         for name, field in _SPELLINGS.items():
             if name in update:
@@ -258,6 +297,8 @@ class Judgment(Noun):
         confidence: 0 to 1, where the judge has one (the majority's share of a vote).
         loose: the verdict under IFEval's loose reading; only verifiers give one.
         votes: what each member of a panel said: ``judge`` and ``status``.
+        level: the level's label, on a criterion with a scale.
+        evidence: the words of the response that the verdict rests on.
     """
 
     status: Status
@@ -266,6 +307,8 @@ class Judgment(Noun):
     confidence: float | None = None
     loose: Status | None = None
     votes: tuple[dict[str, str], ...] | None = None
+    level: str | None = None
+    evidence: str | None = None
 
     other_names: ClassVar[Mapping[str, str]] = dict.fromkeys(
         ("rationale", "reason", "reasoning"), "explanation"
@@ -364,57 +407,8 @@ class Solution(Noun):
     first_error: int | None = None
 
 
-_SPELLINGS = {
-    "messages": "conversation",
-    "prompt": "conversation",
-    "instruction": "conversation",
-    "constraints": "checklist",
-}
-"""Keywords of a sample that stand for a field, as in heedful's own format."""
-
-_SYSTEM = ("system", "system_prompt")
-"""Keywords that would leave the system prompt out of the conversation."""
-
-_ALIKE = 0.82
-"""Similarity of a keyword and a field, by difflib's ratio, that counts as a typing error.
-
-``lables`` and ``labels`` are (0.83), ``idx`` and ``id`` are not (0.8).
-"""
-
-_LONGER = 2
-"""Characters that a misspelling may have more than the field: ``response_id`` is another thing."""
-
-
-def _refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
-    """Refuse a keyword that isn't a field but reads like one.
-
-    Raises:
-        UsageError: there is one; the message names the field.
-    """
-    fields = noun.__pydantic_fields__
-    for name in names:
-        meant = None if name in fields else _meant(noun, name)
-        if meant is not None:
-            raise UsageError(
-                f"{noun.__name__} has no field {name!r}",
-                hint=f"did you mean {meant!r}? A field of your own with this name can be given to "
-                f"{noun.__name__}.model_validate",
-            )
-
-
-def _meant(noun: type[Noun], name: str) -> str | None:
-    """Name the field that a keyword was probably meant for."""
-    from difflib import get_close_matches
-
-    if name in noun.other_names:
-        return noun.other_names[name]
-    known = [*noun.__pydantic_fields__, *(_SPELLINGS if noun.__name__ == "Sample" else ())]
-    folded = name.casefold()
-    likely = [
-        field
-        for field in known
-        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
-        and len(folded) - len(field) <= _LONGER
-        and not any(char.isdigit() for char in folded)
-    ]
-    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+def _constraint(item: Any) -> Any:
+    """Make a constraint of text, or of fields."""
+    if isinstance(item, str):
+        return Constraint(text=item)
+    return Constraint(**item) if isinstance(item, dict) else item

@@ -5,24 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
 
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Sample
 from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container
+    from typing import Unpack
 
-    from heedful.data.formats import Row, Source
+    from heedful.core.nouns import Sample
+    from heedful.data.formats import Source
+    from heedful.data.formats.memory import InMemory
 
 __all__ = [
+    "Data",
     "DataOptions",
     "ReadingOptions",
+    "Selection",
     "default_run",
     "encode",
     "fingerprint",
@@ -36,6 +42,14 @@ COARSE_NS = 2_000_000_000
 """The coarsest clock of a file system, in nanoseconds: FAT's."""
 
 
+Data: TypeAlias = "str | os.PathLike[str] | InMemory"
+"""Data of a job: a file in any format that heedful reads, or rows in memory.
+
+Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
+the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
+"""
+
+
 class DataOptions(RunOptions, total=False):
     """Options of jobs over a data set: how it is read, and how the job is run.
 
@@ -44,9 +58,22 @@ class DataOptions(RunOptions, total=False):
         task: keep only this task's rows (AdvancedIF).
         exclude_generation_failures: leave out rows that say that no response was generated; they
             are neither judged nor counted.
+        limit: take only the first so many rows; the turns of one record count as one.
+        sample: take only so many rows at random, by the seed of the job, where it has one.
     """
 
     format: str | None
+    task: str | None
+    exclude_generation_failures: bool
+    limit: int | None
+    sample: int | None
+
+
+class OpeningOptions(TypedDict, total=False):
+    """How a file is opened."""
+
+    format: str | None
+    responses: str | os.PathLike[str] | None
     task: str | None
     exclude_generation_failures: bool
 
@@ -57,6 +84,8 @@ class ReadingOptions(TypedDict, total=False):
     format: str | None
     task: str | None
     exclude_generation_failures: bool
+    limit: int | None
+    sample: int | None
 
 
 def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
@@ -96,35 +125,25 @@ def unnamed(stem: str, *options: Any) -> Path:
     return RUNS / f"{stem}-{digest}"
 
 
-def open_data(
-    data: str | os.PathLike[str] | Iterable[object],
-    format_name: str | None,
-    responses: str | os.PathLike[str] | None,
-    task: str | None,
-    *,
-    exclude_generation_failures: bool = False,
-) -> Source | None:
-    """Open a file; samples in memory have no source.
+def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | None:
+    """Open a file; rows in memory have no source.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        UsageError: samples are given with options that are a file's.
+        UsageError: rows in memory are given with options that are a file's, or aren't rows.
     """
     if not isinstance(data, str | os.PathLike):
-        if responses or format_name or task or exclude_generation_failures:
+        from heedful.data.formats.memory import check_rows
+
+        if any(reading.values()):
             raise UsageError(
                 "responses, format, task and exclude_generation_failures go with a file"
             )
+        check_rows(data)
         return None
     from heedful.data import formats
 
-    return formats.open_source(
-        Path(data),
-        format=format_name,
-        responses=None if responses is None else Path(responses),
-        task=task,
-        exclude_generation_failures=exclude_generation_failures,
-    )
+    return formats.open_source(Path(data), **reading)
 
 
 class Fingerprint(str):
@@ -190,14 +209,72 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def items(source: Iterable[Row | Sample]) -> Iterator[Item[Sample]]:
-    """Make rows or samples a run's items; a sample's line is its number, from 1."""
-    for number, row in enumerate(source, 1):
-        if isinstance(row, Sample):
-            yield Item(line=number, id=row.id, value=row)
-        else:
-            key = row.id if row.sample is None else row.sample.id
-            yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+def items(source: InMemory) -> Iterator[Item[Sample]]:
+    """Make rows, of a file or in memory, a run's items; in memory, lines are numbers from 1."""
+    from heedful.data.formats.memory import rows
+
+    for row in rows(source):
+        key = row.id if row.sample is None else row.sample.id
+        yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+
+
+class Selection(NamedTuple):
+    """The part of the rows that is taken; all of them by default.
+
+    Attributes:
+        limit: how many, from the first on.
+        sample: how many, at random.
+        seed: of the choice.
+    """
+
+    limit: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
+        """Read it off the options.
+
+        Raises:
+            UsageError: a number is less than 1, or both are given.
+        """
+        limit, sample = reading.get("limit"), reading.get("sample")
+        for name, number in (("limit", limit), ("sample", sample)):
+            if number is not None and number < 1:
+                raise UsageError(f"--{name} is {number}", hint="give at least 1")
+        if limit is not None and sample is not None:
+            raise UsageError("--limit and --sample are both given", hint="give one of them")
+        return cls(limit, sample, seed if sample is not None else 0)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The part of a run's configuration; empty for all rows."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def items(self, source: InMemory) -> Iterator[Item[Sample]]:
+        """Make items of the chosen rows, in their order; the turns of one record stay together.
+
+        For a sample the source is read twice.
+        """
+        if self.limit is None and self.sample is None:
+            yield from items(source)
+            return
+        if self.sample is not None and isinstance(source, Iterator):
+            source = list(source)
+        chosen: Container[int] = range(self.limit or 0)
+        if self.sample is not None:
+            total = sum(1 for _ in _records(source))
+            least = min(self.sample, total)
+            chosen = frozenset(random.Random(self.seed).sample(range(total), least))
+        for number, record in enumerate(_records(source)):
+            if number in chosen:
+                yield from record
+            elif self.sample is None:
+                return
+
+
+def _records(source: InMemory) -> Iterator[Iterator[Item[Sample]]]:
+    return (turns for _, turns in groupby(items(source), key=lambda item: item.line))
 
 
 def encode(sample: Sample) -> str:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import INTERVAL, MEASURED, cells, cost_line, percent
+from heedful.reporting.notation import (
+    INTERVAL,
+    MEASURED,
+    NOTHING,
+    bounded,
+    cells,
+    cost_line,
+    interval,
+    percent,
+    share_decided,
+    without_interval,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -47,7 +59,9 @@ def view(summary: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
 
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
-    parts = list(tables(summary, groups=GROUPS_SHOWN)) if decided else []
+    shown = tables(summary, groups=GROUPS_SHOWN)
+    # Where nothing was decided, one table says so.
+    parts = list(shown) if decided else list(islice(shown, 1 if summary["metrics"] else 0))
     body = Document("", parts=parts, notes=list(notes(summary)))
     return Group(_headline(summary), body.terminal())
 
@@ -125,6 +139,8 @@ def _metrics(
         for reading, measure in labels.get("agreement", {}).items()
         if measure["denominator"]
     ]
+    shown = [measure for rates in families.values() for measure in rates.values()]
+    note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
 
@@ -136,7 +152,9 @@ def _votes(votes: Mapping[str, Any]) -> Table:
         shown = (f"{number:,}" for number in (counts["met"], counts["unmet"], undecided))
         rows.append((judge, *shown, percent(counts["with_majority"])))
     split = votes["disagreement"]
-    note = f"{percent(split['value'])} % of verdicts not unanimous" if split["denominator"] else ""
+    note = ""
+    if split["denominator"]:
+        note = f"{percent(split['value'])} % of verdicts not unanimous{share_decided(split)}"
     return Table("Votes", ("judge", "met", "unmet", "undecided", "% majority"), rows, note)
 
 
@@ -146,11 +164,22 @@ def _by_turn(by: Mapping[str, Any]) -> Table:
     rows = []
     for language, group in by["language"].items():
         by_turn = [by["language and turn"].get(f"{language} {turn}") for turn in turns]
-        shown = [percent(cell and cell["multiif"]["mean"]["value"]) for cell in by_turn]
-        mean, between, *_ = cells(group["multiif"]["mean"])
-        rows.append((language, *shown, mean, between))
+        means = [cell and cell["multiif"]["mean"] for cell in by_turn]
+        shown = [_partly(mean) if mean else NOTHING for mean in means]
+        mean = group["multiif"]["mean"]
+        rows.append((language, *shown, _partly(mean), interval(mean["interval"])))
     columns = ("language", *(f"turn {turn}" for turn in turns), "mean", INTERVAL)
-    return Table("Multi-IF by language and turn, %", columns, rows)
+    below = any("\n" in cell for row in rows for cell in row)
+    note = "Below a rate: its coverage [and its bounds]." if below else ""
+    return Table("Multi-IF by language and turn, %", columns, rows, note)
+
+
+def _partly(measure: Measure) -> str:
+    """Write a rate, with its coverage and bounds below it if something is undecided."""
+    shown = percent(measure["value"])
+    if measure["coverage"] < 1:
+        shown += f"\n{percent(measure['coverage'], 1)} %"
+    return bounded(shown, measure)
 
 
 def _by_tag(dimension: str, groups: Mapping[str, Any], shown: int | None) -> Iterator[Table]:
@@ -184,7 +213,9 @@ def _breakdown(
 
 def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
     verdicts = summary["verdicts"]
-    counted = ", ".join(f"{count:,} {status}" for status, count in verdicts.items() if count)
+    counted = ", ".join(
+        f"{count:,} {status.replace('_', ' ')}" for status, count in verdicts.items() if count
+    )
     text = (
         f"{amount(summary['samples'], 'sample')}, {amount(summary['constraints'], 'constraint')}: "
         f"{counted or 'no verdicts'}; coverage {percent(summary['coverage'], 1)} %."
@@ -223,7 +254,11 @@ def _headline(summary: Mapping[str, Any]) -> Text:
         if verdicts[status]:
             text.append(", ")
             text.append(f"{verdicts[status]:,} {status}", style="yellow")
-    text.append(f"\n  {decided:,} of {summary['constraints']:,} verdicts decided")
+    inapplicable = verdicts.get("not_applicable", 0)
+    if inapplicable:
+        text.append(f", {inapplicable:,} not applicable")
+    applicable = summary["constraints"] - inapplicable
+    text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
     text.append(f", coverage {percent(summary['coverage'], 1)} %")
     failed = summary["rows"]["failed"]
     if failed:

@@ -38,7 +38,7 @@ def request(
         positions = [
             position
             for position, judgment in enumerate(critique.judgments)
-            if not (judgment.status.decided and judgment.judge in earlier)
+            if not (judgment.status.settled and judgment.judge in earlier)
         ]
         try:
             return judge.request(sample, positions)

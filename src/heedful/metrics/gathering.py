@@ -10,7 +10,7 @@ from operator import mul
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
-from heedful.metrics.outcomes import MET, UNDECIDED, UNMET
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
 from heedful.metrics.proportions import Spread
 from heedful.metrics.statistics import ClusterShare, measure, spearman
 
@@ -189,7 +189,7 @@ class Labels:
             return []
         strict = agreement(
             [states[position] == label for position, label in known],
-            [states[position] != UNDECIDED for position, _ in known],
+            [states[position] not in {UNDECIDED, NOT_APPLICABLE} for position, _ in known],
         )
         readings = [("strict", strict)]
         loose = [
@@ -204,7 +204,7 @@ class Labels:
         for reading, share in readings:
             self._agreement[reading][share] += 1
         for position, label in known:
-            if states[position] not in {UNDECIDED, label}:
+            if states[position] not in {UNDECIDED, NOT_APPLICABLE, label}:
                 self._disagree(sample, position, label)
         return readings
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Judgment, Status
+from heedful.metrics.rubrics import FAMILY_SCORES, RubricOutcome, rubric_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MET",
+    "NOT_APPLICABLE",
     "UNDECIDED",
     "UNMET",
     "RowOutcome",
@@ -27,14 +29,22 @@ __all__ = [
 MET, UNMET, UNDECIDED = 0, 1, 2
 """States of a verdict, as positions in a :class:`VerdictCounts`."""
 
+NOT_APPLICABLE = 4
+"""State of a verdict that counts nowhere (3 is a missing turn, in :mod:`.gathering`)."""
+
 _BITS = 20
 _UNITS = tuple(1 << _BITS * state for state in range(3))
 """One verdict of each state in a packed tally: three counts in one number, because it is quick to
 add and to hash, and every verdict of a run passes here."""
 
-_MET, _UNMET = Status.MET, Status.UNMET  # looking a member up in its class is slow in Python 3.11
+# Looking a member up in its class is slow in Python 3.11.
+_MET, _UNMET, _NA = Status.MET, Status.UNMET, Status.NOT_APPLICABLE
 
 _NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
+
+
+_BENCHMARKS = frozenset({"advancedif", "sysbench", "multiif", "structflow", *FAMILY_SCORES})
+"""Benchmarks with rates of their own."""
 
 
 class VerdictCounts(NamedTuple):
@@ -100,10 +110,13 @@ class RowOutcome(NamedTuple):
         prioritised: whether the row has priorities at all.
         checked: verdicts on constraints that have a check.
         loose: the same under IFEval's loose reading; no loose verdict is an undecided one.
-        benchmark: ``advancedif``, ``sysbench``, ``multiif`` or ``""``.
+        benchmark: one that has rates of its own, else ``""``.
         cfbench: CFBench's own parse, under faithful scoring where the critique declares it.
         advancedif: an AdvancedIF judge's declaration.
         all_ok: SysBench's shipped flag.
+        rubric: points of a rubric, ``None`` for a plain checklist.
+        penalised: whether a criterion has a negative weight, so that to meet all of them isn't
+            what was asked for.
     """
 
     primary: VerdictCounts
@@ -115,6 +128,8 @@ class RowOutcome(NamedTuple):
     cfbench: CFBenchReply | None = None
     advancedif: AdvancedIFReply | None = None
     all_ok: bool | None = None
+    rubric: RubricOutcome | None = None
+    penalised: bool = False
 
     @property
     def verdicts(self) -> VerdictCounts:
@@ -147,12 +162,10 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     """Sort a row's verdicts.
 
     Constraints that the critique does not reach are undecided; judgments past the checklist's end
-    are ignored.
+    are ignored. Constraints that don't apply, and criteria with a negative weight, are in no tally.
     """
-    checklist, judgments = sample.checklist, critique.judgments
-    if len(judgments) != len(checklist):
-        missing = max(0, len(checklist) - len(judgments))
-        judgments = judgments[: len(checklist)] + (_NONE,) * missing
+    checklist = sample.checklist
+    judgments = _as_long(checklist, critique.judgments)
     types: dict[str, int] = {}
     subtypes: dict[str, int] = {}
     priorities: dict[str, int] = {}
@@ -160,8 +173,13 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     states, loose = [], 0
     for constraint, judgment in zip(checklist, judgments, strict=True):
         status = judgment.status
+        if status is _NA:
+            states.append(NOT_APPLICABLE)
+            continue
         state = MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
         states.append(state)
+        if constraint.is_penalty:
+            continue
         unit = _UNITS[state]
         if (name := constraint.type) is not None:
             types[name] = types.get(name, 0) + unit
@@ -176,6 +194,15 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     return Verdicts(states, types, subtypes, priorities, verifiers, loose)
 
 
+def _as_long(
+    checklist: Sequence[Constraint], judgments: tuple[Judgment, ...]
+) -> tuple[Judgment, ...]:
+    if len(judgments) == len(checklist):
+        return judgments
+    missing = max(0, len(checklist) - len(judgments))
+    return judgments[: len(checklist)] + (_NONE,) * missing
+
+
 def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Scoring) -> RowOutcome:
     """Boil a row down to what it can contribute to a rate.
 
@@ -186,20 +213,24 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
         scoring: which declarations of the critique matter.
     """
     states = verdicts.states
-    total = sum([_UNITS[state] for state in states])
+    total = sum([_UNITS[state] for state in states if state != NOT_APPLICABLE])
     primary = verdicts.priorities.get("primary", 0)
     benchmark = sample.tags.get("benchmark")
     declared = critique.declared
+    judgments = _as_long(sample.checklist, critique.judgments)
+    rubric = rubric_outcome(sample.checklist, judgments)
     return RowOutcome(
         unpack(primary),
         unpack(total - primary),
         bool(verdicts.priorities),
         unpack(sum(verdicts.verifiers.values())),
         unpack(verdicts.loose),
-        str(benchmark) if benchmark in {"advancedif", "sysbench", "multiif"} else "",
+        str(benchmark) if benchmark in _BENCHMARKS else "",
         _cfbench_reply(declared, sample.checklist) if declared and scoring == "faithful" else None,
         _advancedif_reply(declared) if declared and benchmark == "advancedif" else None,
         _all_ok(declared) if declared and benchmark == "sysbench" else None,
+        rubric,
+        rubric is not None and any(each.is_penalty for each in sample.checklist),
     )
 
 

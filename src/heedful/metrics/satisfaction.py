@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
 from heedful.metrics.statistics import ClusterShare, OpenOutcome
 
 if TYPE_CHECKING:
@@ -43,17 +44,21 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
 
     Returns:
         ``csr`` and ``isr``; ``psr`` where the checklist has priorities; ``strict`` and ``loose``
-        (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict. ``None`` is: not
-        decided.
+        (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict; ``score`` where the
+        checklist is a rubric. ``None`` is: not decided.
     """
-    return {**_scores(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)}
+    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    return {**scores_of(row, scoring)}
 
 
 @lru_cache(maxsize=4096)
-def _scores(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
     """Score all rows that came out alike."""
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
+    if row.rubric is not None:
+        score = family_shares("rubric", row.rubric, scoring).get("score")
+        rates["score"] = None if score is None else _rate(score)
     levels = ifeval(row, scoring)
     if levels and row.loose.decided:
         rates |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}
@@ -81,10 +86,11 @@ def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     judge's reply, where the critique declares them. A constraint without priority in a checklist
     that has priorities counts as secondary.
 
-    CSR's ``covered`` is the share of the row's verdicts that were decided.
+    CSR's ``covered`` is the share of the row's verdicts that were decided. Rows with penalties
+    are in no rate of constraints met: their scores are those of :mod:`.rubrics`.
     """
     verdicts = row.verdicts
-    if not verdicts.total:
+    if not verdicts.total or row.penalised:
         return {}
     if row.cfbench is not None:
         covered = verdicts.decided / verdicts.total
@@ -111,7 +117,7 @@ def infobench(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
     Source: InFoBench (arXiv 2401.03601). Both scorings agree.
     """
     verdicts = row.verdicts
-    return {"drfr": pooled(verdicts)} if verdicts.total else {}
+    return {"drfr": pooled(verdicts)} if verdicts.total and not row.penalised else {}
 
 
 def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
@@ -194,6 +200,49 @@ def advancedif_unreadable(scoring: Scoring) -> dict[str, ClusterShare]:
     return shares
 
 
+def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+    """Compute a turn's part of StructFlowBench's CSR, ISR, WCSR and DRFR (arXiv 2502.14494).
+
+    CSR and WCSR are means over turns of the share of constraints met, for WCSR weighted by their
+    types; ISR is the share of turns with all met, DRFR the share of all constraints. Faithful
+    scoring counts every undecided verdict as unmet.
+    """
+    verdicts = row.verdicts
+    if row.benchmark != "structflow" or not verdicts.total:
+        return {}
+    weighted = family_shares("profbench", row.rubric, scoring).get("score")
+    if scoring == "faithful":
+        csr, covered = verdicts.met / verdicts.total, verdicts.decided / verdicts.total
+        high = csr + verdicts.undecided / verdicts.total
+        passed = int(verdicts.met == verdicts.total)
+        shares = {
+            "csr": ClusterShare(csr, 1, csr, high, 1, covered),
+            "isr": ClusterShare(passed, 1, passed, int(not verdicts.unmet), 1, int(covered == 1)),
+            "wcsr": weighted or ClusterShare(0, 1, 0, 0, 1, 1),
+            "drfr": pooled(verdicts)._replace(denominator=verdicts.total),
+        }
+    else:
+        shares = {"csr": _csr_share(verdicts, rounded=False), "isr": _all_met(verdicts)}
+        if weighted is not None:
+            shares["wcsr"] = weighted
+        shares["drfr"] = pooled(verdicts)
+    return shares
+
+
+def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
+    """Make the function that computes a row's part of a weighted score.
+
+    A row of a benchmark with a score of its own has that one, and ours.
+    """
+
+    def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+        if row.benchmark not in {"", family} and family != "rubric":
+            return {}
+        return {} if row.benchmark == "structflow" else family_shares(family, row.rubric, scoring)
+
+    return contribute
+
+
 def pooled(tally: VerdictCounts) -> ClusterShare:
     """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
     possible = tally.met + tally.undecided
@@ -206,6 +255,8 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
     "sysbench": sysbench,
     "cfbench": cfbench,
     "infobench": infobench,
+    "structflow": structflow,
+    **{family: rubric_family(family) for family in FAMILY_SCORES},
 }
 """Each family's rates; a row of another benchmark contributes to none."""
 
@@ -217,6 +268,7 @@ BASES = {
     ("ifeval", "prompt_loose"): ("ifeval", "instruction_loose"),
     ("advancedif", "overall"): ("advancedif", "micro"),
     ("sysbench", "isr"): ("sysbench", "csr"),
+    ("structflow", "isr"): ("structflow", "drfr"),
 }
 """For each rate over rows, the rate at which an undecided verdict in a row is taken to be met."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from heedful.metrics.agreement import IntervalEstimate
 from heedful.metrics.linearised import variance_between
@@ -109,6 +109,7 @@ class RateEstimate(TypedDict):
             could be read: a row that could not is taken to hold as many units as the others do.
         bounds: the rate if every undecided verdict were unmet and every row that could not be read
             failed, and if all were met and passed. The value lies between them.
+        rates: of a mean of rates, how many there are.
     """
 
     value: float | None
@@ -118,6 +119,7 @@ class RateEstimate(TypedDict):
     undecided: int
     coverage: float
     bounds: list[float] | None
+    rates: NotRequired[int]
 
 
 class Correlation(TypedDict):
@@ -148,6 +150,7 @@ def macro_measure(
     *,
     readable: float = 1.0,
     together: Mapping[str, Spread] | None = None,
+    digits: int | None = None,
 ) -> RateEstimate:
     """Average a rate over strata (tasks), each weighing the same.
 
@@ -158,12 +161,14 @@ def macro_measure(
         strata: for each stratum what :func:`measure` takes.
         readable: as for :func:`measure`.
         together: for each stratum what :func:`measure` takes.
+        digits: decimals to which each stratum's rate is rounded first, as ProfBench's code does.
 
     Returns:
         The mean; ``numerator`` is the sum of the strata's rates, ``denominator`` their number.
     """
     parts = {key: _point(strata[key], readable) for key in sorted(strata)}
     values = [part["value"] for part in parts.values() if part["value"] is not None]
+    values = values if digits is None else [round(value, digits) for value in values]
     bounds = [part["bounds"] for part in parts.values() if part["bounds"] is not None]
     interval = stratified_interval(
         [_spread(strata[key], (together or {}).get(key)) for key in sorted(strata)]
@@ -178,6 +183,7 @@ def macro_measure(
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
+        rates=len(values),
     )
 
 
@@ -216,6 +222,7 @@ def mean_measure(
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
+        rates=len(parts),
     )
 
 

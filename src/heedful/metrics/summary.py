@@ -9,9 +9,23 @@ from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels, SessionStability
 from heedful.metrics.multiif import Conversations
-from heedful.metrics.outcomes import UNDECIDED, RowOutcome, outcome, sort_verdicts, unpack
+from heedful.metrics.outcomes import (
+    NOT_APPLICABLE,
+    UNDECIDED,
+    RowOutcome,
+    outcome,
+    sort_verdicts,
+    unpack,
+)
 from heedful.metrics.proportions import Spread
-from heedful.metrics.satisfaction import BASES, FAMILIES, advancedif_unreadable, pooled
+from heedful.metrics.rubrics import FAMILY_SCORES, score_measure
+from heedful.metrics.satisfaction import (
+    BASES,
+    FAMILIES,
+    advancedif_unreadable,
+    pooled,
+    scores_of,
+)
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 from heedful.metrics.votes import Votes
 
@@ -67,16 +81,22 @@ class Summary:
         self._factors = Factors()
         self._misfits = 0
 
-    def add(self, sample: Sample, critique: Critique) -> None:
-        """Take in one row and the judgments on it."""
+    def add(self, sample: Sample, critique: Critique) -> Mapping[str, float | None]:
+        """Take in one row and the judgments on it; return its scores, as the results file has them.
+
+        They are those of :func:`heedful.metrics.satisfaction.scores`.
+        """
         verdicts = sort_verdicts(sample, critique)
         row = outcome(sample, critique, verdicts, self._scoring)
         number = self._outcomes.setdefault(row, len(self._outcomes))
         self._counts[number] += 1
-        if UNDECIDED in verdicts.states or len(critique.judgments) != len(verdicts.states):
-            self._add_undecided(critique, len(verdicts.states))
+        states = verdicts.states
+        open_states = not {UNDECIDED, NOT_APPLICABLE}.isdisjoint(states)
+        if open_states or len(critique.judgments) != len(states):
+            self._add_undecided(critique, len(states))
         if row.benchmark == "sysbench":
-            self._systems.add(sample, verdicts.states, row.all_ok)
+            judged = [state for state in states if state != NOT_APPLICABLE]
+            self._systems.add(sample, judged, row.all_ok)
         self._conversations.add(sample, row)
         if verdicts.types or verdicts.priorities:
             self._factors.add(sample, number, len(verdicts.types))
@@ -84,10 +104,11 @@ class Summary:
             (ALL, number),
             *self._by_tags(sample, number),
             *self._by_constraints(verdicts),
-            *self._compared(sample, critique, verdicts.states),
+            *self._compared(sample, critique, states),
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
         self._clusters.add(cluster_of(sample), numbers)
+        return scores_of(row, self._scoring)
 
     def _by_tags(self, sample: Sample, number: int) -> Iterator[tuple[Cell, int]]:
         """Count a row in the breakdowns by its tags; say to which cells it contributes."""
@@ -140,6 +161,7 @@ class Summary:
         read = self._counts.total()
         verdicts = self._verdicts()
         constraints = sum(verdicts.values())
+        applicable = constraints - verdicts.get("not_applicable", 0)
         decided = verdicts["met"] + verdicts["unmet"]
         parts = self._parts()
         self._together = together = self._clusters.spreads(self._contributions(parts))
@@ -148,7 +170,7 @@ class Summary:
         result = {
             "samples": read + self._failed,
             "constraints": constraints,
-            "coverage": decided / constraints * self._readable if constraints else 0.0,
+            "coverage": decided / applicable * self._readable if applicable else 0.0,
             "verdicts": verdicts,
             "rows": {"read": read, "failed": self._failed},
             "metrics": self._metrics(parts),
@@ -199,6 +221,11 @@ class Summary:
         self, shares: Mapping[ClusterShare, int], cell: Cell, rate: Rate | None
     ) -> RateEstimate:
         together = self._together.get((cell, rate))
+        if rate is not None and rate[0] in FAMILY_SCORES and rate[1] != "gates":
+            rubrics = [row.rubric for row in self._outcomes if row.rubric is not None]
+            return score_measure(
+                rate[0], shares, rubrics, readable=self._readable, together=together
+            )
         return measure(shares, readable=self._readable, together=together)
 
     def _verdicts(self) -> dict[str, int]:
@@ -207,6 +234,8 @@ class Summary:
             verdicts = row.verdicts
             counts["met"] += verdicts.met * self._counts[number]
             counts["unmet"] += verdicts.unmet * self._counts[number]
+        if not counts["not_applicable"]:
+            del counts["not_applicable"]
         return counts
 
     def _parts(self) -> list[dict[Rate, ClusterShare]]:
@@ -259,7 +288,10 @@ class Summary:
         shares = _collect(self._counts, parts)
         metrics = self._measures(shares)
         if "advancedif" in metrics:
-            metrics["advancedif"] |= self._unreadable_measures(shares) | self._macro(parts)
+            metrics["advancedif"] |= self._unreadable_measures(shares)
+            metrics["advancedif"] |= self._macro(parts, "macro_overall", "advancedif", "task")
+        if "profbench" in metrics:
+            metrics["profbench"] |= self._macro(parts, "overall", "profbench", "domain")
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
         ssr = self._systems.ssr(readable=self._readable)
@@ -279,18 +311,29 @@ class Summary:
             rates[name] = measure(counts, together=self._together.get((ALL, rate)))
         return rates
 
-    def _macro(self, parts: Sequence[Mapping[Rate, ClusterShare]]) -> dict[str, RateEstimate]:
-        rate = "advancedif", "overall"
+    def _macro(
+        self,
+        parts: Sequence[Mapping[Rate, ClusterShare]],
+        name: str,
+        family: str,
+        tag: str,
+    ) -> dict[str, RateEstimate]:
+        """Average a family's rate over the values of a tag, each weighing the same.
+
+        Faithful scoring rounds each of ProfBench's domains first.
+        """
+        rate = family, "score" if family == "profbench" else "overall"
+        digits = 3 if family == "profbench" and self._scoring == "faithful" else None
         strata, together = {}, {}
-        for task, counts in self._tags.get("task", GroupCounts()):
+        for task, counts in self._tags.get(tag, GroupCounts()):
             overall = _collect(counts, parts).get(rate)
             if overall:
                 strata[task] = overall
-                together[task] = self._together.get((("tag", "task", task), rate), Spread())
+                together[task] = self._together.get((("tag", tag, task), rate), Spread())
         if not strata:
             return {}
-        measured = macro_measure(strata, readable=self._readable, together=together)
-        return {"macro_overall": measured}
+        mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
+        return {name: mean}
 
     def _by_constraint(self) -> dict[str, Any]:
         by_dimension: dict[str, Any] = {}
@@ -346,6 +389,10 @@ class Summary:
         )
         if empty:
             notes.append(f"samples with no constraints, which count in no rate: {empty}")
+        penalised = sum(self._counts[n] for row, n in self._outcomes.items() if row.penalised)
+        if penalised:
+            what = "samples with negative weights, which are only in the weighted scores"
+            notes.append(f"{what}: {penalised}")
         if self._misfits:
             notes.append(
                 "critiques with more or fewer judgments than their checklist has constraints: "

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 
 Aggregate: TypeAlias = Callable[[Sequence[Constraint], Sequence[bool]], float]
-"""Constraints, at least one, and whether each is met, to a reward. It must not fall as more is
-met, and raises :class:`~heedful.core.errors.RowError` where the constraints lack what it needs.
+"""Constraints, at least one, and whether each is met, to a reward. Of a criterion with levels it is
+the share that its level is worth; one with a negative weight is met where its mistake is absent. An
+aggregate must not fall as more is met, and raises :class:`~heedful.core.errors.RowError` where the
+constraints lack what it needs.
 """
 
 
@@ -27,7 +29,16 @@ def fraction(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 
 def all_or_nothing(_: Sequence[Constraint], met: Sequence[bool]) -> float:
     """Give 1 where all constraints are met, else 0: RIFL's reward (arXiv 2511.10507)."""
-    return float(all(met))
+    return float(all(is_met == 1 for is_met in met))
+
+
+def hybrid(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
+    """Compute the mean of :func:`fraction` and :func:`all_or_nothing`.
+
+    RIFL (arXiv 2511.10507) tries a mixture of the two, whose weights we don't know: halves are
+    ours. A response is worth more with each constraint met, and most for the last one.
+    """
+    return (fraction(constraints, met) + all_or_nothing(constraints, met)) / 2
 
 
 def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
@@ -40,8 +51,9 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     """
     from heedful.metrics.satisfaction import cfbench_scores
 
-    verdicts = tuple(Judgment(status=Status.MET if is_met else Status.UNMET) for is_met in met)
-    sample = Sample(id="", checklist=tuple(constraints))
+    verdicts = tuple(Judgment(status=Status.MET if is_met == 1 else Status.UNMET) for is_met in met)
+    plain = tuple(Constraint(text="", priority=each.priority) for each in constraints)
+    sample = Sample(id="", checklist=plain)
     passed = cfbench_scores(sample, Critique(judgments=verdicts), "strict")["psr"]
     if passed is None:
         raise RowError("no constraint has a priority; the aggregate psr needs primary or secondary")
@@ -49,16 +61,30 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 
 
 def weighted(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
-    """Compute the share of weight met; a constraint's field ``weight`` is 1 by default.
+    """Compute the share of points earned, mistakes subtracted, within 0 and 1.
+
+    A constraint's ``weight`` is 1 by default. It is ``rubric.score`` of
+    :mod:`heedful.metrics.rubrics`: 0 where a gate isn't met, and with negative weights alone the
+    share of them that is kept.
 
     Raises:
-        RowError: a weight isn't a number of 0 or more, or all are 0.
+        RowError: all weights are 0.
     """
-    weights = [_weight(constraint) for constraint in constraints]
-    total = math.fsum(weights)
-    if not total:
+    pairs = [
+        (1.0 if each.weight is None else each.weight, float(share))
+        for each, share in zip(constraints, met, strict=True)
+    ]
+    total = math.fsum(weight for weight, _ in pairs if weight > 0)
+    lost = math.fsum(weight * (1 - share) for weight, share in pairs if weight < 0)
+    if any(each.gate and share < 1 for each, share in zip(constraints, met, strict=True)):
+        return 0.0
+    if total:
+        earned = math.fsum(weight * share for weight, share in pairs if weight > 0)
+        return min(1.0, max(0.0, (earned + lost) / total))
+    least = math.fsum(weight for weight, _ in pairs)
+    if not least:
         raise RowError("all weights of the checklist are 0; give one that is more")
-    return math.fsum(weight for weight, is_met in zip(weights, met, strict=True) if is_met) / total
+    return 1 - lost / least
 
 
 def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
@@ -68,7 +94,7 @@ def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     or 0, one without any the share met. The product of the two is ours, not a paper's.
     """
     verdicts = list(zip(constraints, met, strict=True))
-    if not all(is_met for constraint, is_met in verdicts if constraint.check is not None):
+    if not all(is_met == 1 for constraint, is_met in verdicts if constraint.check is not None):
         return 0.0
     soft = [is_met for constraint, is_met in verdicts if constraint.check is None]
     return sum(soft) / len(soft) if soft else 1.0
@@ -77,6 +103,7 @@ def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 AGGREGATES: Mapping[str, Aggregate] = {
     "fraction": fraction,
     "all_or_nothing": all_or_nothing,
+    "hybrid": hybrid,
     "psr": psr,
     "weighted": weighted,
     "gate": gate,
@@ -97,13 +124,3 @@ def named(aggregate: str | Aggregate) -> Aggregate:
             f"no such aggregate: {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
         )
     return AGGREGATES[aggregate]
-
-
-def _weight(constraint: Constraint) -> float:
-    weight: Any = (constraint.model_extra or {}).get("weight")
-    if weight is None:
-        return 1.0
-    number = isinstance(weight, int | float) and not isinstance(weight, bool)
-    if not number or not 0 <= weight < math.inf:
-        raise RowError(f"the weight {weight!r} isn't a number of 0 or more")
-    return float(weight)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable  # noqa: TC003 - part of a public field's type
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, cast, get_args
 
+from heedful.core import rubric
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.rewards import guards as guarding
@@ -23,7 +24,7 @@ from heedful.rewards.guards import Guards
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from heedful.core.nouns import Sample
+    from heedful.core.nouns import Constraint, Sample
     from heedful.rewards.aggregates import Aggregate
 
 __all__ = ["LengthPenalty", "Terms", "terms"]
@@ -105,6 +106,7 @@ class Rewarded:
     def coverage(self) -> float | None:
         """Share of the requested verdicts that were decided; ``None`` without any."""
         requested = len(self.critique.judgments) - self.skipped
+        requested -= self.statuses.count(Status.NOT_APPLICABLE)
         return sum(status.decided for status in self.statuses) / requested if requested else None
 
 
@@ -190,17 +192,29 @@ class Terms:
             raise RowError("the checklist is empty, so there is nothing to reward")
         if len(critique.judgments) != len(sample.checklist):
             raise RowError("the critique is of another checklist")
+        senseless = rubric.problem(sample.checklist)
+        if senseless is not None:
+            raise RowError(senseless)
+        applicable = [
+            (constraint, judgment)
+            for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
+            if judgment.status is not Status.NOT_APPLICABLE
+        ]
+        if not applicable:
+            raise RowError("no constraint applies, so there is nothing to reward")
+        checklist = [constraint for constraint, _ in applicable]
         taken = 0.0 if self.length is None else self.length(sample.response)
         # An aggregate of the user's may be negative, and a stopped response must not gain by 0.
-        nothing = min(0.0, self.aggregate(sample.checklist, [False] * len(sample.checklist)))
+        nothing = min(0.0, self.aggregate(checklist, [False] * len(checklist)))
         if gate is not None:
             return nothing - taken, nothing - taken
         values = []
         for otherwise in (False, True):
             value = nothing
             if all(_met(guard, otherwise=otherwise) for guard in guards):
-                met = [_met(judgment, otherwise=otherwise) for judgment in critique.judgments]
-                value = self.aggregate(sample.checklist, met)
+                met = [_share(*each, otherwise=otherwise) for each in applicable]
+                # Shares only where a criterion has levels: an aggregate may count on booleans.
+                value = self.aggregate(checklist, cast("list[bool]", met))
             values.append(value - taken)
         return values[0], values[1]
 
@@ -241,6 +255,20 @@ def code_guards(sample: Sample) -> tuple[Judgment, ...]:
     """Judge the guards' criteria by code alone: what code finds nothing against passes."""
     passed = Judgment(status=Status.MET, explanation="code found nothing", judge=guarding.CODE)
     return tuple(violated or passed for violated in guarding.violations(sample))
+
+
+def _share(constraint: Constraint, judgment: Judgment, *, otherwise: bool) -> float | bool:
+    """Return what a constraint counts as: met, or the share that its level is worth.
+
+    A mistake counts as met where it is absent, so that more is always better.
+    """
+    if constraint.scale is None and not constraint.is_penalty:
+        return _met(judgment, otherwise=otherwise)
+    share = rubric.value(constraint, judgment)
+    if share is None:
+        return otherwise
+    share = 1 - share if constraint.is_penalty else share
+    return bool(share) if share in (0, 1) else share
 
 
 def _met(judgment: Judgment, *, otherwise: bool) -> bool:

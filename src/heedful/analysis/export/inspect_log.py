@@ -174,6 +174,7 @@ def _row_scores(scores: Mapping[str, float | None]) -> dict[str, dict[str, Any]]
 _MEANINGS = {
     "csr": "the share of the constraints met",
     "isr": "whether all constraints are met",
+    "score": "the weighted score of the rubric, 0 to 1",
     "psr": "whether the response passes by priority",
     "strict": "whether all constraints are met, in IFEval's strict reading",
     "loose": "whether all constraints are met, in IFEval's loose reading",
@@ -203,6 +204,7 @@ _REASONS = {
     "unparsed": "grader_failed",
     "failed": "grader_failed",
     "unsupported": "scoring_failed",
+    "not_applicable": "scoring_failed",
 }
 """Reasons for a missing verdict, in Inspect's words."""
 

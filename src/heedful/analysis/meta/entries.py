@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["collect"]
 
-MISSING, NOT_REQUESTED = "x", UNKNOWN
+MISSING, NOT_APPLICABLE, NOT_REQUESTED = "x", "n", UNKNOWN
 """The judge's run doesn't have the row; the constraint wasn't requested of the judge."""
 
 STATES = {
@@ -32,6 +32,7 @@ STATES = {
     "p": "unparsed",
     "f": "failed",
     "s": "unsupported",
+    NOT_APPLICABLE: "not_applicable",
     MISSING: "missing",
 }
 
@@ -188,7 +189,7 @@ def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence
 def _ballots(judgments: Sequence[Judgment]) -> dict[str, list[str]]:
     """Sort votes by who cast them: for each member its samples, a letter for each constraint."""
     statuses = [judgment.status for judgment in judgments]
-    states = [NOT_REQUESTED if status.decided else letter(status) for status in statuses]
+    states = [NOT_REQUESTED if status.settled else letter(status) for status in statuses]
     ballots: dict[str, list[list[str]]] = {}
     for position, judgment in enumerate(judgments):
         cast: Counter[str] = Counter()

@@ -5,6 +5,7 @@
 - an item of the checklist, and a check, may be plain text (the constraint; the verifier's id);
 - ``source`` may be text, the name of where the row comes from, and becomes a tag;
 - ``priority`` may be CFBench's 主需 or 次需, types may have any name of the taxonomy;
+- ``scale`` may be a list of labels, lowest first, or ``partial``;
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
 Fields that heedful does not know stay where they are.
@@ -157,7 +158,23 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         constraint["check"] = {"id": check}
     elif isinstance(check, dict) and check.get("args", {}) is None:
         constraint["check"] = check | {"args": {}}
+    if "scale" in constraint:
+        constraint["scale"] = _scale(constraint["scale"])
     return constraint
+
+
+def _scale(scale: Any) -> Any:
+    """Read a scale; of levels that are only labels, lowest first, the steps are worth the same."""
+    if scale == "partial":
+        return {"kind": "partial"}
+    if not isinstance(scale, list):
+        return scale
+    most = max(1, len(scale) - 1)
+    levels = [
+        {"label": level, "value": step / most} if isinstance(level, str) else level
+        for step, level in enumerate(scale)
+    ]
+    return {"levels": levels}
 
 
 def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:

@@ -7,12 +7,21 @@ in columns of their own; several stand side by side.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, interval, percent
+from heedful.reporting.notation import (
+    COVERAGE,
+    MEASURED,
+    bounds,
+    cells,
+    counts,
+    interval,
+    percent,
+    without_interval,
+)
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -125,13 +134,15 @@ def metrics(readings: Sequence[RunReading]) -> Section:
 def verdicts(readings: Sequence[RunReading]) -> Section:
     """Lay out how many verdicts there are of each kind, and who reached them."""
     rows, bars = [], []
+    # A run in which everything applies doesn't name the status of what doesn't.
+    statuses = list(dict.fromkeys(name for each in readings for name in each.summary["verdicts"]))
     for reading in readings:
         counts = reading.summary["verdicts"]
         undecided = counts["unparsed"] + counts["failed"] + counts["unsupported"]
         bars.append(Counts(reading.name, counts["met"], counts["unmet"], undecided))
         coverage = percent(reading.summary["coverage"], 1)
-        rows.append((reading.name, *(f"{count:,}" for count in counts.values()), coverage))
-    statuses = list(readings[0].summary["verdicts"])
+        shown = (f"{counts.get(status, 0):,}" for status in statuses)
+        rows.append((reading.name, *shown, coverage))
     table = Table("Of all constraints", ("run", *statuses, COVERAGE), rows)
     several = len(readings) > 1
     parts = [SectionPart(table, verdicts_chart(bars) if several else None)]
@@ -140,7 +151,8 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     parts += _deciders(readings)
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
-        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate."
+        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate, "
+        "nor is what is not applicable, which counts in no coverage either."
     )
     return Section("verdicts", "Verdicts", parts, lead)
 
@@ -300,12 +312,14 @@ def measured(
     else:
         rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
         table = Table(title, (column, *series), rows, READ_BESIDE)
+    bare = without_interval(measure for groups in by_series for measure in groups.values())
+    table = replace(table, note=f"{table.note} {bare}".strip())
     estimates = [
         Estimate(
             name,
             groups[name]["value"],
             groups[name]["interval"],
-            f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
+            counts(groups[name]),
             series_name if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
@@ -338,6 +352,8 @@ def beside(measure: Measure | None) -> str:
     if measure is None:
         return "–"
     lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:

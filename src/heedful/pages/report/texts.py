@@ -81,7 +81,9 @@ class Texts:
         self._db.close()
 
     def add(self, constraint: Constraint, status: Status) -> None:
-        """Count a verdict."""
+        """Count a verdict; one that a constraint doesn't apply is none."""
+        if status.settled and not status.decided:
+            return
         counts = self._waiting.setdefault(constraint.text, [0, 0, 0])
         counts[PLACES.get(status, 2)] += 1
         if len(self._waiting) >= WAITING:

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from heedful.core.errors import UsageError
-from heedful.pages.viewer.facts import DECIDED, LABEL, STATUSES, VOTES
+from heedful.core.nouns import Status
+from heedful.pages.viewer.facts import LABEL, STATUSES, VOTES
 
 if TYPE_CHECKING:
     from starlette.datastructures import QueryParams
 
     from heedful.pages.viewer.facts import Fact, Facts
 
-GROUPS = {"undecided": tuple(status for status in STATUSES if status not in DECIDED)}
+GROUPS = {"undecided": tuple(status.value for status in Status if not status.settled)}
 """Words for several statuses."""
 
 PROBLEM = "problem"

@@ -19,7 +19,7 @@ _ROW: dict[str, Any] = {
     ],
 }
 
-Verdict = Literal["met", "unmet", "unparsed", "failed", "unsupported"]
+Verdict = Literal["met", "unmet", "unparsed", "failed", "unsupported", "not_applicable"]
 
 
 class SampleBody(BaseModel):

@@ -1,0 +1,124 @@
+"""The base of all nouns: immutable, keeping unknown fields, refusing misspelled keywords."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from heedful.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Noun(BaseModel):
+    """Base of all nouns: immutable, and keeping the fields that it does not know."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", protected_namespaces=())
+
+    other_names: ClassVar[Mapping[str, str]] = {}
+    """Other words for a field, which are refused as keywords with the field as the hint."""
+
+    accepted_names: ClassVar[Mapping[str, str]] = {}
+    """Keywords that stand for a field."""
+
+    if not TYPE_CHECKING:  # type checkers read the signature off the fields
+
+        def __init__(self, /, **fields: Any) -> None:
+            if not fields.keys() <= self.__pydantic_fields__.keys():
+                fields = self._spelled(fields)
+                refuse_misspelled(type(self), fields)
+            try:
+                # As BaseModel does; a call of it would take a third of the time.
+                self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError:
+                try:
+                    fields = self._lenient(fields)
+                    self.__pydantic_validator__.validate_python(fields, self_instance=self)
+                except ValidationError as error:
+                    raise _problem(type(self), error) from error
+
+        # So pydantic does not take model_validate, with which files are read, through here.
+        __init__.__pydantic_base_init__ = True
+
+        def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Any:
+            """Copy the noun with other fields; misspelled ones are an error."""
+            if update is None or deep or not update.keys() <= self.__pydantic_fields__.keys():
+                self._refuse_spellings(update or {})
+                refuse_misspelled(type(self), update or {})
+                return super().model_copy(update=update, deep=deep)
+            copied = self.__copy__()
+            copied.__dict__.update(update)
+            copied.__pydantic_fields_set__.update(update)
+            return copied
+
+    @classmethod
+    def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Take the keywords that a noun accepts in addition to its fields."""
+        return fields
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Take the values that a noun accepts in addition to those of its fields' types."""
+        return fields
+
+    @classmethod
+    def _refuse_spellings(cls, update: Mapping[str, Any]) -> None:
+        """Refuse keywords that a noun accepts only when it is made."""
+
+
+_ALIKE = 0.82
+"""Similarity of a keyword and a field, by difflib's ratio, that counts as a typing error.
+
+``lables`` and ``labels`` are (0.83), ``idx`` and ``id`` are not (0.8).
+"""
+
+_LONGER = 2
+"""Characters that a misspelling may have more than the field: ``response_id`` is another thing."""
+
+
+def refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
+    """Refuse a keyword that isn't a field but reads like one.
+
+    Raises:
+        UsageError: there is one; the message names the field.
+    """
+    fields = noun.__pydantic_fields__
+    for name in names:
+        field = None if name in fields else meant(noun, name)
+        if field is not None:
+            raise UsageError(
+                f"{noun.__name__} has no field {name!r}",
+                hint=f"did you mean {field!r}? A field of your own with this name can be given to "
+                f"{noun.__name__}.model_validate",
+            )
+
+
+def meant(noun: type[Noun], name: str) -> str | None:
+    """Name the field that a keyword was probably meant for."""
+    from difflib import get_close_matches
+
+    if name in noun.other_names:
+        return noun.other_names[name]
+    known = [*noun.__pydantic_fields__, *noun.accepted_names]
+    folded = name.casefold()
+    likely = [
+        field
+        for field in known
+        if (field[0] == folded[:1] or folded in (field[1:], field[1] + field[0] + field[2:]))
+        and len(folded) - len(field) <= _LONGER
+        and not any(char.isdigit() for char in folded)
+    ]
+    return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+
+
+def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
+    """Say in one line which field does not fit."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+    reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"
+    if first["type"] == "missing":
+        return UsageError(f"{noun.__name__}{name} is missing")
+    given = type(first["input"]).__name__
+    return UsageError(f"{noun.__name__}{name} is of type {given}: {reason}")

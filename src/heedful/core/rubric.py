@@ -1,0 +1,109 @@
+"""Rubrics: which ones make sense, what depends on what, and what a verdict is worth."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.nouns import Judgment, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from heedful.core.nouns import Constraint
+    from heedful.core.scale import Scale
+
+__all__ = ["is_rubric", "judgment_at", "value"]
+
+_FIELDS = frozenset({"weight", "gate", "scale", "depends_on"})
+_MOST = 1e9
+"""Points that a criterion may have: sums of more lose digits."""
+
+
+def is_rubric(checklist: Sequence[Constraint]) -> bool:
+    """Tell whether any constraint is more than one of equal yes/no items."""
+    return any(not _FIELDS.isdisjoint(each.__pydantic_fields_set__) for each in checklist)
+
+
+def problem(checklist: Sequence[Constraint]) -> str | None:
+    """Say why a rubric makes no sense; ``None`` where it does, or is a plain checklist."""
+    if not is_rubric(checklist):
+        return None
+    return next(_problems(checklist), None)
+
+
+def _problems(checklist: Sequence[Constraint]) -> Iterator[str]:
+    if not any(each.weight is None or each.weight for each in checklist):
+        yield "all weights are 0, so nothing counts; give a constraint a weight other than 0"
+    for number, each in enumerate(checklist, start=1):
+        if each.weight is not None and abs(each.weight) > _MOST:
+            yield f"constraint {number} has the weight {each.weight:g}; give it at most {_MOST:.0e}"
+        reason = None if each.scale is None else _scale_problem(each.scale)
+        if reason is not None:
+            yield f"constraint {number} has a scale {reason}"
+        for other in each.depends_on:
+            if not 1 <= other <= len(checklist) or other == number:
+                yield (
+                    f"constraint {number} depends on constraint {other}; "
+                    f"give the number of another one, 1 to {len(checklist)}"
+                )
+    circle = _circle(checklist)
+    if circle:
+        yield f"constraints depend on each other in a circle: {', '.join(map(str, circle))}"
+
+
+def judgment_at(scale: Scale, label: str, **fields: Any) -> Judgment:
+    """Make the judgment that a level stands for.
+
+    Raises:
+        KeyError: the scale has no such level.
+    """
+    level = {level.label: level for level in scale.answers}[label]
+    met = Status.MET if level.value >= scale.passing else Status.UNMET
+    return Judgment(status=Status.NOT_APPLICABLE if level.na else met, level=label, **fields)
+
+
+def value(constraint: Constraint, judgment: Judgment) -> float | None:
+    """Return the share of a criterion's weight that a verdict earns, 0 to 1.
+
+    ``None`` where that isn't decided: so too where a scaled criterion has a verdict but no level.
+    """
+    if not judgment.status.decided:
+        return None
+    if constraint.scale is None:
+        return float(judgment.status is Status.MET)
+    levels = (each.value for each in constraint.scale.answers if each.label == judgment.level)
+    return next(levels, None)
+
+
+def _scale_problem(scale: Scale) -> str | None:
+    counts = Counter(level.label for level in scale.answers)
+    twice = [label for label, count in counts.items() if count > 1]
+    if twice:
+        return f"with the level {twice[0]!r} twice"
+    if not all(label.strip() for label in counts):
+        return "with a level without a label"
+    values = [level.value for level in scale.answers if not level.na]
+    if len({*values}) < 2:  # noqa: PLR2004 - a scale tells something apart
+        return "without two levels of different value"
+    if max(values) < scale.passing:
+        return f"on which no level reaches {scale.passing:g}, from which it is met"
+    if scale.kind == "ordinal" and values != sorted(values):
+        return "whose levels don't ascend; write the lowest first, or make it nominal"
+    return None
+
+
+def _circle(checklist: Sequence[Constraint]) -> list[int]:
+    """Return the numbers of the constraints that can never be asked."""
+    parents = [len({*each.depends_on}) for each in checklist]
+    children: dict[int, list[int]] = {}
+    for number, each in enumerate(checklist, start=1):
+        for other in {*each.depends_on}:
+            children.setdefault(other, []).append(number)
+    ready = [number for number, count in enumerate(parents, start=1) if not count]
+    for number in ready:  # grows while it is read
+        for child in children.get(number, ()):
+            parents[child - 1] -= 1
+            if not parents[child - 1]:
+                ready.append(child)
+    return [number for number, count in enumerate(parents, start=1) if count]

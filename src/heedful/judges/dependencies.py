@@ -1,0 +1,85 @@
+"""Criteria that depend on others: asked only where all of those are met."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.nouns import Critique, Judgment, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.core.nouns import Expense, Sample
+    from heedful.judges.base import Judge
+
+__all__ = ["DEPENDENCY", "judge_in_order"]
+
+DEPENDENCY = "dependency"
+"""The judge in judgments that follow from others."""
+
+
+async def judge_in_order(
+    judge: Judge,
+    sample: Sample,
+    requested: Sequence[int] | None = None,
+) -> Critique:
+    """Judge a checklist, a constraint only after those that it depends on.
+
+    Where one of these is unmet, it is unmet; where one is not applicable, so is it; where one is
+    undecided, it is undecided for the same reason. In none of these cases is the judge asked.
+
+    Args:
+        judge: who judges what is asked.
+        sample: with its whole checklist.
+        requested: as for :class:`~heedful.judges.base.Judge`; what one of them depends on and isn't
+            requested is taken to be met.
+    """
+    checklist = sample.checklist
+    positions = list(range(len(checklist))) if requested is None else list(requested)
+    if not any(checklist[position].depends_on for position in positions):
+        return await judge.judge(sample, requested)
+    left = dict.fromkeys(positions)
+    judgments: dict[int, Judgment] = {}
+    parts: list[Critique] = []
+    while left:
+        # Parents that nobody judges stop nothing; a circle was refused when the file was read.
+        ready = [at for at in left if not any(n - 1 in left for n in checklist[at].depends_on)]
+        ready = ready or list(left)
+        followed = {at: _follows(checklist[at].depends_on, judgments) for at in ready}
+        judgments |= {at: each for at, each in followed.items() if each is not None}
+        asked = [at for at in ready if followed[at] is None]
+        if asked:
+            part = await judge.judge(sample, asked)
+            judgments |= dict(zip(asked, part.judgments, strict=True))
+            parts.append(part)
+        for at in ready:
+            del left[at]
+    return _together(parts, [judgments[at] for at in positions])
+
+
+def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgment | None:
+    """Make the judgment that follows from those on the parents; ``None`` if all are met."""
+    said = [(number, judgments[number - 1]) for number in parents if number - 1 in judgments]
+    for wanted in (Status.UNMET, Status.NOT_APPLICABLE, None):
+        for number, judgment in said:
+            status = judgment.status
+            if status is wanted or (wanted is None and not status.settled):
+                reason = f"not asked: it depends on constraint {number}, which is {status}"
+                return Judgment(status=status, explanation=reason, judge=DEPENDENCY)
+    return None
+
+
+def _together(parts: Sequence[Critique], judgments: Sequence[Judgment]) -> Critique:
+    """Put the critiques of several rounds together."""
+    texts = [part.text for part in parts if part.text is not None]
+    declared: dict[str, Any] = {}
+    expenses: list[Expense] = []
+    for part in parts:
+        declared |= part.declared
+        expenses += part.expenses
+    return Critique(
+        judgments=tuple(judgments),
+        text="\n\n".join(texts) if texts else None,
+        declared=declared,
+        expenses=tuple(expenses),
+    )

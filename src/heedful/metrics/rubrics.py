@@ -1,0 +1,267 @@
+"""Weighted scores of rubrics: HealthBench, PRBench, ResearchRubrics, ProfBench, RuVerBench, ours.
+
+A criterion i has signed points w_i and earns the share m_i of them (0, 1, or a level's value). With
+P and N the sums of the positive and the negative points and S = sum of m_i w_i, a response scores
+
+=================  ==========================  ============================  =====================
+name               of a response               without positive points       of the mean
+=================  ==========================  ============================  =====================
+rubric.score       S/P, clipped to [0, 1];     1 + S/abs(N), clipped         not clipped
+                   0 where a gate fails
+healthbench.score  S/P, not clipped            left out                      clipped to [0, 1]
+prbench.score      (S - N)/(P - N)             likewise                      not clipped
+researchrubrics    S/P, not clipped            0                             not clipped
+profbench.score    S/P; only positive points   left out                      domains weigh the same
+ruverbench.recall  S/(P + N)                   0 where P + N is 0 or less    not clipped
+=================  ==========================  ============================  =====================
+
+Criteria that don't apply are in none of the sums. Strict scoring takes the sums over the decided
+criteria, and where the score would then lie outside what the undecided ones leave possible, the
+nearest possible value. Faithful scoring lets an undecided criterion earn nothing, as the published
+codes do: for negative points that is a gift, which the bounds show.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+from heedful.core.nouns import Status
+from heedful.core.rubric import is_rubric, value
+from heedful.metrics.proportions import Spread, rate_interval
+from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from heedful.core.nouns import Constraint, Judgment, Scoring
+
+
+class Points(NamedTuple):
+    """Sums of points.
+
+    Attributes:
+        scored: of what was earned, S.
+        positive: of positive points, P.
+        negative: of negative points, N: 0 or less.
+    """
+
+    scored: float
+    positive: float
+    negative: float
+
+
+class RubricOutcome(NamedTuple):
+    """What a response's verdicts on a rubric contribute to its scores.
+
+    Attributes:
+        decided: sums over the decided criteria.
+        low: sums over all criteria, with the undecided ones at their worst.
+        high: the same at their best.
+        covered: share of the points (without sign) that were decided.
+        gates: whether all must-haves hold: ``None`` where that is open or there are none.
+        has_gates: whether there are any.
+    """
+
+    decided: Points
+    low: Points
+    high: Points
+    covered: float
+    gates: bool | None
+    has_gates: bool
+
+
+def rubric_outcome(
+    checklist: Sequence[Constraint], judgments: Sequence[Judgment]
+) -> RubricOutcome | None:
+    """Add up the points of a judged rubric; ``None`` for a plain checklist."""
+    if not is_rubric(checklist):
+        return None
+    earned: list[float] = []
+    points: list[float] = []
+    undecided: list[float] = []
+    gates: list[bool | None] = []
+    for constraint, judgment in zip(checklist, judgments, strict=True):
+        if judgment.status is Status.NOT_APPLICABLE:
+            continue
+        weight = 1.0 if constraint.weight is None else constraint.weight
+        if constraint.gate:
+            met = judgment.status is Status.MET
+            gates.append((met == (weight >= 0)) if judgment.status.decided else None)
+        share = value(constraint, judgment)
+        if share is None:
+            undecided.append(weight)
+        else:
+            points.append(weight)
+            earned.append(share * weight)
+    worst, best = _part(undecided, -1), _part(undecided, 1)
+    decided = Points(math.fsum(earned), _part(points, 1), _part(points, -1))
+    positive, negative = decided.positive + best, decided.negative + worst
+    weights = positive - negative
+    return RubricOutcome(
+        decided,
+        Points(decided.scored + worst, positive, negative),
+        Points(decided.scored + best, positive, negative),
+        (decided.positive - decided.negative) / weights if weights else float(bool(points)),
+        False if False in gates else None if None in gates or not gates else True,
+        bool(gates),
+    )
+
+
+def _part(weights: Iterable[float], sign: int) -> float:
+    return math.fsum(weight for weight in weights if weight * sign > 0)
+
+
+def _clipped(points: Points) -> float | None:
+    raw = _ratio(points)
+    if raw is None:
+        if not points.negative:
+            return None
+        raw = 1 + points.scored / -points.negative
+    return min(1.0, max(0.0, raw))
+
+
+def _ratio(points: Points) -> float | None:
+    return points.scored / points.positive if points.positive else None
+
+
+def _ratio_or_zero(points: Points) -> float:
+    return _ratio(points) or 0.0
+
+
+def _normalized(points: Points) -> float | None:
+    width = points.positive - points.negative
+    return (points.scored - points.negative) / width if width else None
+
+
+def _positive_only(points: Points) -> float | None:
+    return None if points.negative else _ratio(points)
+
+
+def _over_sum(points: Points) -> float:
+    total = points.positive + points.negative
+    return points.scored / total if total > 0 else 0.0
+
+
+FAMILY_SCORES: Mapping[str, tuple[str, Callable[[Points], float | None]]] = {
+    "rubric": ("score", _clipped),
+    "healthbench": ("score", _ratio),
+    "prbench": ("score", _normalized),
+    "researchrubrics": ("score", _ratio_or_zero),
+    "profbench": ("score", _positive_only),
+    "ruverbench": ("recall", _over_sum),
+}
+"""For each family the name of its score, and the score of one response."""
+
+_MEAN_CLIPPED = ("healthbench",)
+
+
+def family_shares(
+    family: str, outcome: RubricOutcome | None, scoring: Scoring
+) -> dict[str, ClusterShare]:
+    """Compute a response's part of a family's score, and for ``rubric`` of its gates' rate."""
+    if outcome is None:
+        return {}
+    name, score = FAMILY_SCORES[family]
+    shares = {}
+    sides = [side for side in map(score, (outcome.low, outcome.high)) if side is not None]
+    if sides:
+        share = _share(score, outcome, scoring, min(sides), max(sides))
+        if family == "rubric" and outcome.has_gates and outcome.gates is not True:
+            # A response that fails a gate scores 0 whatever else is decided.
+            failed = outcome.gates is False
+            share = share._replace(numerator=0.0, denominator=int(failed), low=0.0)
+            share = share._replace(high=0.0, covered=1.0) if failed else share
+        shares[name] = share
+    if family == "rubric" and outcome.has_gates:
+        known, passed = int(outcome.gates is not None), int(outcome.gates is True)
+        shares["gates"] = ClusterShare(passed, known, passed, 1 if not known else passed, 1, known)
+    return shares
+
+
+def _share(
+    score: Callable[[Points], float | None],
+    outcome: RubricOutcome,
+    scoring: Scoring,
+    low: float,
+    high: float,
+) -> ClusterShare:
+    """Compute a response's part of a score that lies between two values."""
+    decided = outcome.decided
+    if scoring == "faithful":
+        reached = score(outcome.low._replace(scored=decided.scored))
+    elif outcome.covered and bool(decided.positive) == bool(outcome.low.positive):
+        reached = score(decided)
+    else:
+        reached = None
+    if reached is None:
+        return ClusterShare(0.0, 0, low, high, 1, outcome.covered)
+    return ClusterShare(min(high, max(low, reached)), 1, low, high, 1, outcome.covered)
+
+
+def score_measure(
+    family: str,
+    shares: Mapping[ClusterShare, int],
+    outcomes: Iterable[RubricOutcome],
+    *,
+    readable: float = 1.0,
+    together: Spread | None = None,
+) -> RateEstimate:
+    """Turn contributions to a score into its estimate.
+
+    A score that can be negative, or above 1, is first brought into [0, 1] by whole numbers between
+    which all of the run's rubrics keep it. Its interval is then that of any rate.
+
+    Args:
+        family: one of :data:`FAMILY_SCORES`.
+        shares: as for :func:`heedful.metrics.statistics.measure`.
+        outcomes: of all rows; they say how far the score can go.
+        readable: share of the rows that could be read.
+        together: as for ``measure``.
+    """
+    least, most = _range(family, outcomes)
+    estimate = measure(shares, readable=readable, together=together)
+    if (least, most) == (0, 1):
+        return estimate
+    spread = Spread.of((share[:2], count) for share, count in shares.items())
+    interval = rate_interval(_scaled(spread.plus(together or Spread()), least, most))
+    units = sum(share.units * count for share, count in shares.items())
+    low, high = (
+        math.fsum(getattr(share, side) * count for share, count in shares.items()) / units
+        for side in ("low", "high")
+    )
+    unread = 1 - readable
+    estimate["bounds"] = [low * readable + least * unread, high * readable + most * unread]
+    if interval is not None:
+        estimate["interval"] = [least + end * (most - least) for end in interval]
+    if family in _MEAN_CLIPPED:
+        for field in ("interval", "bounds"):
+            ends = estimate[field]
+            if ends is not None:
+                estimate[field] = [min(1.0, max(0.0, end)) for end in ends]
+        if estimate["value"] is not None:
+            estimate["value"] = min(1.0, max(0.0, estimate["value"]))
+    return estimate
+
+
+def _range(family: str, outcomes: Iterable[RubricOutcome]) -> tuple[int, int]:
+    """Find whole numbers between which the score of every response lies."""
+    score = FAMILY_SCORES[family][1]
+    least, most = 0, 1
+    for outcome in outcomes:
+        _, positive, negative = outcome.low
+        for scored in (negative, positive):
+            end = score(Points(scored, positive, negative))
+            if end is not None:
+                least, most = min(least, math.floor(end)), max(most, math.ceil(end))
+    return least, most
+
+
+def _scaled(spread: Spread, least: int, most: int) -> Spread:
+    """Return the sums of (numerator - least x denominator) / (most - least)."""
+    width = most - least
+    return spread._replace(
+        y=(spread.y - least * spread.m) // width,
+        yy=(spread.yy - 2 * least * spread.ym + least**2 * spread.mm) // width**2,
+        ym=(spread.ym - least * spread.mm) // width,
+    )

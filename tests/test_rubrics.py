@@ -1,0 +1,368 @@
+"""Rubrics: weights, must-haves, levels, dependencies, and what does not apply."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import evaluate
+from heedful.core import rubric
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.scale import Level, Scale
+from heedful.data.formats import open_source
+from heedful.judges.dependencies import judge_in_order
+from heedful.metrics import Summary, scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+MET, UNMET, OPEN, NA = Status.MET, Status.UNMET, Status.UNPARSED, Status.NOT_APPLICABLE
+POLITE = Scale(
+    levels=(Level(label="rude"), Level(label="ok", value=0.5), Level(label="kind", value=1))
+)
+PROMPTS = itertools.count()
+
+
+def weighted(*weights: float | None, **tags: str) -> Sample:
+    checklist = tuple(
+        Constraint.model_validate({"text": f"c{n}", "weight": weight})
+        for n, weight in enumerate(weights, 1)
+    )
+    # Prompts of their own: rows of one prompt vary together.
+    prompt = f"Q{next(PROMPTS)}"
+    return Sample(id="1", prompt=prompt, checklist=checklist, response="A", tags=tags)
+
+
+def said(*statuses: Status) -> Critique:
+    return Critique(judgments=tuple(Judgment(status=status) for status in statuses))
+
+
+def metrics(rows: Sequence[tuple[Sample, Critique]], scoring: Any = "strict") -> dict[str, Any]:
+    summary = Summary(scoring)
+    for row in rows:
+        summary.add(*row)
+    found: dict[str, Any] = summary.result()["metrics"]
+    return found
+
+
+def values(*rows: tuple[Sample, Critique], scoring: Any = "strict") -> dict[str, Any]:
+    return {
+        f"{family}.{name}": measure["value"]
+        for family, rates in metrics(rows, scoring).items()
+        for name, measure in rates.items()
+        if family not in ("cfbench", "infobench")
+    }
+
+
+# --- scores by hand -----------------------------------------------------------------------------
+
+
+def test_every_rule_on_one_response() -> None:
+    row = weighted(7, 5, 10, -6), said(MET, UNMET, MET, MET)
+    assert values(row) == {
+        "rubric.score": 0.5,
+        "healthbench.score": 0.5,
+        "prbench.score": pytest.approx(17 / 28),
+        "researchrubrics.score": 0.5,
+        "ruverbench.recall": pytest.approx(11 / 16),
+    }
+
+
+def test_a_mistake_worth_more_than_all_merits() -> None:
+    found = values((weighted(5, -8), said(UNMET, MET)))
+    assert found["healthbench.score"] == 0  # the mean, -1.6, is clipped
+    assert found["researchrubrics.score"] == pytest.approx(-1.6)
+    assert found["rubric.score"] == found["prbench.score"] == found["ruverbench.recall"] == 0
+
+
+def test_mistakes_alone() -> None:
+    found = values((weighted(-4, -6), said(MET, UNMET)))
+    assert found["rubric.score"] == pytest.approx(0.6)
+    assert "healthbench.score" not in found
+    assert found["researchrubrics.score"] == 0
+
+
+def test_healthbench_clips_the_mean_and_not_the_responses() -> None:
+    rows = [
+        (weighted(5, 5), said(MET, UNMET)),
+        (weighted(5, -8), said(UNMET, MET)),
+        (weighted(5), said(MET)),
+    ]
+    measure = metrics(rows)["healthbench"]["score"]
+    assert measure["value"] == 0
+    assert measure["numerator"] == pytest.approx(0.5 - 1.6 + 1)
+    assert metrics(rows)["rubric"]["score"]["value"] == pytest.approx(0.5)
+    low, high = measure["interval"]
+    assert 0 <= low <= high <= 1
+
+
+def test_a_benchmark_has_its_own_score_and_ours() -> None:
+    found = metrics([(weighted(5, -8, benchmark="healthbench"), said(MET, UNMET))])
+    assert {"healthbench", "rubric"} <= set(found)
+    assert {"prbench", "ruverbench"}.isdisjoint(found)
+
+
+def test_profbench_weighs_domains_equally() -> None:
+    rows = [
+        (weighted(4, 2, domain="Physics PhD", benchmark="profbench"), said(MET, UNMET)),
+        (weighted(1, 3, domain="Finance MBA", benchmark="profbench"), said(MET, UNMET)),
+        (weighted(1, 3, domain="Finance MBA", benchmark="profbench"), said(MET, UNMET)),
+    ]
+    found = metrics(rows)["profbench"]
+    assert found["overall"]["value"] == pytest.approx((4 / 6 + 1 / 4) / 2)
+
+
+def test_levels_earn_their_share() -> None:
+    checklist = (
+        Constraint(text="tone", weight=5, scale=POLITE),
+        Constraint(text="true", weight=10),
+    )
+    row = Sample(id="1", prompt="Q", checklist=checklist, response="A")
+    level = rubric.judgment_at(POLITE, "ok")
+    assert level.status is UNMET
+    critique = Critique(judgments=(level, Judgment(status=MET)))
+    assert values((row, critique))["rubric.score"] == pytest.approx(12.5 / 15)
+    # A verdict without a level says nothing of how much was earned.
+    critique = said(MET, MET)
+    measure = metrics([(row, critique)])["rubric"]["score"]
+    assert measure["bounds"] == [pytest.approx(10 / 15), 1]
+    assert measure["coverage"] == pytest.approx(10 / 15)
+
+
+def test_what_does_not_apply_is_in_no_sum() -> None:
+    summary = Summary()
+    summary.add(weighted(6, 4, -5), said(MET, NA, NA))
+    found = summary.result()
+    assert found["metrics"]["rubric"]["score"]["value"] == 1
+    assert found["verdicts"]["not_applicable"] == 2
+    assert found["coverage"] == 1
+
+
+def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:
+    sample = Sample(id="1", checklist=(Constraint(text="a"), Constraint(text="b")), response="x")
+    summary = Summary()
+    summary.add(sample, said(MET, NA))
+    found = summary.result()["metrics"]
+    assert found["cfbench"]["isr"]["value"] == found["infobench"]["drfr"]["value"] == 1
+    assert found["cfbench"]["csr"]["coverage"] == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "score", "rate"), [(MET, 0.5, 1), (UNMET, 0, 0), (OPEN, None, None)]
+)
+def test_a_must_have(verdict: Status, score: float | None, rate: float | None) -> None:
+    checklist = (Constraint(text="a", gate=True, weight=0), *weighted(1, 1).checklist)
+    row = Sample(id="1", checklist=checklist, response="x")
+    found = metrics([(row, said(verdict, MET, UNMET))])["rubric"]
+    assert (found["score"]["value"], found["gates"]["value"]) == (score, rate)
+    assert scores(row, said(verdict, MET, UNMET), "strict")["score"] == score
+
+
+def test_rows_with_mistakes_are_in_no_rate_of_constraints_met() -> None:
+    summary = Summary()
+    summary.add(weighted(1, -1), said(MET, UNMET))
+    found = summary.result()
+    assert {"cfbench", "infobench"}.isdisjoint(found["metrics"])
+    assert any("negative weights" in note for note in found["notes"])
+
+
+WEIGHTS = st.sampled_from([-8.0, -5.0, 1.0, 2.0, 3.0, 10.0])
+STATUSES = st.sampled_from([MET, UNMET, OPEN, NA])
+
+
+@given(st.lists(st.tuples(WEIGHTS, STATUSES), min_size=1, max_size=5), st.data())
+def test_every_completion_lies_within_the_bounds(
+    criteria: list[tuple[float, Status]], data: st.DataObject
+) -> None:
+    row = weighted(*(weight for weight, _ in criteria))
+    known = [status for _, status in criteria]
+    full = [data.draw(st.sampled_from([MET, UNMET])) if s is OPEN else s for s in known]
+    partial, whole = metrics([(row, said(*known))]), metrics([(row, said(*full))])
+    for family in ("rubric", "healthbench", "prbench", "researchrubrics", "ruverbench"):
+        for name, measure in whole.get(family, {}).items():
+            before = partial[family][name]
+            low, high = before["bounds"]
+            if measure["value"] is not None:
+                assert low - 1e-9 <= measure["value"] <= high + 1e-9
+            if before["value"] is not None:
+                assert low - 1e-9 <= before["value"] <= high + 1e-9
+            if OPEN not in known and before["value"] is not None:
+                assert before["coverage"] == 1
+
+
+@given(st.lists(st.lists(st.tuples(WEIGHTS, STATUSES), min_size=1, max_size=4), min_size=2))
+def test_an_interval_holds_the_value(rows: list[list[tuple[float, Status]]]) -> None:
+    judged = [(weighted(*(w for w, _ in row)), said(*(s for _, s in row))) for row in rows]
+    for family, rates in metrics(judged).items():
+        for measure in rates.values():
+            if measure["value"] is not None and measure["interval"] is not None:
+                low, high = measure["interval"]
+                assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
+
+
+# --- what is refused ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("checklist", "problem"),
+    [
+        ([{"text": "a", "weight": 0}, {"text": "b", "weight": 0}], "all weights are 0"),
+        ([{"text": "a", "weight": 1e12}], "constraint 1 has the weight"),
+        ([{"text": "a", "weight": "heavy"}], "weight"),
+        ([{"text": "a", "depends_on": [1]}], "depends on constraint 1"),
+        ([{"text": "a", "depends_on": [0]}, "b"], "depends on constraint 0"),
+        ([{"text": "a", "depends_on": [2]}, {"text": "b", "depends_on": [1]}], "in a circle: 1, 2"),
+        ([{"text": "a", "scale": ["one"]}], "two levels"),
+        ([{"text": "a", "scale": ["x", "x"]}], "'x' twice"),
+        ([{"text": "a", "scale": {"levels": [{"label": "x", "value": 2}]}}], "scale"),
+    ],
+)
+def test_a_senseless_rubric_is_refused_before_a_judge_sees_it(
+    checklist: list[Any], problem: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "in.jsonl"
+    rows = [
+        {"id": "bad", "prompt": "Q", "response": "A", "checklist": checklist},
+        {"id": "good", "prompt": "Q", "response": "A", "checklist": ["a"]},
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    judge = Counting()
+    result = evaluate(file, judge=judge)
+    assert judge.seen == ["good"]
+    (refused,) = result.summary["problems"]
+    assert refused["id"] == "bad"
+    assert problem in refused["problem"]
+
+
+def test_a_senseless_sample_in_memory_is_refused_likewise() -> None:
+    judge = Counting()
+    result = evaluate([weighted(0, 0)], judge=judge)
+    assert judge.seen == []
+    assert "all weights are 0" in result.summary["problems"][0]["problem"]
+
+
+# --- dependencies -------------------------------------------------------------------------------
+
+
+class Counting:
+    """Judge that says what it is told and remembers what it was asked."""
+
+    name = "counting"
+    config: dict[str, Any] = {"judge": "counting"}  # noqa: RUF012 - never written
+
+    def __init__(self, *statuses: Status) -> None:
+        self.statuses = statuses
+        self.seen: list[str] = []
+        self.asked: list[int] = []
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        places = range(len(sample.checklist)) if requested is None else requested
+        self.seen.append(sample.id)
+        self.asked += places
+        told = [self.statuses[at] if at < len(self.statuses) else MET for at in places]
+        return said(*told)
+
+
+async def ordered(parents: list[list[int]], *statuses: Status) -> tuple[list[Status], list[int]]:
+    checklist = tuple(
+        Constraint(text=f"c{n}", depends_on=tuple(each)) for n, each in enumerate(parents, 1)
+    )
+    judge = Counting(*statuses)
+    sample = Sample(id="1", checklist=checklist, response="x")
+    critique = await judge_in_order(judge, sample)
+    return [judgment.status for judgment in critique.judgments], judge.asked
+
+
+def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
+    import asyncio
+
+    found = asyncio.run(ordered([[], [1], [2], []], UNMET, MET, MET, MET))
+    assert found == ([UNMET, UNMET, UNMET, MET], [0, 3])
+    found = asyncio.run(ordered([[2], []], MET, MET))
+    assert found == ([MET, MET], [1, 0])
+    found = asyncio.run(ordered([[], [1]], OPEN, MET))
+    assert found == ([OPEN, OPEN], [0])
+    found = asyncio.run(ordered([[], [1]], NA, MET))
+    assert found == ([NA, NA], [0])
+
+
+@given(
+    st.lists(st.sets(st.integers(1, 6)), min_size=1, max_size=6),
+    st.lists(STATUSES, min_size=6, max_size=6),
+)
+def test_order_does_not_matter_to_what_follows(
+    parents: list[set[int]], statuses: list[Status]
+) -> None:
+    import asyncio
+
+    # Edges only to earlier constraints: no circle.
+    edges = [sorted(p for p in each if p < n) for n, each in enumerate(parents, 1)]
+    found, asked = asyncio.run(ordered(edges, *statuses))
+    for at, (status, each) in enumerate(zip(found, edges, strict=True)):
+        above = {found[number - 1] for number in each}
+        assert (at in asked) == (above <= {MET})
+        if UNMET in above:
+            assert status is UNMET
+        elif NA in above:
+            assert status is NA
+        elif above <= {MET}:
+            assert status is statuses[at]
+        else:
+            assert not status.settled
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def test_a_rubric_survives_a_run_and_its_results_file(tmp_path: Path) -> None:
+    checklist = [
+        {"text": "tone", "weight": 5, "scale": ["rude", "ok", "kind"], "source_span": "be kind"},
+        {"text": "lies", "weight": -3, "gate": True},
+        {"text": "cites", "scale": "partial", "depends_on": [1]},
+    ]
+    judgments = [
+        {"status": "unmet", "level": "ok", "evidence": "fine"},
+        {"status": "not_applicable"},
+        {"status": "unmet", "level": "partly"},
+    ]
+    file = tmp_path / "in.jsonl"
+    row = {
+        "id": "1",
+        "prompt": "Q",
+        "response": "A",
+        "checklist": checklist,
+        "judgments": judgments,
+    }
+    file.write_text(json.dumps(row))
+    first = evaluate(file, run=tmp_path / "a")
+    again = evaluate(tmp_path / "a" / "results.jsonl", run=tmp_path / "b")
+    for result in (first, again):
+        (scored,) = result
+        assert scored.sample is not None
+        assert scored.critique is not None
+        tone, lies, cites = scored.sample.checklist
+        assert [level.value for level in tone.scale.answers] == [0, 0.5, 1]  # type: ignore[union-attr]
+        assert (tone.weight, lies.gate, cites.depends_on) == (5, True, (1,))
+        assert tone.source_span == "be kind"
+        assert scored.critique.judgments[0].level == "ok"
+        assert scored.critique.judgments[0].evidence == "fine"
+        assert scored.critique.judgments[1].status is NA
+        # What depends on an unmet criterion is unmet, whatever the file says of it.
+        assert scored.critique.judgments[2].level is None
+    assert first.summary["metrics"] == again.summary["metrics"]
+
+
+def test_a_file_of_a_rubric_reads_as_written(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(
+        json.dumps({"prompt": "Q", "response": "A", "checklist": [{"text": "a", "weight": -1.5}]})
+    )
+    (row,) = open_source(file)
+    assert row.sample is not None
+    assert row.sample.checklist[0].is_penalty
