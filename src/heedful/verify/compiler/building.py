@@ -125,7 +125,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     earlier, later = dict(before.values), dict(after.values)
     if "part" in earlier and "part" not in later:
         # "Each sentence has at most 9 words, 4 sentences": no sentence holds four.
-        return earlier["part"] != _COUNTED_PARTS.get(later.get("unit", ""))
+        return bool(earlier["part"] != _COUNTED_PARTS.get(later.get("unit", "")))
     # "3 bullet points, at most 10 words": each of them, or all together?
     items = _COUNTED_PARTS.get(earlier.get("unit", "")) == "list_item"
     bare = after.rule == "count" and not {"of", "part"} & later.keys()
