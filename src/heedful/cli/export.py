@@ -16,6 +16,7 @@ from heedful.core.text import amount
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    salvage: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Write finished runs for other tools.
 
@@ -23,6 +24,7 @@ def export(
         runs: Directories of finished runs.
         output: A .csv or .parquet file for the judgments, a row each; a .eval file for one run as
             a log of Inspect AI; a .md file for the summary.
+        salvage: Leave out rows that are damaged, instead of refusing their run.
 
     Returns:
         The exit code.
@@ -39,7 +41,7 @@ def export(
             hint="name a .csv or .parquet file for the judgments, a .eval file for a log of "
             "Inspect AI, or a .md file for the summary",
         )
-    written = write(*runs, output=output)
+    written = write(*runs, output=output, salvage=salvage)
     sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {output}\n")
     if written.unread:
         have = "has" if written.unread == 1 else "have"

@@ -11,28 +11,40 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import RunError
+from heedful.engine.integrity import refuse_damaged, refuse_version
 from heedful.engine.lock import is_held
-from heedful.engine.store import Store
+from heedful.engine.salvage import damaged_entry
+from heedful.engine.store import NAME, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Sequence
     from typing import Any
 
-NAME, LOG = "run.sqlite", "run.sqlite-wal"
+    from heedful.engine.records import Entry
 
-TABLES = {"meta", "inputs", "outputs", "calls", "usage"}
+LOG = f"{NAME}-wal"
 
 
 class Reader(Store):
     """The rows of a run that is there, for reading only."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(
+        self, directory: Path, *, salvage: bool = False, marks_damaged: bool = False
+    ) -> None:
         """Open the store in a directory.
+
+        Args:
+            directory: the run's directory.
+            salvage: open it even if its end is missing.
+            marks_damaged: a row that isn't as it was written is one that could not be read, instead
+                of an error.
 
         Raises:
             RunError: the directory holds no run, a damaged one, or one of another heedful.
         """
         self.path = directory / NAME
+        self._salvage = salvage
+        self._marks_damaged = marks_damaged
         if not self.path.is_file():
             raise RunError(
                 "holds no run" if directory.is_dir() else "there is no such run",
@@ -54,20 +66,23 @@ class Reader(Store):
             raise
 
     def _check(self) -> None:
-        tables = {name for (name,) in self.query("SELECT name FROM sqlite_master")}
+        ((tables,),) = self.query("SELECT count(*) FROM sqlite_master")
         if not tables:
             raise RunError(
                 "holds no run: its store is empty",
                 where=str(self.directory),
                 hint="give the command that made it again",
             )
-        missing = TABLES - tables
-        if missing:
-            raise RunError(
-                f"this run was written by another version of heedful: it has no {min(missing)}",
-                where=str(self.directory),
-                hint="open it with the heedful that wrote it",
-            )
+        ((version,),) = self.query("PRAGMA user_version")
+        refuse_version(version, self.path)
+
+    def refuse_damaged(self) -> None:
+        """Refuse a store whose structure is damaged; takes time linear in its size.
+
+        Raises:
+            RunError: it is.
+        """
+        refuse_damaged(self.query, self.path)
 
     def _connect(self) -> sqlite3.Connection:
         log = self.path.with_name(LOG)
@@ -87,8 +102,18 @@ class Reader(Store):
             check_same_thread=False,
         )
         db.execute("PRAGMA busy_timeout=5000")
+        if self._salvage:
+            db.execute("PRAGMA writable_schema=ON")  # or SQLite refuses a file that is too short
         db.execute("SELECT count(*) FROM sqlite_master")  # is it a database?
         return db
+
+    def _entry(self, columns: Sequence[Any]) -> Entry:
+        try:
+            return super()._entry(columns)
+        except RunError:
+            if not self._marks_damaged:
+                raise
+            return damaged_entry(columns[0])
 
     def close(self) -> None:
         """Close the file."""
@@ -103,25 +128,7 @@ class Reader(Store):
         try:
             return super().meta(key)
         except (ValueError, TypeError, RecursionError) as error:
-            raise self._unreadable(error) from error
-
-    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query.
-
-        Raises:
-            RunError: the file is damaged, or was changed under a reader's hands.
-        """
-        try:
-            yield from super().query(sql, *values)
-        except sqlite3.Error as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: Exception) -> RunError:
-        return RunError(
-            f"the run's store cannot be read: {error}",
-            where=str(self.path),
-            hint="look again; if it stays so, the file is damaged",
-        )
+            raise self.damaged(str(error)) from error
 
 
 class _Copy:

@@ -75,3 +75,24 @@ class UsageRecord(NamedTuple):
     def plus(self, other: UsageRecord) -> UsageRecord:
         """Add up two records of the same caller and model."""
         return UsageRecord(*self[:3], *map(int.__add__, self[3:], other[3:]))
+
+
+class Digests:
+    """Which digests may have been seen: two megabytes that say no at once, and yes if in doubt.
+
+    Nearly all calls are new, and looking each up in the file would cost as much as storing it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._bits = bytearray(1 << 21)
+
+    def add(self, digest: bytes) -> None:
+        """Take note of one."""
+        place = int.from_bytes(digest[:3])
+        self._bits[place >> 3] |= 1 << (place & 7)
+
+    def __contains__(self, digest: bytes) -> bool:
+        """Whether it may have been added."""
+        place = int.from_bytes(digest[:3])
+        return bool(self._bits[place >> 3] >> (place & 7) & 1)

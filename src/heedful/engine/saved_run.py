@@ -15,6 +15,8 @@ from heedful.core.nouns import Sample
 from heedful.data.formats import Row, named
 from heedful.engine.inputs import unnamed
 from heedful.engine.reader import Reader
+from heedful.engine.salvage import salvaged
+from heedful.engine.summary_shape import is_summary
 
 if TYPE_CHECKING:
     import os
@@ -41,21 +43,6 @@ READ_BY = {
 }
 """The command that reads the runs of a command; ``heedful view`` shows all others."""
 
-JUDGED = {
-    "heedful": str,
-    "judge": str,
-    "scoring": str,
-    "coverage": int | float,
-    "samples": int,
-    "constraints": int,
-    "verdicts": dict,
-    "metrics": dict,
-    "problems": list,
-    "undecided": list,
-    "decided_by": dict,
-}
-"""The keys of a summary of ``evaluate`` that its readers rely on."""
-
 T = TypeVar("T")
 
 
@@ -72,14 +59,27 @@ class SavedRun:
         settings: what it was made with and may be resumed without.
     """
 
-    def __init__(self, directory: str | os.PathLike[str]) -> None:
+    def __init__(
+        self,
+        directory: str | os.PathLike[str],
+        *,
+        salvage: bool = False,
+        marks_damaged: bool = False,
+    ) -> None:
         """Open a run.
+
+        Args:
+            directory: the run's directory.
+            salvage: read all that is whole, however damaged the rest of the file is.
+            marks_damaged: a row that isn't as it was written is one that could not be read, instead
+                of an error.
 
         Raises:
             RunError: there is no run, a damaged one, or one of another version of heedful.
         """
         self.directory = Path(directory)
-        self._reader = Reader(self.directory)
+        self._salvage = salvage
+        self._reader = Reader(self.directory, salvage=salvage, marks_damaged=marks_damaged)
         try:
             self.config: Mapping[str, Any] = self._mapping("config")
             self.about: Mapping[str, Any] = self._mapping("about")
@@ -95,19 +95,23 @@ class SavedRun:
         *,
         commands: tuple[str, ...] = ("evaluate",),
         finished: bool = True,
+        salvage: bool = False,
     ) -> Self:
-        """Open a run that a certain command made.
+        """Open a run that a certain command made, and look whether it is whole.
 
         Args:
             directory: the run's directory.
             commands: the commands whose runs are taken, such as ``bench realcritic run``.
             finished: refuse a run whose command has not come to its end.
+            salvage: read all that is whole of a damaged run, instead of refusing it.
 
         Raises:
             RunError: there is no such run, or it is damaged, unfinished or of another command.
         """
-        run = cls(directory)
+        run = cls(directory, salvage=salvage)
         try:
+            if not salvage:
+                run._reader.refuse_damaged()
             run.require(*commands, finished=finished)
         except RunError:
             run.close()
@@ -121,6 +125,8 @@ class SavedRun:
             RunError: it is one.
         """
         where = str(self.directory)
+        if self._salvage and not self.config:
+            return  # that is lost too
         if not self.config:
             raise RunError(
                 "this run was stopped before it began",
@@ -137,9 +143,10 @@ class SavedRun:
             )
         if finished and not self.finished:
             raise RunError(
-                "this run is not finished, so not all of its input is there",
+                f"this run is not finished, or its {SUMMARY} was removed",
                 where=where,
-                hint="let the command that began it finish, then come back",
+                hint="give the command that made it again: it goes on where it stopped, and "
+                "writes the file",
             )
 
     def __enter__(self) -> Self:
@@ -206,9 +213,9 @@ class SavedRun:
         try:
             summary = json.loads(path.read_text(encoding="utf-8"))
             foreign = self._is_foreign(summary)
-            problem = "the summary is of another version of heedful, or of another run"
+            problem = "the summary is damaged, of another version of heedful, or of another run"
         except FileNotFoundError:
-            foreign, problem = True, "this run has no summary, so it is not finished"
+            foreign, problem = True, f"this run is not finished, or its {SUMMARY} was removed"
         except (OSError, ValueError, RecursionError) as error:
             foreign, problem = True, f"the summary cannot be read: {error}"
         if foreign:
@@ -227,9 +234,7 @@ class SavedRun:
             return True
         if not self.judged:
             return False
-        rows = summary["rows"]
-        known = all(isinstance(summary.get(key), kind) for key, kind in JUDGED.items())
-        return not known or not all(isinstance(rows.get(key), int) for key in ("read", "failed"))
+        return not is_summary(summary)
 
     def entries(self, since: int = 0) -> Iterator[Entry]:
         """Yield its rows as stored, from a place on, in input order, in constant memory.
@@ -237,7 +242,13 @@ class SavedRun:
         Raises:
             RunError: the store is damaged.
         """
-        return self._reader.entries(since)
+        return self._whole_entries() if self._salvage else self._reader.entries(since)
+
+    def _whole_entries(self) -> Iterator[Entry]:
+        rows: Any = None
+        with suppress(RunError):
+            rows = self.summary["rows"]["read"]
+        yield from salvaged(self._reader, rows)
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input, as stored.
@@ -332,7 +343,12 @@ class SavedRun:
         return unnamed(name, dict(self.config), *map(str, options))
 
     def _mapping(self, key: str) -> Mapping[str, Any]:
-        value = self._reader.meta(key)
+        try:
+            value = self._reader.meta(key)
+        except RunError:
+            if not self._salvage:
+                raise
+            value = None
         if value is not None and not isinstance(value, dict):
             raise self._damaged(f"the run's store cannot be read: its {key} is not an object")
         return _Recorded(value or {}, self.directory)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +44,9 @@ def recorded(store: Store) -> Iterator[None]:
     """
     from datetime import UTC, datetime
 
-    sessions = store.meta("sessions") or []
+    sessions: list[Any] = []
+    with suppress(RunError):  # what is damaged of them is no reason not to go on
+        sessions = store.meta("sessions") or []
     began = datetime.now(UTC).isoformat(timespec="seconds")
     session: dict[str, Any] = {"began": began, "seconds": None, "command": COMMAND.get()}
     started = time.monotonic()

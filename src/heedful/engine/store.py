@@ -6,7 +6,9 @@ that a run killed at any moment goes on where it stood.
 
 A process that is killed loses at most the last uncommitted batch (see :data:`FLUSH_SECONDS`). The
 write-ahead log is not synced at each commit, so a power cut may lose a little more; neither can
-corrupt the file.
+corrupt the file. What damages it otherwise, such as a disk that flips bits, is found: the file's
+structure is checked before a run goes on or is read from end to end, and each row has a checksum
+that is compared whenever the row is read.
 """
 
 from __future__ import annotations
@@ -15,70 +17,45 @@ import json
 import sqlite3
 import time
 import weakref
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from heedful.core.errors import RunError
-from heedful.engine.records import Entry, Input, UsageRecord
+from heedful.core.log import logger
+from heedful.engine.configurations import differences
+from heedful.engine.integrity import DAMAGE_HINT, refuse_damaged, refuse_version
+from heedful.engine.records import Digests, Entry, Input, UsageRecord
+from heedful.engine.schema import (
+    INSERT_CALL,
+    INSERT_OUTPUT,
+    INSERT_USAGE,
+    INTO_INPUTS,
+    SCHEMA,
+    SELECT_ENTRY,
+    SELECT_USAGE,
+    checksum,
+    raw_checksum,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
     from types import TracebackType
 
 __all__ = ["Entry", "Input", "Store", "UsageRecord"]
 
 T = TypeVar("T")
 
+NAME = "run.sqlite"
+"""The file in a run's directory."""
+
 FLUSH_SECONDS = 0.5
 """How long a finished row may wait for its commit."""
 
+_END = 2**63 - 1
+"""No position is larger."""
+
 FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
-
-SCHEMA = """
-CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS inputs (
-    position INTEGER PRIMARY KEY,  -- place in the input, from 0
-    line INTEGER NOT NULL,         -- line in the file, from 1
-    id TEXT UNIQUE,                -- NULL where the row could not be read
-    value TEXT,                    -- what the work is given, as JSON
-    problem TEXT                   -- why the row cannot be worked on
-);
-CREATE TABLE IF NOT EXISTS outputs (
-    position INTEGER PRIMARY KEY,
-    value TEXT,                    -- what the work returned, as JSON
-    problem TEXT                   -- why it returned nothing
-);
-CREATE TABLE IF NOT EXISTS calls (
-    key BLOB PRIMARY KEY,          -- all that the answer depends on, digested
-    value TEXT NOT NULL            -- the answer, as JSON
-);  -- with row ids: keys come in random order, and only they should be written so
-CREATE TABLE IF NOT EXISTS usage (  -- of the calls, summed up as they come
-    caller TEXT, requested TEXT, model TEXT,
-    calls INTEGER, reasks INTEGER, uncounted INTEGER,
-    prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
-    PRIMARY KEY (caller, requested, model)
-) WITHOUT ROWID;
-"""
-
-INTO_INPUTS = "INTO inputs VALUES (?, ?, ?, ?, ?)"
-
-SELECT_ENTRY = """
-SELECT position, line, id, inputs.value, inputs.problem, outputs.value, outputs.problem
-FROM inputs LEFT JOIN outputs USING (position)
-"""
-
-SELECT_USAGE = f"SELECT {', '.join(UsageRecord._fields)} FROM usage"  # noqa: S608 - ours
-
-INSERT_USAGE = """
-INSERT INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    calls = calls + excluded.calls,
-    reasks = reasks + excluded.reasks,
-    uncounted = uncounted + excluded.uncounted,
-    prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-    cached_tokens = cached_tokens + excluded.cached_tokens,
-    completion_tokens = completion_tokens + excluded.completion_tokens
-"""
 
 
 class Store:
@@ -95,7 +72,7 @@ class Store:
                 when the store is closed.
 
         Raises:
-            RunError: the directory cannot be made, or holds a file that isn.t a run.
+            RunError: the directory cannot be made, or holds a file that isn't a run.
         """
         self.directory = directory
         try:
@@ -111,14 +88,14 @@ class Store:
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
         self._usage: dict[tuple[str, str, str], UsageRecord] = {}
-        self._outputs: list[tuple[int, str | None, str | None]] = []
-        self._digests: _Digests | None = None
+        self._outputs: list[tuple[int, str | None, str | None, int]] = []
+        self._digests: Digests | None = None
         self._flushed = time.monotonic()
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)
 
     def _connect(self) -> sqlite3.Connection:
-        path = "" if self.directory is None else str(self.directory / "run.sqlite")
+        path = "" if self.directory is None else str(self.directory / NAME)
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         # Larger pages and rarer checkpoints than by default: a third less time for each commit.
         db.execute("PRAGMA page_size=8192")
@@ -126,6 +103,9 @@ class Store:
         db.execute("PRAGMA wal_autocheckpoint=4000")
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA busy_timeout=5000")
+        if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
+            refuse_damaged(db.execute, Path(path))
         db.executescript(SCHEMA)
         return db
 
@@ -157,17 +137,7 @@ class Store:
         if stored is None:
             self.set_meta("config", dict(config))
             return
-        if not isinstance(stored, dict):
-            raise RunError(
-                "the run's configuration is damaged",
-                where=str(self.directory),
-                hint="name another directory with --run, or delete this one",
-            )
-        changed = [
-            _difference(key, stored.get(key), config.get(key))
-            for key in sorted({*stored, *config})
-            if stored.get(key) != config.get(key)
-        ]
+        changed = differences(stored, config)
         if changed:
             raise RunError(
                 "this run was made with another configuration: " + "; ".join(changed),
@@ -176,15 +146,23 @@ class Store:
             )
 
     def meta(self, key: str) -> Any:
-        """Return what was stored under a key, or ``None``."""
-        for (value,) in self.query("SELECT value FROM meta WHERE key = ?", key):
+        """Return what was stored under a key, or ``None``.
+
+        Raises:
+            RunError: it is damaged.
+        """
+        query = "SELECT value, checksum FROM meta WHERE key = ?"
+        for value, stored in self.query(query, key):
+            if stored != checksum(key, value):
+                raise self.damaged(f"its {key} is damaged")
             return json.loads(value)
         return None
 
     def set_meta(self, key: str, value: Any) -> None:
         """Store a JSON value under a key."""
         text = json.dumps(value, ensure_ascii=False)
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, text))
+        row = key, text, checksum(key, text)
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?, ?)", row)
 
     def add_inputs(self, rows: Sequence[Input]) -> list[str | None]:
         """Record rows of the input; they are committed within :data:`FLUSH_SECONDS`.
@@ -200,7 +178,8 @@ class Store:
             return []
         self._begin(len(rows))
         before = self._db.total_changes
-        self._db.executemany(f"INSERT OR IGNORE {INTO_INPUTS}", rows)
+        summed = [(*row, checksum(*row)) for row in rows]
+        self._db.executemany(f"INSERT OR IGNORE {INTO_INPUTS}", summed)
         if self._db.total_changes - before == len(rows):
             return [row.problem for row in rows]
         return [self._settle(row) for row in rows]
@@ -213,7 +192,8 @@ class Store:
         query = "SELECT line FROM inputs WHERE id = ?"
         first = self._db.execute(query, (row.id,)).fetchone()[0]
         problem = f"duplicate id {row.id!r}, first on line {first} (give each row its own id)"
-        self._db.execute(f"INSERT {INTO_INPUTS}", row._replace(id=None, problem=problem))
+        row = row._replace(id=None, problem=problem)
+        self._db.execute(f"INSERT {INTO_INPUTS}", (*row, checksum(*row)))
         return problem
 
     def problem(self, position: int) -> str | None:
@@ -224,7 +204,7 @@ class Store:
 
     def add_output(self, position: int, value: str | None, problem: str | None = None) -> None:
         """Record what came of a row; it is committed within :data:`FLUSH_SECONDS`."""
-        self._outputs.append((position, value, problem))
+        self._outputs.append((position, value, problem, checksum(position, value, problem)))
         self._waiting += 1
 
     def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
@@ -247,28 +227,46 @@ class Store:
         self._waiting += 1
 
     def usage_records(self) -> Iterator[UsageRecord]:
-        """Yield the usage of all calls of this run so far, summed up by caller and model."""
+        """Yield the usage of all calls of this run so far, summed up by caller and model.
+
+        Raises:
+            RunError: a sum is damaged.
+        """
         self.flush()
-        yield from map(UsageRecord._make, self.query(SELECT_USAGE))
+        yield from map(self._usage_record, self.query(SELECT_USAGE))
+
+    def _usage_record(self, columns: Sequence[Any]) -> UsageRecord:
+        if columns[-1] != checksum(*columns[:-1]):
+            raise self.damaged("what its calls cost is damaged")
+        return UsageRecord._make(columns[:-1])
 
     def call(self, key: bytes) -> str | None:
-        """Return the answer stored under a key."""
+        """Return the answer stored under a key; a damaged one counts as none."""
         if key in self._calls:
             return self._calls[key]
         if self._digests is None:
-            self._digests = _Digests()
+            self._digests = Digests()
             for (stored,) in self.query("SELECT key FROM calls"):
                 self._digests.add(stored)
         if key not in self._digests:
             return None
-        for (value,) in self.query("SELECT value FROM calls WHERE key = ?", key):
-            return str(value)
+        query = "SELECT value, checksum FROM calls WHERE key = ?"
+        for value, stored in self.query(query, key):
+            if stored == _call_checksum(key, value):
+                return str(value)
+            logger.warning("a stored answer is damaged and is requested again")
         return None
 
     def answers(self) -> Iterator[str]:
-        """Yield all stored answers, as JSON, in constant memory."""
+        """Yield all stored answers, as JSON, in constant memory.
+
+        Raises:
+            RunError: one is damaged.
+        """
         self.flush()
-        for (value,) in self.query("SELECT value FROM calls"):
+        for key, value, stored in self.query("SELECT key, value, checksum FROM calls"):
+            if stored != _call_checksum(key, value):
+                raise self.damaged("an answer is damaged")
             yield value
 
     def _begin(self, changes: int) -> None:
@@ -286,9 +284,10 @@ class Store:
         """Commit what is pending."""
         if self._waiting:
             self._begin(0)
-            self._db.executemany("INSERT OR REPLACE INTO calls VALUES (?, ?)", self._calls.items())
-            self._db.executemany(INSERT_USAGE, self._usage.values())
-            self._db.executemany("INSERT OR REPLACE INTO outputs VALUES (?, ?, ?)", self._outputs)
+            calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
+            self._db.executemany(INSERT_CALL, calls)
+            self._db.executemany(INSERT_USAGE, [*self._usage_sums()])
+            self._db.executemany(INSERT_OUTPUT, self._outputs)
             self._db.execute("COMMIT")
             if self._digests is not None:
                 for key in self._calls:
@@ -299,6 +298,14 @@ class Store:
             self._waiting = 0
         self._flushed = time.monotonic()
 
+    def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the usage of all calls of those that have any to be committed, with checksums."""
+        query = f"{SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ?"
+        for key, usage in self._usage.items():
+            before = next(map(self._usage_record, self.query(query, *key)), None)
+            total = usage if before is None else before.plus(usage)
+            yield (*total, checksum(*total))
+
     def forget(self, positions: Iterable[int]) -> None:
         """Drop the outputs of rows that are to be worked on again."""
         self.flush()
@@ -306,6 +313,12 @@ class Store:
         self._db.executemany(
             "DELETE FROM outputs WHERE position = ?", ((position,) for position in positions)
         )
+
+    def forget_calls(self, keys: Iterable[bytes]) -> None:
+        """Drop answers, so that they are requested again."""
+        self.flush()
+        self._begin(1)
+        self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
 
     def inputs(self, first: int, last: int) -> list[str | None]:
         """Return what the work is given in the rows from one place to another."""
@@ -331,25 +344,55 @@ class Store:
         ((count,),) = self.query("SELECT count(*) FROM inputs")
         return int(count)
 
-    def entries(self, since: int = 0) -> Iterator[Entry]:
-        """Yield all rows read so far from a place on, in input order, in constant memory."""
+    def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
+        """Yield the rows from one place to another, in input order, in constant memory.
+
+        Args:
+            since: the first place.
+            last: the last; by default of all rows read so far.
+
+        Raises:
+            RunError: a row is damaged.
+        """
         self.flush()
-        query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
-        yield from map(Entry._make, self.query(query, since))
+        query = f"{SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        yield from map(self._entry, self.query(query, since, _END if last is None else last))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""
-        return Entry._make(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+        return self._entry(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+
+    def _entry(self, columns: Sequence[Any]) -> Entry:
+        entry = Entry._make(columns[:7])
+        given, returned = columns[7:]
+        if given != checksum(*entry[:5]) or (
+            returned is not None and returned != checksum(entry.position, *entry[5:])
+        ):
+            raise self.damaged(f"row {entry.position + 1:,} is damaged")
+        return entry
 
     def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
         """Yield what a function makes of the rows, in input order, in constant memory."""
         return map(parse, self.entries())
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query."""
-        # "yield from" would close the cursor of a query that is left early, maybe after the file.
-        for columns in self._db.execute(sql, values):  # noqa: UP028
-            yield columns
+        """Yield the rows of a query.
+
+        Raises:
+            RunError: the file is damaged, or was changed under a reader's hands.
+        """
+        try:
+            # "yield from" would close the cursor of a query that is left early, maybe after the
+            # file.
+            for columns in self._db.execute(sql, values):  # noqa: UP028
+                yield columns
+        except sqlite3.Error as error:
+            raise self.damaged(str(error)) from error
+
+    def damaged(self, what: str) -> RunError:
+        """Make the error that says what of the run is damaged."""
+        where = "a temporary run" if self.directory is None else str(self.directory / NAME)
+        return RunError(f"the run cannot be read: {what}", where=where, hint=DAMAGE_HINT)
 
     def empty_log(self) -> None:
         """Move what is committed from the log into the file, so that the file alone is the run."""
@@ -357,37 +400,5 @@ class Store:
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-class _Digests:
-    """Which digests may have been seen: two megabytes that say no at once, and yes if in doubt.
-
-    Nearly all calls are new, and looking each up in the file would cost as much as storing it.
-    """
-
-    def __init__(self) -> None:
-        self._bits = bytearray(1 << 21)
-
-    def add(self, digest: bytes) -> None:
-        place = int.from_bytes(digest[:3])
-        self._bits[place >> 3] |= 1 << (place & 7)
-
-    def __contains__(self, digest: bytes) -> bool:
-        place = int.from_bytes(digest[:3])
-        return bool(self._bits[place >> 3] >> (place & 7) & 1)
-
-
-def _difference(key: str, was: Any, now: Any) -> str:
-    """Say in an error how a value of the configuration differs."""
-    if key == "input":
-        return "the input is another one, or was changed"
-    return f"{key} was {_show(was)}, now {_show(now)}"
-
-
-def _show(value: Any) -> str:
-    """Show a value of the configuration: judges by their names, the rest as JSON."""
-    if value is None:
-        return "unset"
-    if isinstance(value, dict) and "judge" in value:
-        return str(value["judge"])
-    if isinstance(value, list) and value:
-        return ", ".join(map(_show, value))
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+def _call_checksum(key: bytes, value: str) -> int:
+    return raw_checksum(key, value.encode())

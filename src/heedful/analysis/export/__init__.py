@@ -19,25 +19,31 @@ SUFFIXES = (".csv", ".parquet", ".eval")
 
 
 class Exported(NamedTuple):
-    """Counts of what was written: judgments, and rows that could not be read and have none."""
+    """Counts of what was written: judgments, and rows that could not be read and have none.
+
+    Rows that are damaged count as not read.
+    """
 
     judgments: int
     unread: int
 
 
-def export(*runs: str | os.PathLike[str], output: str | os.PathLike[str]) -> Exported:
+def export(
+    *runs: str | os.PathLike[str], output: str | os.PathLike[str], salvage: bool = False
+) -> Exported:
     """Write finished runs for other tools, in constant memory.
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`.
         output: a ``.csv`` or ``.parquet`` file for the judgments, a row each; or an ``.eval`` file
             for one run as a log of Inspect AI.
+        salvage: leave out rows that are damaged, instead of refusing their run.
 
     Returns:
         How much was written.
 
     Raises:
-        RunError: a run is not there, or not finished.
+        RunError: a run is not there, not finished, or damaged.
         UsageError: no run is named, or several for a log, or the file cannot be written.
     """
     path = Path(output)
@@ -50,7 +56,7 @@ def export(*runs: str | os.PathLike[str], output: str | os.PathLike[str]) -> Exp
     check_folder(path, runs)
     if not runs:
         raise UsageError("no run is named", hint="name the directory of a run, or several")
-    opened = [SavedRun.open(run) for run in runs]
+    opened = [SavedRun.open(run, salvage=salvage) for run in runs]
     if path.suffix.lower() == ".eval":
         return _export_log(opened, path)
     from heedful.analysis.export.tables import JudgmentTable, write_csv, write_parquet

@@ -24,7 +24,7 @@ _MET = ("人工智能助手的回复满足了该要求", "[[满足该要求]]")
 _DENIED = re.compile(r"(?:没有|没|未|不)(?:能|完全)?满足")
 
 
-class _Block(NamedTuple):
+class _ItemBlock(NamedTuple):
     number: int
     asked: str
     reasons: str
@@ -62,7 +62,7 @@ def faithful(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     return judgments + undecided(constraints[len(judgments) :], "no block for this item")
 
 
-def _blocks(text: str) -> list[_Block]:
+def _blocks(text: str) -> list[_ItemBlock]:
     """Find the beginnings that are followed by their ends, with all three parts between."""
     blocks = []
     begun: re.Match[str] | None = None
@@ -72,7 +72,7 @@ def _blocks(text: str) -> list[_Block]:
         elif begun is not None and begun[1] == marker[1]:
             parts = _divided(text[begun.end() : marker.start()])
             if parts is not None:
-                blocks.append(_Block(int(marker[1]), *parts))
+                blocks.append(_ItemBlock(int(marker[1]), *parts))
             begun = None
     return blocks
 
@@ -100,7 +100,7 @@ def _says_met(conclusion: str) -> bool:
     return any(words in conclusion.rpartition("</think>")[2] for words in _MET)
 
 
-def _judgment(block: _Block) -> Judgment:
+def _judgment(block: _ItemBlock) -> Judgment:
     met, denied = _says_met(block.conclusion), _DENIED.search(block.conclusion) is not None
     if met == denied:
         reason = f"the conclusion is {block.conclusion[:40]!r}"

@@ -81,7 +81,7 @@ class Builder:
     """
 
     def __init__(self, directory: Path, path: Path) -> None:
-        self._run = SavedRun(directory)
+        self._run = SavedRun(directory, marks_damaged=True)
         self._db = _open(path, identity(self._run), directory)
         self._names: dict[tuple[str, str], int] = {
             (kind, name): number

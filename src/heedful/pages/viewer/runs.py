@@ -106,7 +106,7 @@ class Run:
 
     def __init__(self, directory: Path, indexes: Path, memory: Memory) -> None:
         self.directory = directory
-        self.saved = SavedRun(directory)
+        self.saved = SavedRun(directory, marks_damaged=True)
         self._memory = memory
         self._identity = identity(self.saved)
         self.index_path = indexes / f"{directory.resolve().name[:40]}-{_digest(directory)}.sqlite"

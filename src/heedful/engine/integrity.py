@@ -1,0 +1,48 @@
+"""Stores that cannot be used as they are: of another version, or damaged in their structure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import RunError
+from heedful.engine.schema import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+DAMAGE_HINT = (
+    "take it from a copy, or name another --run; heedful export --salvage writes what is whole of "
+    "a run of evaluate"
+)
+
+
+def refuse_version(version: int, path: Path) -> None:
+    """Refuse a store of another version.
+
+    Raises:
+        RunError: it is one.
+    """
+    if version != VERSION:
+        raise RunError(
+            "this run was written by another version of heedful",
+            where=str(path),
+            hint="open it with the heedful that wrote it, or name another directory with --run",
+        )
+
+
+def refuse_damaged(query: Callable[[str], Iterable[Sequence[Any]]], path: Path) -> None:
+    """Refuse a store whose structure is damaged; takes time linear in its size.
+
+    Args:
+        query: yields the rows of a query on it.
+        path: its file.
+
+    Raises:
+        RunError: it is.
+        sqlite3.Error: it is so damaged that it cannot be checked.
+    """
+    ((problem,),) = query("PRAGMA integrity_check(1)")
+    if problem != "ok":
+        said = str(problem).splitlines()[-1]
+        raise RunError(f"the run's store is damaged: {said}", where=str(path), hint=DAMAGE_HINT)
