@@ -1,4 +1,4 @@
-"""Rates of runs with undecided verdicts against the truth, for ``coverage.py``."""
+"""Rates and differences of runs with undecided verdicts against the truth, for ``coverage.py``."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from heedful import Constraint, Critique, Judgment, Sample
+from heedful.analysis.compare.differences import Clusters, Differences, parts
 from heedful.core.nouns import Status
 from heedful.metrics import Summary
+from heedful.metrics.contrasts import LEVEL
+from heedful.metrics.outcomes import RowOutcome, VerdictCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,6 +47,71 @@ def undecided_tables(data_sets: int) -> None:
             for share in (0.05, 0.1, 0.2):
                 print(f"{name}, correlation {correlation}, {share:4.0%} undecided:", end=" ")
                 print(_line(data_sets, correlation, share, sysbench=sysbench), flush=True)
+
+
+RATES = {"ISR": ("cfbench", "isr"), "CSR": ("cfbench", "csr"), "DRFR": ("infobench", "drfr")}
+
+SIDES = ((0.05, 0.05), (0.2, 0.2), (0.05, 0.2))
+"""Shares of the verdicts that the two sides leave undecided."""
+
+
+def null_tables(data_sets: int) -> None:
+    """Print what comparing two equally good models finds, with undecided verdicts."""
+    print(
+        "\nequal models compared, by what is undecided on either side: mean difference in points,"
+    )
+    print("how often p < 0.05 (size), and the interval holds 0, and the bounds do, in %")
+    for name in RATES:
+        for what, rise in (("at random", 0.0), ("harder rows", RISE), ("of unmet only", None)):
+            for shares in SIDES:
+                sides = " and ".join(f"{share:.0%}" for share in shares)
+                random = np.random.default_rng([SEED, len(name + what), round(100 * sum(shares))])
+                found = [_compared(random, name, shares, rise) for _ in range(max(20, data_sets))]
+                figures = "  ".join(f"{100 * figure:5.1f}" for figure in np.mean(found, axis=0))
+                print(f"{name}, undecided {what}, {sides}: {figures}", flush=True)
+
+
+def _compared(
+    random: np.random.Generator, name: str, shares: tuple[float, float], rise: float | None
+) -> tuple[float, bool, bool, bool]:
+    """Compare two models with the same true rates on the same rows.
+
+    Args:
+        random: where the data come from.
+        name: of the rate.
+        shares: that the two sides leave undecided, of unmet verdicts where ``rise`` is ``None``.
+        rise: how much more is undecided in harder rows.
+
+    Returns:
+        The difference, whether it is found to be one, whether its interval holds 0, its bounds.
+    """
+    hardness = random.normal(size=(ROWS, 1))
+    rows = []
+    for share in shares:
+        normal = np.sqrt(0.3) * hardness + np.sqrt(0.7) * random.normal(size=(ROWS, CONSTRAINTS))
+        met = normal < NormalDist().inv_cdf(MET)
+        weight = np.exp((rise or 0.0) * hardness)
+        open_ = random.random(met.shape) < np.minimum(1, share * weight / weight.mean())
+        rows.append((met, open_ & ~met if rise is None else open_))
+    undecided = rows[0][1] | rows[1][1]
+    clusters = Clusters()
+    differences = Differences(clusters)
+    rate = RATES[name]
+    for number in range(ROWS):
+        clusters.begin(number)
+        left = int(undecided[number].sum())
+        first, second = (
+            RowOutcome(VerdictCounts(), VerdictCounts(hits, CONSTRAINTS - left - hits, left))
+            for met, _ in rows
+            for hits in [int((met[number] & ~undecided[number]).sum())]
+        )
+        part = dict(parts(first, second, ("strict", "strict")))[rate]
+        differences.add(rate, part)
+    measured = differences.result(rate, seed=0)
+    (low, high), bounds = measured["difference"]["interval"] or (-1, 1), measured["bounds"]
+    p, value = measured["p"], measured["difference"]["value"] or 0.0
+    holds = bounds is not None and bounds[0] <= 0 <= bounds[1]
+    return value, p is not None and p < LEVEL, low <= 0 <= high, holds
 
 
 def _line(data_sets: int, correlation: float, share: float, *, sysbench: bool) -> str:

@@ -86,7 +86,7 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
     copy.write_bytes(EXAMPLE.read_bytes())
     evaluate(EXAMPLE, run=tmp_path / "run")
     evaluate(copy, run=tmp_path / "run")  # the same content elsewhere is the same input
-    with pytest.raises(RunError, match="judge was rules,recorded, now rules"):
+    with pytest.raises(RunError, match="judge was rules,compiled,recorded, now rules"):
         evaluate(EXAMPLE, judge="rules", run=tmp_path / "run")
     with copy.open("a", encoding="utf-8") as file:
         file.write('{"prompt": "p", "response": "r"}\n')
@@ -112,7 +112,7 @@ def test_it_works_inside_a_running_event_loop() -> None:
 
 
 def test_an_unknown_judge_is_refused_with_the_names_there_are() -> None:
-    with pytest.raises(UsageError, match=r"'oracle'.*rules, recorded"):
+    with pytest.raises(UsageError, match=r"'oracle'.*rules, compiled, recorded"):
         evaluate([sample()], judge="rules,oracle")
 
 
@@ -253,7 +253,7 @@ def test_cfbench_faithful_is_every_shipped_metric_and_strict_reads_every_legible
 def test_every_if_critic_critique_parses(data: Path) -> None:
     verdicts = {}
     for name in ("critiques", "sft_data", "dpo_data"):
-        summary = evaluate(data / "if_critic" / f"{name}.json").summary
+        summary = evaluate(data / "if_critic" / f"{name}.json", judge="recorded").summary
         assert summary["coverage"] == 1.0
         verdicts[name] = summary["verdicts"]["met"], summary["verdicts"]["unmet"]
     assert verdicts["critiques"] == (95, 33)

@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 from heedful import Check, Constraint, Sample, Status, UsageError, evaluate
-from heedful.jobs.evaluate import make_judge
-from heedful.judges import Compiled, Measurement
+from heedful.judges import Compiled, Measurement, make_judge
 
 CHECKLIST = (
     Constraint(text="At most 5 words."),

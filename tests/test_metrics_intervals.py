@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recordin
 from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
-from heedful.metrics.proportions import Spread, mean_interval, rate_interval
+from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.statistics import ClusterShare, macro_measure
 from heedful.pages.viewer.pages_runs import _rates
 from heedful.reporting.notation import interval
@@ -87,12 +88,31 @@ def test_eight_of_eight_are_not_certain() -> None:
 
 
 @given(st.integers(0, 30), st.integers(2, 30))
-def test_a_rate_over_samples_has_wilsons_interval(passed: int, n: int) -> None:
+def test_a_rate_over_samples_has_wilsons_interval_wider_for_one_to_three(
+    passed: int, n: int
+) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     passed = min(passed, n)
     found = rate_interval(Spread.of([((1, 1), passed), ((0, 1), n - passed)]))
     expected = stats.binomtest(passed, n).proportion_ci(method="wilson")
-    assert found == pytest.approx((expected.low, expected.high), abs=1e-9)
+    low, high = expected.low, expected.high
+    if 0 < passed < n:
+        few = {number: stats.chi2.ppf(0.05, 2 * number) / 2 / n for number in (1, 2, 3)}
+        low, high = min(low, few.get(passed, 1)), max(high, 1 - few.get(n - passed, 1))
+    assert found == pytest.approx((low, high), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [5, 8, 9, 20, 50, 200])
+def test_intervals_of_samples_cover_every_rate(n: int) -> None:
+    """The exact probability, by the binomial distribution: nothing is simulated."""
+    p = np.linspace(0.5, 0.999, 500)[:, None]
+    passed = np.arange(n + 1)
+    ways = np.array([float(math.comb(n, k)) for k in passed])
+    low, high = np.array([wilson(k, n) for k in range(n + 1)]).T
+    covered = (ways * p**passed * (1 - p) ** (n - passed) * ((low <= p) & (p <= high))).sum(axis=1)
+    # Wilson's own falls to 83 %.
+    assert covered.min() > 0.91
+    assert 0.945 < covered.mean() < 0.98
 
 
 @given(st.integers(2, 40), st.integers(1, 8))

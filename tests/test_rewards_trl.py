@@ -13,7 +13,7 @@ from heedful.core.errors import ModelError
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
-from heedful.rewards import Reward, for_trl, trl_rewards
+from heedful.rewards import Divergence, Reward, RubricDropout, for_trl, trl_rewards
 from tiny_model import save_tiny_model
 
 if TYPE_CHECKING:
@@ -288,3 +288,18 @@ def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
     trainer.train()
     losses = [log["loss"] for log in trainer.state.log_history if "loss" in log]
     assert losses[-1] < losses[0]
+
+
+def test_an_alarm_ends_the_training_and_dropout_knows_the_step(model: Path, tmp_path: Path) -> None:
+    rows = [{"prompt": "Greet.", "checklist": CHECKLIST[:2]}] * 8
+    divergence = Divergence(Reward(gates="none"), stop=True)
+    with Reward(gates="none", dropout=RubricDropout(0.5)) as reward:
+        function = for_trl(reward, name="critic", divergence=divergence)
+        trainer = trained(model, tmp_path, [function], rows)
+        assert trainer.state.global_step == trainer.args.max_steps
+        assert len(divergence.gaps) == trainer.args.max_steps
+        assert reward.summary()["verdicts"] < 2 * reward.summary()["responses"]
+        divergence.alarm = 0
+        trainer = trained(model, tmp_path / "again", [function], rows)
+    assert trainer.state.global_step == 1 < trainer.args.max_steps
+    assert any("critic/gap" in entry for entry in trainer.state.log_history)

@@ -16,13 +16,14 @@ import pytest
 
 from commands import run
 from critiques import write
+from extras import needs
 from tiny_model import save_tiny_model
 from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
 
 if TYPE_CHECKING:
     from heedful.critic.training import Step
 
-pytest.importorskip("trl", reason="TRL is not installed; pip install 'heedful[train]'")
+needs("trl", extra="train")
 
 pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 

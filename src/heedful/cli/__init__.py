@@ -42,16 +42,19 @@ def main(argv: list[str] | None = None) -> None:
 
     from heedful.cli.terminal import spell_out, warn_plainly
     from heedful.core import plugins
-    from heedful.core.errors import HeedfulError
+    from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
 
     spell_out(sys.stdout, sys.stderr)
-    warn_plainly(plugins.PluginWarning)
+    warn_plainly(HeedfulWarning)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
-        words = sys.argv[1:] if argv is None else argv
+        # A lone hyphen is standard input; the parser would take it for a flag.
+        words = [
+            "./-" if word == "-" else word for word in (sys.argv[1:] if argv is None else argv)
+        ]
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "")
-        code = app(argv, exit_on_error=False, print_error=False)
+        code = app(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from cyclopts import Parameter
 
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from heedful.models.base import Model, Sampling
+    from heedful.models.options import CallOptions
 
 Names = Annotated[list[str], Parameter(negative="", name=["--model", "-m"])]
 
@@ -71,6 +73,29 @@ class CallFlags(ConnectionFlags):
     batch_size: int = 16
 
 
+def options(calls: CallFlags) -> CallOptions:
+    """Return the options of calls that the flags give, without those that have their defaults.
+
+    Raises:
+        UsageError: a header has no value, or ``--body`` isn't a JSON object.
+    """
+    from heedful.models.options import CallOptions
+
+    given = given_flags(calls, CallOptions.__annotations__)
+    if calls.header:
+        given["headers"] = dict(_pair(header) for header in calls.header)
+    if calls.body is not None:
+        given["body"] = _object("--body", calls.body)
+    return cast("CallOptions", given)
+
+
+def given_flags(flags: Any, names: Iterable[str]) -> dict[str, Any]:
+    """Return the flags that don't have their defaults, of some names."""
+    default = type(flags)()
+    values = ((name, getattr(flags, name, None)) for name in names)
+    return {name: value for name, value in values if value != getattr(default, name, None)}
+
+
 def sampling(calls: CallFlags, temperature: float = 0.0) -> Sampling:
     """Make the sampling settings.
 
@@ -81,20 +106,9 @@ def sampling(calls: CallFlags, temperature: float = 0.0) -> Sampling:
     Raises:
         UsageError: ``--body`` isn't a JSON object, or a number is out of its range.
     """
-    from heedful.models.base import Sampling
+    from heedful.models.options import sampling as make
 
-    if calls.temperature is not None and not 0 <= calls.temperature < math.inf:
-        raise UsageError(f"--temperature is {calls.temperature}", hint="give 0 or more")
-    if calls.max_completion_tokens is not None and calls.max_completion_tokens < 1:
-        raise UsageError(
-            f"--max-completion-tokens is {calls.max_completion_tokens}", hint="give at least 1"
-        )
-    return Sampling(
-        temperature=temperature if calls.temperature is None else calls.temperature,
-        top_p=calls.top_p,
-        max_tokens=calls.max_completion_tokens,
-        extra=_object("--body", calls.body),
-    )
+    return make(temperature, **options(calls))
 
 
 def connect(calls: CallFlags) -> list[Model]:
@@ -103,30 +117,9 @@ def connect(calls: CallFlags) -> list[Model]:
     Raises:
         UsageError: an address, a header or a limit makes no sense.
     """
-    from heedful.models import named
-    from heedful.models.limiter import AdaptiveLimiter
+    from heedful.models.options import connect as connect_models
 
-    for flag in ("max_concurrency", "rpm", "tpm", "timeout", "batch_size"):
-        value = getattr(calls, flag)
-        if value is not None and not value > 0:
-            name = flag.replace("_", "-")
-            raise UsageError(f"--{name} is {value}", hint="give a number above 0")
-    limiter = AdaptiveLimiter(calls.max_concurrency, rpm=calls.rpm, tpm=calls.tpm)
-    headers = dict(_pair(header) for header in calls.header)
-    return [
-        named.make(
-            name,
-            base_url=calls.base_url,
-            api_key=calls.api_key,
-            api_key_env=calls.api_key_env,
-            headers=headers,
-            timeout_s=calls.timeout,
-            limiter=limiter,
-            device=calls.device,
-            batch_size=calls.batch_size,
-        )
-        for name in calls.model
-    ]
+    return connect_models(calls.model, **options(calls))
 
 
 def connect_one(calls: CallFlags) -> Model:

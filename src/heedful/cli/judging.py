@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
 from heedful.cli import running
-from heedful.cli.connection import CallFlags, ConnectionFlags, Names, connect, sampling
+from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from heedful.cli.running import RunFlags
     from heedful.core.nouns import Scoring
     from heedful.jobs.evaluate import Evaluation
-    from heedful.judges import Judge
+    from heedful.judges import Judge, JudgeOptions
+
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
-PROMPT_FLAGS = ("prompt", "prompt-file", "system-prompt-file")
-
 PROMPT = "plain"
-"""The prompt, unless the command or the model\'s folder names another."""
+"""The prompt, unless the command or the model's folder names another."""
+
+PERCENT = 100
+
+REPLACED = ("--judge", "-j", "--run", "--limit")
+"""Flags that another judge makes useless."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,81 +97,18 @@ class ResultFlags:
     min_coverage: float = 0.0
 
 
-def make(names: str, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
+def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
     """Make the judge that the flags describe.
 
     Raises:
         UsageError: a judge or a prompt is unknown, or flags do not go together.
     """
-    from heedful.jobs.evaluate import make_judge
+    from heedful.judges import JudgeOptions, make_judge
+    from heedful.models.options import CallOptions
 
-    asks = [name.strip() for name in names.split(",")]
-    if CHECKLIST not in asks:
-        if model_flags.model:
-            raise UsageError(
-                "--model is given, but no judge that uses it",
-                hint=f"add --judge {CHECKLIST}, or --judge rules,{CHECKLIST}",
-            )
-        unused = [f"--{name}" for name in PROMPT_FLAGS if _given(model_flags, name)]
-        if unused:
-            raise UsageError(
-                f"{unused[0]} is given, but no judge that uses a model",
-                hint=f"add --judge {CHECKLIST} and --model",
-            )
-        return make_judge(names, scoring=scoring, seed=seed)
-    from heedful.judges import Cascade
-
-    judges = [
-        _model_judge(model_flags)
-        if name == CHECKLIST
-        else make_judge(name, scoring=scoring, seed=seed)
-        for name in asks
-    ]
-    return judges[0] if len(judges) == 1 else Cascade(*judges)
-
-
-def _model_judge(model_flags: JudgeFlags) -> Judge:
-    """Make the judge that calls models: one, or a panel of models and of samples."""
-    from heedful.judges import Measurement, Panel, prompts
-    from heedful.judges.model import Checklist
-
-    if not model_flags.model:
-        raise UsageError("the judge has no model", hint="name one with --model")
-    least = {"--votes": 1, "--per-call": 1, "--reasks": 0}
-    for flag, bound in least.items():
-        value = _given(model_flags, flag)
-        if value is not None and value < bound:
-            raise UsageError(f"{flag} is {value}", hint=f"give at least {bound}")
-    if not 0 <= model_flags.min_confidence <= 1:
-        raise UsageError(
-            f"--min-confidence is {model_flags.min_confidence:g}", hint="give a share from 0 to 1"
-        )
-    how = sampling(model_flags, 1.0 if model_flags.votes > 1 else 0.0)
-    members: list[Judge] = [
-        Checklist(
-            model,
-            prompts.make(
-                model_flags.prompt or getattr(model, "prompt", None) or PROMPT,
-                explain=model_flags.explain,
-                prompt_file=model_flags.prompt_file,
-                system_prompt_file=model_flags.system_prompt_file,
-            ),
-            per_call=model_flags.per_call,
-            sampling=how,
-            reasks=model_flags.reasks,
-            sample_index=index,
-            measure=Measurement() if model_flags.measure else None,
-        )
-        for model in connect(model_flags)
-        for index in range(model_flags.votes)
-    ]
-    if len(members) == 1:
-        return members[0]
-    return Panel(*members, min_confidence=model_flags.min_confidence)
-
-
-def _given(model_flags: JudgeFlags, flag: str) -> Any:
-    return getattr(model_flags, flag.removeprefix("--").replace("-", "_"))
+    own = JudgeOptions.__annotations__.keys() - CallOptions.__annotations__.keys()
+    given = cast("JudgeOptions", given_flags(model_flags, sorted(own)) | options(model_flags))
+    return make_judge(names, scoring=scoring, seed=seed, **given)
 
 
 def carry_out(
@@ -193,7 +136,8 @@ def carry_out(
     """
     output, least = results.output, results.min_coverage
     if not 0 <= least <= 1:
-        raise UsageError(f"--min-coverage is {least:g}", hint="give a share from 0 to 1")
+        hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
+        raise UsageError(f"--min-coverage is {least:g}", hint=hint)
     if output is not None:
         from heedful.data.formats.base import refuse_inputs
 
@@ -219,6 +163,8 @@ def carry_out(
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
             complete=_is_complete(summary, results.min_coverage),
+            hints=[*_unread(result), *_too_little(summary, results.min_coverage)],
+            next_step=_next_step(summary, model_flags),
         )
 
     return running.carry_out(
@@ -230,6 +176,53 @@ def carry_out(
         outcome=outcome,
         output=run,
     )
+
+
+def _unread(result: Evaluation) -> Iterator[str]:
+    """Show a reply that could not be read, and the likely reason."""
+    from heedful.jobs.unparsed import example
+
+    unread = example(result)
+    if unread is not None:
+        yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
+        if unread.hint:
+            yield unread.hint
+
+
+def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str]:
+    """Say why the exit code is 1, where nothing else does."""
+    if summary["coverage"] < min_coverage:
+        yield (
+            f"exit code {running.INCOMPLETE}: coverage {PERCENT * summary['coverage']:.1f} % is "
+            f"below --min-coverage {min_coverage:g}"
+        )
+    elif not summary["verdicts"]["met"] + summary["verdicts"]["unmet"]:
+        yield f"exit code {running.INCOMPLETE}: no verdict was decided"
+
+
+def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
+    """Say how many constraints only a model decides, and the command that asks one."""
+    left = summary["needs_model"]
+    if not left or model_flags.model:
+        return ""
+    from heedful.engine.sessions import COMMAND
+
+    words = " ".join(_asking_a_model(COMMAND.get() or ()))
+    return (
+        f"{amount(left, 'constraint')} left for a model: {words} --model NAME\n"
+        f"  (--dry-run counts the calls and the cost; --limit 5 tries five rows)"
+    )
+
+
+def _asking_a_model(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of this command that stay when a model judges too, fit for a shell."""
+    yield "heedful"
+    skip = False
+    for word in words:
+        flag, equals, _ = word.partition("=")
+        if not skip and flag not in REPLACED:
+            yield shlex.quote(word)
+        skip = not skip and flag in REPLACED and not equals
 
 
 def _same_place(one: Path, other: Path) -> bool:

@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from heedful.cli import judging, terminal
 from heedful.cli.connection import connect
-from heedful.cli.judging import JudgeFlags
+from heedful.cli.judging import CHECKLIST, JudgeFlags
 from heedful.cli.running import PROBLEMS_SHOWN, CostFlags, Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
@@ -162,7 +162,7 @@ def meta(
 
 def _each(names: Sequence[str], model_flags: JudgeFlags) -> Iterator[tuple[str, JudgeFlags]]:
     """Pair each judge with its flags: a judge without a model gets no model."""
-    calls = [judging.CHECKLIST in name for name in names]
+    calls = [CHECKLIST in name for name in names]
     for name, has_model in zip(names, calls, strict=True):
         none = any(calls) and not has_model
         yield name, dataclasses.replace(model_flags, model=[]) if none else model_flags

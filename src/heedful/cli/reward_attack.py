@@ -62,7 +62,7 @@ def attack(
 
     chosen = attacking.examples()
     if input is not None:
-        source = open_data(input, data.format, None, data.task)
+        source = open_data(input, format=data.format, task=data.task)
         read = (item.value for item in items(source or ()) if item.problem is None)
         chosen = list(islice(filter(None, read), attacks.samples))
     result = asyncio.run(

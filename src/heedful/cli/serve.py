@@ -25,6 +25,9 @@ CUT_SHORT = 1
 """Stopped before all that was accepted had been judged."""
 
 CODE = "rules"
+
+SERVED = ("rules", "compiled", "checklist")
+"""The judges that make sense here: a request holds no recorded verdicts."""
 """The judge that goes first in any case."""
 
 TOKEN = "HEEDFUL_TOKEN"  # noqa: S105 - the variable's name
@@ -158,6 +161,9 @@ def serve(
 
 def _judge(names: str, model_flags: JudgeFlags) -> Judge | None:
     """Make what judges after code; ``None`` where code is all."""
+    from heedful.judges import check_names
+
+    check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
     if not rest and not model_flags.model:
         return None

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 __all__ = [
     "HeedfulError",
+    "HeedfulWarning",
     "InputError",
     "ModelError",
     "RowError",
@@ -50,6 +51,10 @@ class HeedfulError(Exception):
         place = f"{self.where}: " if self.where else ""
         hint = f" ({self.hint})" if self.hint else ""
         return f"{place}{self.what}{hint}"
+
+
+class HeedfulWarning(UserWarning):
+    """Something is probably not as it was meant; the work goes on."""
 
 
 class UsageError(HeedfulError):

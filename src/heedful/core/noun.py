@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import UsageError
 
@@ -29,8 +29,15 @@ class Noun(BaseModel):
             if not fields.keys() <= self.__pydantic_fields__.keys():
                 fields = self._spelled(fields)
                 refuse_misspelled(type(self), fields)
-            # As BaseModel does; a call of it would take a third of the time.
-            self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            try:
+                # As BaseModel does; a call of it would take a third of the time.
+                self.__pydantic_validator__.validate_python(fields, self_instance=self)
+            except ValidationError:
+                try:
+                    fields = self._lenient(fields)
+                    self.__pydantic_validator__.validate_python(fields, self_instance=self)
+                except ValidationError as error:
+                    raise _problem(type(self), error) from error
 
         # So pydantic does not take model_validate, with which files are read, through here.
         __init__.__pydantic_base_init__ = True
@@ -49,6 +56,11 @@ class Noun(BaseModel):
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:
         """Take the keywords that a noun accepts in addition to its fields."""
+        return fields
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """Take the values that a noun accepts in addition to those of its fields' types."""
         return fields
 
     @classmethod
@@ -74,16 +86,16 @@ def refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
     """
     fields = noun.__pydantic_fields__
     for name in names:
-        meant = None if name in fields else _meant(noun, name)
-        if meant is not None:
+        field = None if name in fields else meant(noun, name)
+        if field is not None:
             raise UsageError(
                 f"{noun.__name__} has no field {name!r}",
-                hint=f"did you mean {meant!r}? A field of your own with this name can be given to "
+                hint=f"did you mean {field!r}? A field of your own with this name can be given to "
                 f"{noun.__name__}.model_validate",
             )
 
 
-def _meant(noun: type[Noun], name: str) -> str | None:
+def meant(noun: type[Noun], name: str) -> str | None:
     """Name the field that a keyword was probably meant for."""
     from difflib import get_close_matches
 
@@ -99,3 +111,14 @@ def _meant(noun: type[Noun], name: str) -> str | None:
         and not any(char.isdigit() for char in folded)
     ]
     return next(iter(get_close_matches(folded, likely, 1, _ALIKE)), None)
+
+
+def _problem(noun: type[Noun], error: ValidationError) -> UsageError:
+    """Say in one line which field does not fit."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    name = "".join(f"[{at}]" if isinstance(at, int) else f".{at}" for at in first["loc"])
+    reason = f"{first['msg'][0].lower()}{first['msg'][1:]}"
+    if first["type"] == "missing":
+        return UsageError(f"{noun.__name__}{name} is missing")
+    given = type(first["input"]).__name__
+    return UsageError(f"{noun.__name__}{name} is of type {given}: {reason}")

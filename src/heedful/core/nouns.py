@@ -118,7 +118,7 @@ class Constraint(Noun):
         type: a key of :mod:`heedful.core.taxonomy` where it knows it, else the data's word.
         subtype: likewise.
         priority: CFBench's.
-        check: how code decides it.
+        check: how code decides it; in Python code a verifier's id may stand for it.
         weight: points in a weighted score; ``None`` is 1. Negative points are for mistakes: such a
             criterion is *met* where the response makes the mistake.
         gate: must be met (with a negative weight: must not); else the response's score is 0.
@@ -127,6 +127,24 @@ class Constraint(Noun):
             met, the constraint isn't asked.
         source_span: the words of the instruction that it comes from.
     """
+
+    if TYPE_CHECKING:
+
+        def __init__(  # noqa: PLR0913 - the fields
+            self,
+            *,
+            text: str,
+            type: str | None = None,  # noqa: A002 - the field's name
+            subtype: str | None = None,
+            priority: Priority | None = None,
+            check: Check | str | Mapping[str, Any] | None = None,
+            weight: float | None = None,
+            gate: bool = False,
+            scale: Scale | Mapping[str, Any] | None = None,
+            depends_on: Sequence[int] = (),
+            source_span: str | None = None,
+            **extra: Any,
+        ) -> None: ...
 
     text: str
     type: str | None = None
@@ -143,6 +161,11 @@ class Constraint(Noun):
     def is_penalty(self) -> bool:
         """Whether it describes a mistake: something that must not be there."""
         return self.weight is not None and self.weight < 0
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        check = fields.get("check")
+        return fields | {"check": Check(id=check)} if isinstance(check, str) else fields
 
 
 class Recording(Noun):
@@ -167,7 +190,7 @@ class Sample(Noun):
     """One response to judge: the conversation, its checklist, the response.
 
     Attributes:
-        id: unique in its file.
+        id: unique in its data; a run names samples without one after their places, ``row-1``.
         conversation: system, user and assistant turns; it ends on the turn to answer.
         checklist: the constraints, in order.
         response: the text to judge; ``None`` where the file has none (yet).
@@ -179,10 +202,14 @@ class Sample(Noun):
             keeps the whole record here.
 
     In Python code ``prompt`` or ``instruction`` may stand for a conversation of one user turn,
-    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, as they do in files:
+    ``messages`` for ``conversation`` and ``constraints`` for ``checklist``, and a constraint may be
+    its text, as in files:
 
-    >>> Sample(id="1", prompt="Greet.").conversation
+    >>> sample = Sample(prompt="Greet.", checklist=["It is polite."])
+    >>> sample.conversation
     (Message(role='user', content='Greet.'),)
+    >>> sample.checklist[0].text
+    'It is polite.'
     """
 
     other_names: ClassVar[Mapping[str, str]] = {
@@ -197,23 +224,23 @@ class Sample(Noun):
         def __init__(  # noqa: PLR0913 - the fields, and their other spellings
             self,
             *,
-            id: str,  # noqa: A002 - the field's name
-            conversation: Sequence[Message] = (),
-            checklist: Sequence[Constraint] = (),
+            id: str = "",  # noqa: A002 - the field's name
+            conversation: Sequence[Message | Mapping[str, Any]] = (),
+            checklist: Sequence[Constraint | str | Mapping[str, Any]] = (),
             response: str | None = None,
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
             labels: Sequence[bool | None] | None = None,
             recording: Recording | None = None,
             source: Mapping[str, Any] = ...,
-            prompt: str | Sequence[Message] | None = None,
+            prompt: str | Sequence[Message | Mapping[str, Any]] | None = None,
             instruction: str | None = None,
-            messages: Sequence[Message] | None = None,
-            constraints: Sequence[Constraint] | None = None,
+            messages: Sequence[Message | Mapping[str, Any]] | None = None,
+            constraints: Sequence[Constraint | str | Mapping[str, Any]] | None = None,
             **extra: Any,
         ) -> None: ...
 
-    id: str
+    id: str = ""
     conversation: tuple[Message, ...] = ()
     checklist: tuple[Constraint, ...] = ()
     response: str | None = None
@@ -239,6 +266,17 @@ class Sample(Noun):
                 raise UsageError(what, hint="give one of them")
             turn = field == "conversation" and isinstance(value, str)
             fields[field] = (Message(role="user", content=value),) if turn else value
+        return fields
+
+    @classmethod
+    def _lenient(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        checklist = fields.get("checklist")
+        if isinstance(checklist, str):
+            raise UsageError("checklist is text", hint=f"give a list: [{checklist!r:.200}]")
+        if isinstance(checklist, list | tuple):
+            fields = fields | {"checklist": tuple(map(_constraint, checklist))}
+        if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
+            fields = fields | {"id": str(fields["id"])}
         return fields
 
     @classmethod
@@ -367,3 +405,10 @@ class Solution(Noun):
     label: bool | None = None
     steps: tuple[str, ...] = ()
     first_error: int | None = None
+
+
+def _constraint(item: Any) -> Any:
+    """Make a constraint of text, or of fields."""
+    if isinstance(item, str):
+        return Constraint(text=item)
+    return Constraint(**item) if isinstance(item, dict) else item

@@ -17,7 +17,7 @@ import warnings
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import HeedfulError, UsageError
+from heedful.core.errors import HeedfulError, HeedfulWarning, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GROUPS",
-    "PluginWarning",
     "broken",
     "listing",
     "load",
@@ -49,7 +48,7 @@ _NAME = re.compile(r"[\w.-]+")
 terminal would obey."""
 
 
-class PluginWarning(UserWarning):
+class PluginWarning(HeedfulWarning):
     """A plugin that is passed over, and why."""
 
 

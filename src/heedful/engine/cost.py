@@ -29,7 +29,7 @@ class CostSummary:
     """
 
     def __init__(
-        self, records: Iterable[UsageRecord], prices: Mapping[str, Price] | None = None
+        self, records: Iterable[UsageRecord] = (), prices: Mapping[str, Price] | None = None
     ) -> None:
         """Sum up what was recorded.
 
@@ -41,6 +41,10 @@ class CostSummary:
         self._requested: dict[tuple[str, str], str] = {}
         self._recorded: dict[tuple[str, str], Counter[str]] = {}
         self._reported: dict[tuple[str, str], Counter[str]] = {}
+        self.record(records)
+
+    def record(self, records: Iterable[UsageRecord]) -> None:
+        """Add what was recorded."""
         for record in records:
             key = record.caller, record.model
             self._requested[key] = record.requested

@@ -5,25 +5,30 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
 
-from heedful.core import rubric
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Sample
 from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Sequence
+    from typing import Unpack
 
-    from heedful.data.formats import Row, Source
+    from heedful.core.nouns import Sample
+    from heedful.data.formats import Row, Source, Sources
+    from heedful.data.formats.memory import InMemory
 
 __all__ = [
+    "Data",
     "DataOptions",
     "ReadingOptions",
+    "Selection",
     "default_run",
     "encode",
     "fingerprint",
@@ -37,6 +42,14 @@ COARSE_NS = 2_000_000_000
 """The coarsest clock of a file system, in nanoseconds: FAT's."""
 
 
+Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | InMemory"
+"""Data of a job: a file in any format that heedful reads, several, or rows in memory.
+
+Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
+the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
+"""
+
+
 class DataOptions(RunOptions, total=False):
     """Options of jobs over a data set: how it is read, and how the job is run.
 
@@ -45,9 +58,22 @@ class DataOptions(RunOptions, total=False):
         task: keep only this task's rows (AdvancedIF).
         exclude_generation_failures: leave out rows that say that no response was generated; they
             are neither judged nor counted.
+        limit: take only the first so many rows; the turns of one record count as one.
+        sample: take only so many rows at random, by the seed of the job, where it has one.
     """
 
     format: str | None
+    task: str | None
+    exclude_generation_failures: bool
+    limit: int | None
+    sample: int | None
+
+
+class OpeningOptions(TypedDict, total=False):
+    """How a file is opened."""
+
+    format: str | None
+    responses: str | os.PathLike[str] | None
     task: str | None
     exclude_generation_failures: bool
 
@@ -58,6 +84,8 @@ class ReadingOptions(TypedDict, total=False):
     format: str | None
     task: str | None
     exclude_generation_failures: bool
+    limit: int | None
+    sample: int | None
 
 
 def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
@@ -79,16 +107,17 @@ RUNS = Path("heedful-runs")
 
 
 def default_run(
-    data: str | os.PathLike[str], responses: str | os.PathLike[str] | None, *options: object
+    data: Path | Sequence[Path], responses: str | os.PathLike[str] | None, *options: object
 ) -> Path:
     """Name a run that the user has not named, after the content of its input and its options.
 
     The same command on the same content finds the same run again; anything else makes another.
     """
-    files = [Path(path) for path in (data, responses) if path is not None]
+    paths = [data] if isinstance(data, Path) else list(data)
+    read = paths if responses is None else [*paths, Path(responses)]
     # A file that is missing is refused with a better message when it is opened.
-    contents = [fingerprint(path) for path in files if path.is_file()]
-    return unnamed(files[0].stem, *contents, *map(str, options))
+    contents = [fingerprint(path) for path in read if path.is_file()]
+    return unnamed(paths[0].name.partition(".")[0] or "run", *contents, *map(str, options))
 
 
 def unnamed(stem: str, *options: Any) -> Path:
@@ -97,35 +126,37 @@ def unnamed(stem: str, *options: Any) -> Path:
     return RUNS / f"{stem}-{digest}"
 
 
-def open_data(
-    data: str | os.PathLike[str] | Iterable[object],
-    format_name: str | None,
-    responses: str | os.PathLike[str] | None,
-    task: str | None,
-    *,
-    exclude_generation_failures: bool = False,
-) -> Source | None:
-    """Open a file; samples in memory have no source.
+def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sources | None:
+    """Open a file, or several; rows in memory have no source.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        UsageError: samples are given with options that are a file's.
+        UsageError: rows in memory are given with options that are a file's, or aren't rows.
     """
-    if not isinstance(data, str | os.PathLike):
-        if responses or format_name or task or exclude_generation_failures:
+    paths = files(data)
+    if not paths:
+        from heedful.data.formats.memory import check_rows
+
+        if any(reading.values()):
             raise UsageError(
                 "responses, format, task and exclude_generation_failures go with a file"
             )
+        check_rows(data)
         return None
     from heedful.data import formats
 
-    return formats.open_source(
-        Path(data),
-        format=format_name,
-        responses=None if responses is None else Path(responses),
-        task=task,
-        exclude_generation_failures=exclude_generation_failures,
-    )
+    parts = [formats.open_source(path, **reading) for path in paths]
+    return parts[0] if len(parts) == 1 else formats.Sources(parts)
+
+
+def files(data: object) -> list[Path]:
+    """List the files that data names: one path, or a list of paths; rows are none."""
+    if isinstance(data, str | os.PathLike):
+        return [Path(data)]
+    if not isinstance(data, list | tuple) or not data:
+        return []
+    paths = [Path(each) for each in data if isinstance(each, str | os.PathLike)]
+    return paths if len(paths) == len(data) else []
 
 
 class Fingerprint(str):
@@ -191,19 +222,77 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def items(source: Iterable[Row | Sample]) -> Iterator[Item[Sample]]:
-    """Make rows or samples a run's items; a sample's line is its number, from 1.
+def items(source: InMemory) -> Iterator[Item[Sample]]:
+    """Make rows, of a file or in memory, a run's items; in memory, lines are numbers from 1."""
+    from heedful.data.formats.memory import rows
 
-    A sample whose rubric makes no sense is an item that cannot be read.
+    return map(_item, rows(source))
+
+
+def _item(row: Row) -> Item[Sample]:
+    key = row.id if row.sample is None else row.sample.id
+    return Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+
+
+class Selection(NamedTuple):
+    """The part of the rows that is taken; all of them by default.
+
+    Attributes:
+        limit: how many, from the first on.
+        sample: how many, at random.
+        seed: of the choice.
     """
-    for number, row in enumerate(source, 1):
-        if isinstance(row, Sample):
-            reason = rubric.problem(row.checklist)
-            value = row if reason is None else None
-            yield Item(line=number, id=row.id, value=value, problem=reason)
-        else:
-            key = row.id if row.sample is None else row.sample.id
-            yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+
+    limit: int | None = None
+    sample: int | None = None
+    seed: int = 0
+
+    @classmethod
+    def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
+        """Read it off the options.
+
+        Raises:
+            UsageError: a number is less than 1, or both are given.
+        """
+        limit, sample = reading.get("limit"), reading.get("sample")
+        for name, number in (("limit", limit), ("sample", sample)):
+            if number is not None and number < 1:
+                raise UsageError(f"--{name} is {number}", hint="give at least 1")
+        if limit is not None and sample is not None:
+            raise UsageError("--limit and --sample are both given", hint="give one of them")
+        return cls(limit, sample, seed if sample is not None else 0)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The part of a run's configuration; empty for all rows."""
+        return {name: value for name, value in self._asdict().items() if value}
+
+    def items(self, source: InMemory) -> Iterator[Item[Sample]]:
+        """Make items of the chosen rows, in their order; the turns of one record stay together.
+
+        For a sample the source is read twice.
+        """
+        if self.limit is None and self.sample is None:
+            yield from items(source)
+            return
+        if self.sample is not None and isinstance(source, Iterator):
+            source = list(source)
+        chosen: Container[int] = range(self.limit or 0)
+        if self.sample is not None:
+            total = sum(1 for _ in _records(source))
+            least = min(self.sample, total)
+            chosen = frozenset(random.Random(self.seed).sample(range(total), least))
+        for number, record in enumerate(_records(source)):
+            if number in chosen:
+                yield from map(_item, record)
+            elif self.sample is None:
+                return
+
+
+def _records(source: InMemory) -> Iterator[Iterator[Row]]:
+    from heedful.data.formats.memory import rows
+
+    return (turns for _, turns in groupby(rows(source), key=lambda row: (row.file, row.line)))
 
 
 def encode(sample: Sample) -> str:

@@ -28,8 +28,8 @@ from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from contextlib import AbstractAsyncContextManager
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
     from heedful.engine.dry_run import Estimate
@@ -107,6 +107,16 @@ class Job(ABC, Generic[Row, Result]):
         del dry
         return nullcontext()
 
+    def follow(
+        self, store: Store, prices: Mapping[str, Price] | None
+    ) -> AbstractContextManager[Callable[[Entry], None] | None]:
+        """Take rows in input order as they finish, so that they needn't be read again for a result.
+
+        :meth:`result` is called inside, once all rows were taken.
+        """
+        del store, prices
+        return nullcontext()
+
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far; ``None`` where the work decides nothing."""
         return None
@@ -150,13 +160,20 @@ class Job(ABC, Generic[Row, Result]):
             if options.get("retry_failed"):
                 store.set_meta("retries", (store.meta("retries") or 0) + 1)
                 store.forget(list(self._unfinished(store)))
-            progress = await self._carry_out(store, list(fingerprints(config)), options)
-            result = self.result(store, progress, options.get("prices"))
+            prices = options.get("prices")
+            files = list(fingerprints(config))
+            with self.follow(store, prices) as follow:
+                progress = await self._carry_out(store, files, options, follow)
+                result = self.result(store, progress, prices)
             store.empty_log()
             return result
 
     async def _carry_out(
-        self, store: Store, files: Sequence[Fingerprint], options: RunOptions
+        self,
+        store: Store,
+        files: Sequence[Fingerprint],
+        options: RunOptions,
+        follow: Callable[[Entry], None] | None,
     ) -> Progress:
         """Work on what the store has no output for."""
         prices = options.get("prices")
@@ -182,6 +199,7 @@ class Job(ABC, Generic[Row, Result]):
                             progress=progress,
                             on_progress=options.get("on_progress", ignore),
                             trusted=(store.meta(TRUSTED) or 0) if files else None,
+                            follow=follow,
                         )
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
@@ -329,7 +347,7 @@ def _calls_in(
     store: Store, max_cost: float | None, prices: Mapping[str, Price] | None
 ) -> AbstractAsyncContextManager[None]:
     """Cache calls and record their usage; a job without models doesn't pay for their import."""
-    if "heedful.models" not in sys.modules and max_cost is None:
+    if "heedful.models.base" not in sys.modules and max_cost is None:
         return nullcontext()
     from heedful.engine.budget import Budget
     from heedful.engine.call_cache import cache_calls

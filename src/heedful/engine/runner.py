@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from heedful.core.errors import HeedfulError, StopRunError
 from heedful.core.log import logger
-from heedful.engine.store import FLUSH_SECONDS, Input
+from heedful.engine.in_order import InOrder
+from heedful.engine.store import FLUSH_SECONDS, Entry, Input
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
@@ -28,6 +29,9 @@ COLLECTION_OBJECTS = 50_000
 
 READ_AHEAD = 16
 """Rows that are read and recorded together, which takes half the time of one by one."""
+
+HELD_BACK = 4
+"""Finished rows held back behind a slow one, for each that may be in flight."""
 
 BREATH_SECONDS = 0.05
 """How long work that never waits may hold the event loop, which also serves Ctrl-C."""
@@ -91,6 +95,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     progress: Progress | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
     trusted: int | None = None,
+    follow: Callable[[Entry], None] | None = None,
 ) -> Progress:
     """Do the work on each row that the store has no output for, and store the result.
 
@@ -108,20 +113,24 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         trusted: how many of the stored rows, from the first on, are known to be the source's.
             The others are compared with it; from the first that differs on all are dropped and
             worked on again. All are trusted where that is ``None``.
+        follow: is given each finished row in input order, those of earlier sessions among them;
+            all of them once this function has returned.
 
     Returns:
         The progress at the end.
     """
     progress = progress or Progress()
-    pending = _pending(source, store, encode, progress, trusted)
+    in_order = InOrder(store, follow, HELD_BACK * concurrency)
+    pending = _pending(source, store, encode, progress, trusted, in_order)
 
     async def worker() -> None:
         breathed = time.monotonic()
-        for position, item, value in pending:
+        for row, value in pending:
             output, failure = await _outcome(work, value)
             if failure is not None:
-                logger.warning("line %d: %s: %s", item.line, item.id, failure)
-            store.add_output(position, output, failure)
+                logger.warning("line %d: %s: %s", row.line, row.id, failure)
+            store.add_output(row.position, output, failure)
+            in_order.add(Entry(*row, output, failure))
             progress.failed += failure is not None
             progress.done += 1
             store.flush_if_due()
@@ -142,6 +151,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             async with asyncio.TaskGroup() as group:
                 for _ in range(concurrency):
                     group.create_task(worker())
+            in_order.finish()
     except BaseExceptionGroup as group:
         # Work does not raise; what does is the source or the store, and the first of them says why.
         raise group.exceptions[0] from None
@@ -209,7 +219,8 @@ def _pending(
     encode: Callable[[T], str],
     progress: Progress,
     trusted: int | None,
-) -> Iterator[tuple[int, Item[T], T]]:
+    in_order: InOrder,
+) -> Iterator[tuple[Input, T]]:
     """Record the input as it is read, and yield the rows that are still to be worked on."""
     known = store.count()
     trusted = known if trusted is None else trusted
@@ -223,14 +234,21 @@ def _pending(
                 store.truncate(other)
                 known, finished = other, store.done(batch[0][0])
                 next_finished = next(finished, None)
-        new = [_input(position, item, encode) for position, item in batch if position >= known]
+        rows = [
+            Input(position, item.line, item.id, None, item.problem)  # in the store already
+            if position < known
+            else _input(position, item, encode)
+            for position, item in batch
+        ]
+        new = [row for row in rows if row.position >= known]
         problems = dict(zip((row.position for row in new), store.add_inputs(new), strict=True))
-        for position, item in batch:
+        for row, (position, item) in zip(rows, batch, strict=True):
             progress.read += 1
             if position == next_finished:
                 next_finished = next(finished, None)
                 progress.done += 1
                 progress.resumed += 1
+                in_order.add_stored(position)
                 continue
             # A duplicate is one in every session.
             problem = problems[position] if position >= known else store.problem(position)
@@ -238,8 +256,9 @@ def _pending(
                 progress.done += 1
                 progress.failed += 1
                 logger.warning("line %d: %s", item.line, problem)
+                in_order.add_stored(position)
             else:
-                yield position, item, item.value
+                yield row, item.value
     if trusted < known and store.count() > progress.read:  # the input had more for a while
         store.truncate(progress.read)
 

@@ -51,6 +51,9 @@ NAME = "run.sqlite"
 FLUSH_SECONDS = 0.5
 """How long a finished row may wait for its commit."""
 
+_END = 2**63 - 1
+"""No position is larger."""
+
 FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
 
@@ -341,15 +344,19 @@ class Store:
         ((count,),) = self.query("SELECT count(*) FROM inputs")
         return int(count)
 
-    def entries(self, since: int = 0) -> Iterator[Entry]:
-        """Yield all rows read so far from a place on, in input order, in constant memory.
+    def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
+        """Yield the rows from one place to another, in input order, in constant memory.
+
+        Args:
+            since: the first place.
+            last: the last; by default of all rows read so far.
 
         Raises:
             RunError: a row is damaged.
         """
         self.flush()
-        query = f"{SELECT_ENTRY} WHERE position >= ? ORDER BY position"
-        yield from map(self._entry, self.query(query, since))
+        query = f"{SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        yield from map(self._entry, self.query(query, since, _END if last is None else last))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""

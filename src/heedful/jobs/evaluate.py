@@ -5,50 +5,57 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, cast
 
-from heedful.core import plugins
-from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.core.nouns import Sample, Scoring
+from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats import Source
-from heedful.engine.inputs import encode, fingerprint, items, open_data, split_options
+from heedful.data.formats import Source, Sources
+from heedful.engine.inputs import (
+    DataOptions,
+    Selection,
+    fingerprint,
+    open_data,
+    split_options,
+)
 from heedful.engine.job import Job
+from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import (
+    StoredSample,
     check_output,
     check_run,
     is_undecided,
     record,
     scored,
-    summarise,
     write_output,
+    written,
 )
+from heedful.jobs.tally import Tally
 from heedful.judges.dependencies import judge_in_order
+from heedful.judges.making import JudgeOptions, make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Unpack
 
-    from heedful.data.formats import Format, Row
-    from heedful.engine.inputs import DataOptions, ReadingOptions
+    from heedful.core.nouns import Scoring
+    from heedful.data.formats import Format
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data, ReadingOptions
+    from heedful.engine.options import RunOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
     from heedful.jobs.results import Scored
     from heedful.judges import Judge
     from heedful.models import Price
 
-__all__ = ["Evaluation", "evaluate", "evaluate_async", "make_judge"]
+__all__ = ["Evaluation", "evaluate", "evaluate_async"]
 
-Data: TypeAlias = "str | os.PathLike[str] | Iterable[Sample] | SavedRun"
-"""Data to judge: a file, samples, or the samples of a finished run."""
-
-_DEFAULT = "rules,recorded"
-_PLUGINS = "heedful.judges"
 
 STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""
@@ -79,6 +86,18 @@ class Evaluation:
         return (record(row, scoring) for row in self)
 
 
+class EvaluationOptions(DataOptions, JudgeOptions, total=False):
+    """Options of an evaluation: how data is read, who judges, and how the job is run.
+
+    Attributes:
+        responses: a file with the responses, joined on key or prompt, where the data has none.
+        output: also write the results here.
+    """
+
+    responses: str | os.PathLike[str] | None
+    output: str | os.PathLike[str] | None
+
+
 class EvaluationJob(Job[Sample, Evaluation]):
     """Judge every sample of a data set.
 
@@ -96,7 +115,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self,
         data: Data,
         *,
-        judge: str | Judge = _DEFAULT,
+        judge: str | Judge | None = None,
         scoring: Scoring = "strict",
         seed: int = 0,
         responses: str | os.PathLike[str] | None = None,
@@ -114,11 +133,16 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._seed = seed
         self._output = None if output is None else Path(output)
         task = reading.get("task")
-        source: Source | SavedRun | None
+        source: Source | Sources | SavedRun | None
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(
-            data, reading.get("format"), responses, task, exclude_generation_failures=exclude
+            data,
+            format=reading.get("format"),
+            responses=responses,
+            task=task,
+            exclude_generation_failures=exclude,
         )
+        self._selection = Selection.of(reading, seed)
         self._read_from: list[Path] = []
         self.about: dict[str, Any] = {"heedful": __version__, "input": None}
         config: dict[str, Any] = {"store": STORE_VERSION, "input": None}
@@ -133,11 +157,13 @@ class EvaluationJob(Job[Sample, Evaluation]):
             self._read_from = list(source.files)
             self.about["input"] = [str(path) for path in source.files]
             config["input"] = [fingerprint(path) for path in source.files]
-        self._rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
+        self._rows: InMemory = source or cast("InMemory", data)
         self._format: Format | None = None if source is None else source.format
         known = {"format": self._format.name if self._format else None, "task": task}
         self.about |= {**known, "judge": self.judge.name}
         self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}
+        self._config |= self._selection.config
+        self.about |= self._selection.config
         if exclude:
             self._config["exclude_generation_failures"] = True
         self._requested = self._decided = 0
@@ -149,11 +175,11 @@ class EvaluationJob(Job[Sample, Evaluation]):
 
     def rows(self) -> Iterator[Item[Sample]]:
         """Give the samples, and the rows that could not be read."""
-        return items(self._rows)
+        return self._selection.items(self._rows)
 
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
-        return encode(row)
+        return StoredSample.of(row)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
@@ -162,7 +188,15 @@ class EvaluationJob(Job[Sample, Evaluation]):
         finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum([judgment.status.settled for judgment in critique.judgments])
-        return critique.model_dump_json(exclude_defaults=True)
+        return written(critique)
+
+    @contextmanager
+    def follow(
+        self, store: Store, prices: Mapping[str, Price] | None
+    ) -> Iterator[Callable[[Entry], None]]:
+        """Count the rows as they finish, and write them into the results file."""
+        with Tally(store.directory, self._scoring, prices) as self._tally:
+            yield self._tally.add
 
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far in this session."""
@@ -192,9 +226,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
     ) -> Evaluation:
         """Summarise, and write the results."""
-        if isinstance(self._rows, Source) and self._rows.exclude_failures:
+        if isinstance(self._rows, Source | Sources) and self._rows.exclude_failures:
             self.about["excluded"] = self._rows.excluded
-        summary = summarise(store, self._scoring, self._seed, self.about, prices)
+        del prices
+        summary = self._tally.finish(store, self._seed, self.about)
         if self._output is not None:
             write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
@@ -203,12 +238,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
 def evaluate(
     data: Data,
     *,
-    judge: str | Judge = _DEFAULT,
+    judge: str | Judge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
-    responses: str | os.PathLike[str] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[DataOptions],
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation:
     """Judge every sample and summarise.
 
@@ -224,21 +257,27 @@ def evaluate(
     >>> next(iter(evaluation)).critique.judgments[0].explanation
     '1 comma, none allowed'
 
+    Rows may be dicts, as in files:
+
+    >>> row = {"prompt": "Greet me.", "checklist": ["At most 3 words."], "response": "Hi!"}
+    >>> evaluate([row]).summary["verdicts"]["met"]
+    1
+
     Args:
-        data: a file in any format that heedful reads, samples, or the samples of a finished run
+        data: a file in any format that heedful reads; a list of samples, or of dicts as in files;
+            a ``DataFrame`` or ``Dataset``; or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
-        judge: ``rules``, ``compiled``, ``recorded``, or several in order, separated by commas,
-            or a judge of your own.
+        judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
+            separated by commas, or a judge of your own. By default ``rules,compiled,recorded``
+            (``rules,recorded`` for faithful scoring), with a model ``rules,compiled,checklist``.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.
         seed: for the random choices of faithful scoring.
-        responses: a file with the responses, joined on key or prompt, where ``data`` has none.
-        output: also write the results here.
-        options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`: ``format``, ``task``,
-            ``exclude_generation_failures``, ``run``, ``concurrency``, ``retry_failed``,
-            ``max_cost``, ``prices``, ``on_progress``.
+        options: ``responses`` and ``output``, files; how the data is read
+            (:class:`~heedful.engine.inputs.DataOptions`): ``format``, ``task``, ``limit``,
+            ``sample``, …; the model that judges (:class:`~heedful.judges.making.JudgeOptions`):
+            ``model``, ``base_url``, ``prompt``, ``votes``, …; and how the job is run
+            (:class:`~heedful.engine.options.RunOptions`): ``run``, ``max_cost``, ….
 
     Returns:
         The evaluation: its summary, and its rows.
@@ -250,76 +289,38 @@ def evaluate(
             same call goes on from there.
         UsageError: the judge or an option is unknown.
     """
-    reading, running = split_options(options)
-    job = EvaluationJob(
-        data,
-        judge=judge,
-        scoring=scoring,
-        seed=seed,
-        responses=responses,
-        output=output,
-        **reading,
-    )
+    job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
     return job.run(**running)
 
 
 async def evaluate_async(
     data: Data,
     *,
-    judge: str | Judge = _DEFAULT,
+    judge: str | Judge | None = None,
     scoring: Scoring = "strict",
     seed: int = 0,
-    responses: str | os.PathLike[str] | None = None,
-    output: str | os.PathLike[str] | None = None,
-    **options: Unpack[DataOptions],
+    **options: Unpack[EvaluationOptions],
 ) -> Evaluation:
     """Do what :func:`evaluate` does, inside a running event loop."""
-    reading, running = split_options(options)
-    job = EvaluationJob(
-        data,
-        judge=judge,
-        scoring=scoring,
-        seed=seed,
-        responses=responses,
-        output=output,
-        **reading,
-    )
+    job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
     return await job.run_async(**running)
 
 
-def make_judge(names: str | Judge, *, scoring: Scoring = "strict", seed: int = 0) -> Judge:
-    """Make a judge from its name, or a cascade from names separated by commas.
-
-    A judge is returned as it is.
-
-    Raises:
-        UsageError: a name, or the scoring, is unknown.
-    """
-    if scoring not in get_args(Scoring):
-        raise UsageError(f"no such scoring: {scoring!r}", hint=" or ".join(get_args(Scoring)))
-    if not isinstance(names, str):
-        return names
-    from heedful import judges as house
-
-    makers: Mapping[str, Callable[[], Judge]] = {
-        "rules": lambda: house.Rules(scoring=scoring, seed=seed),
-        "recorded": house.Recorded,
-        "compiled": lambda: house.Compiled(),  # noqa: PLW0108 - imported only if it is named
-    }
-
-    known = (*makers, "checklist")
-
-    def make(name: str) -> Judge:
-        if names == _DEFAULT:  # the default: a look for plugins would take 12 ms
-            return makers[name]()
-        options = {"scoring": scoring, "seed": seed}
-        needs = ("name", "config", "judge")
-        plugin: Judge | None = plugins.make(_PLUGINS, name, needs=needs, built_in=known, **options)
-        if plugin is not None:
-            return plugin
-        if name in makers:
-            return makers[name]()
-        raise plugins.unknown("judge", name, known, _PLUGINS)
-
-    judges = [make(name.strip()) for name in names.split(",")]
-    return judges[0] if len(judges) == 1 else house.Cascade(*judges)
+def _opened(
+    data: Data,
+    judge: str | Judge | None,
+    options: EvaluationOptions,
+    *,
+    scoring: Scoring,
+    seed: int,
+) -> tuple[EvaluationJob, RunOptions]:
+    """Make the job, and the options of its run."""
+    refuse_unknown(options, EvaluationOptions)
+    named = {name: value for name, value in options.items() if name in JudgeOptions.__annotations__}
+    who = make_judge(judge, scoring=scoring, seed=seed, **cast("JudgeOptions", named))
+    files = {name: options.pop(name) for name in ("responses", "output") if name in options}
+    rest = {name: value for name, value in options.items() if name not in named}
+    reading, running = split_options(cast("DataOptions", rest))
+    if "max_concurrency" in named:
+        running.setdefault("concurrency", options["max_concurrency"])
+    return EvaluationJob(data, judge=who, scoring=scoring, seed=seed, **files, **reading), running

@@ -16,7 +16,7 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import encode, fingerprint, items, open_data
+from heedful.engine.inputs import Selection, encode, fingerprint, open_data
 from heedful.engine.job import Job
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
     from typing import Unpack
 
-    from heedful.data.formats import Row
-    from heedful.engine.inputs import ReadingOptions
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data, ReadingOptions
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
@@ -102,7 +102,7 @@ class RowsJob(Job[Task, Generation]):
 
     def __init__(
         self,
-        data: str | os.PathLike[str] | Iterable[Sample],
+        data: Data,
         recipe: Recipe,
         *,
         output: str | os.PathLike[str] | None = None,
@@ -111,7 +111,7 @@ class RowsJob(Job[Task, Generation]):
         """Open the data.
 
         Args:
-            data: a file in any format that heedful reads, or samples.
+            data: a file in any format that heedful reads, or rows in memory.
             recipe: what is added.
             output: where to write the rows, as JSON lines.
             reading: how the data is read.
@@ -125,17 +125,22 @@ class RowsJob(Job[Task, Generation]):
         task = reading.get("task")
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(
-            data, reading.get("format"), None, task, exclude_generation_failures=exclude
+            data,
+            format=reading.get("format"),
+            task=task,
+            exclude_generation_failures=exclude,
         )
+        self._selection = Selection.of(reading)
         self._files = source.files if source else ()
-        self._rows: Iterable[Row | Sample] = source or cast("Iterable[Sample]", data)
-        self._format = source.format.name if source else None
+        self._rows = source or cast("InMemory", data)
+        self._format = source.format.name if source and source.format else None
         self._task = task
         self._config = {
             "store": STORE_VERSION,
             "input": [fingerprint(path) for path in self._files] if source else None,
             "format": self._format,
             "task": task,
+            **self._selection.config,
             **recipe.config,
         }
         self.about: dict[str, Any] = {
@@ -160,7 +165,7 @@ class RowsJob(Job[Task, Generation]):
 
     def rows(self) -> Iterator[Item[Task]]:
         """Give the tasks, and the rows that could not be read."""
-        for item in items(self._rows):
+        for item in self._selection.items(self._rows):
             if item.value is None or item.problem is not None:
                 yield Item(line=item.line, id=item.id, value=None, problem=item.problem)
                 continue

@@ -19,10 +19,10 @@ from heedful.models.replies import without_thinking
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model
 
@@ -32,7 +32,7 @@ ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 
 
 def respond(  # noqa: PLR0913 - each is a choice that users make
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     models: Model | Sequence[Model],
     samples: int = 1,

@@ -2,36 +2,36 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pydantic_core import to_json
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Sample, Status
-from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files, write_json
-from heedful.engine.cost import CostSummary
-from heedful.engine.saved_run import SUMMARY
+from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
+from heedful.engine.in_order import Written
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping
-    from typing import TextIO
 
     from heedful.core.nouns import Scoring
     from heedful.data.formats import Format
     from heedful.data.formats.base import Reply
     from heedful.engine.store import Entry, Store
     from heedful.judges import Judge
-    from heedful.models import Price
 
-__all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry", "summarise"]
+__all__ = ["Scored", "check_folder", "check_output", "check_run", "scored_entry"]
+
+N = TypeVar("N", Sample, Critique)
+
+RESULTS = "results.jsonl"
+"""The file of all rows with their scores and judgments."""
 
 WRITTEN = (
-    "results.jsonl",
+    RESULTS,
     "summary.json",
     "samples.jsonl",
     "triplets.jsonl",
@@ -40,10 +40,6 @@ WRITTEN = (
     "funnel.md",
 )
 """The files that runs write into their directories, beside the store."""
-
-REASONS_LISTED = 20
-REASONS_KEPT = 1000
-OTHER = "other reasons"
 
 PROBLEMS_LISTED = 100
 """Failed rows that the summary names; the results file has them all."""
@@ -79,13 +75,30 @@ def scored_entry(entry: Entry) -> Scored:
     key = entry.id or f"line-{entry.line}"
     if entry.problem is not None or entry.input is None:
         return Scored(entry.line, key, None, None, entry.problem or "not read")
-    sample = Sample.model_validate_json(entry.input)
+    sample = parsed(Sample, entry.input)
     if entry.output is not None:
-        critique = Critique.model_validate_json(entry.output)
+        critique = parsed(Critique, entry.output)
     else:
         reason = entry.failure or "not judged yet"
         critique = Critique.undecided(sample.checklist, Status.FAILED, reason)
     return Scored(entry.line, key, sample, critique, entry.failure)
+
+
+def parsed(noun: type[N], text: str) -> N:
+    """Read a noun, or take the one that the text was written from."""
+    value = text.value if isinstance(text, Written) else noun.model_validate_json(text)
+    return cast("N", value)
+
+
+def written(critique: Critique) -> str:
+    """Write a critique as the store keeps it."""
+    text = critique.model_dump_json(exclude_defaults=True)
+    plain = not critique.declared and all(
+        judgment.confidence is None and not judgment.__pydantic_extra__
+        for judgment in critique.judgments
+    )
+    # What a plugin put into other fields may come back from JSON as something else.
+    return Written(text, critique) if plain else text
 
 
 def is_undecided(entry: Entry) -> bool:
@@ -96,120 +109,6 @@ def is_undecided(entry: Entry) -> bool:
         return False
     critique = Critique.model_validate_json(entry.output)
     return not all(judgment.status.settled for judgment in critique.judgments)
-
-
-def summarise(
-    store: Store,
-    scoring: Scoring,
-    seed: int,
-    about: Mapping[str, Any],
-    prices: Mapping[str, Price] | None = None,
-) -> dict[str, Any]:
-    """Summarise a run and write its results and summary files, in one pass over the store.
-
-    Args:
-        store: the run.
-        scoring: how rates are computed.
-        seed: of the run; the summary names it.
-        about: how the numbers came about; it goes first in the summary.
-        prices: dollars by model; by default our own table.
-
-    Returns:
-        The summary, as in ``summary.json``.
-    """
-    from heedful.metrics import Summary
-
-    summary = Summary(scoring=scoring)
-    problems: list[dict[str, Any]] = []
-    reasons: Counter[str] = Counter()
-    deciders = Deciders()
-    account = CostSummary(store.usage_records(), prices)
-    with _results_file(store.directory) as file:
-        for row in scored(store):
-            if row.problem is not None and len(problems) < PROBLEMS_LISTED:
-                problems.append({"line": row.line, "id": row.id, "problem": row.problem})
-            if row.sample is None or row.critique is None:
-                summary.fail()
-            else:
-                summary.add(row.sample, row.critique)
-                _count_reasons(row.critique, reasons)
-                deciders.add(row.critique)
-                account.add(row.critique)
-            if file is not None:
-                file.write(line(row, scoring))
-    result = {**about, "scoring": scoring, "seed": seed, **summary.result(), "problems": problems}
-    result["undecided"] = [
-        {"reason": reason, "verdicts": count}
-        for reason, count in reasons.most_common(REASONS_LISTED)
-    ]
-    result["decided_by"] = dict(deciders.verdicts.most_common())
-    if account:
-        result["cost"] = account.result()
-        saved = deciders.saved(account.judges(), result["cost"])
-        if saved is not None:
-            result["saved"] = saved
-    adaptations = store.meta("adaptations")
-    if adaptations:
-        result["adaptations"] = adaptations
-    if store.directory is not None:
-        write_json(store.directory / SUMMARY, result)
-    return result
-
-
-class Deciders:
-    """Verdicts by judge, and the calls saved because code reached some of them.
-
-    Attributes:
-        verdicts: verdicts reached, by judge.
-    """
-
-    def __init__(self) -> None:
-        self.verdicts: Counter[str] = Counter()
-        self._rows = 0
-        self._rows_with_calls = 0
-
-    def add(self, critique: Critique) -> None:
-        """Count the verdicts of one row."""
-        for judgment in critique.judgments:
-            if judgment.status.settled:
-                self.verdicts[judgment.judge] += 1
-        self._rows += 1
-        self._rows_with_calls += bool(critique.expenses)
-
-    def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Estimate the calls and tokens that code saved, from those of the other rows.
-
-        Args:
-            models: the judges that call a model.
-            cost: as in the summary.
-
-        Returns:
-            ``verdicts`` and whole ``rows`` without a call, and about how many
-            ``calls``, ``prompt_tokens`` and ``completion_tokens`` that is; ``None`` where there
-            are none, or nothing to estimate from.
-        """
-        called = sum(count for judge, count in self.verdicts.items() if judge in models)
-        verdicts = self.verdicts.total() - called
-        rows = self._rows - self._rows_with_calls
-        if not (verdicts and called and self._rows_with_calls and cost["calls"]):
-            return None
-        by_row, by_verdict = rows / self._rows_with_calls, verdicts / called
-        prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
-        return {
-            "verdicts": verdicts,
-            "rows": rows,
-            "calls": round(cost["calls"] * by_row),
-            "prompt_tokens": None if prompt is None else round(prompt * by_row),
-            "completion_tokens": None if completion is None else round(completion * by_verdict),
-        }
-
-
-def _count_reasons(critique: Critique, reasons: Counter[str]) -> None:
-    """Count why verdicts were not reached; reasons that quote a reply do not fill the memory."""
-    for judgment in critique.judgments:
-        if not judgment.status.settled:
-            reason = judgment.explanation
-            reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
 
 
 def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
@@ -226,19 +125,22 @@ def record(row: Scored, scoring: Scoring) -> dict[str, Any]:
             "judgments": [],
         }
     from heedful.data.formats import native
+    from heedful.metrics import scores
 
-    return _result(row, row.sample, row.critique, scoring) | native.write_beside_results(row.sample)
+    said = scores(row.sample, row.critique, scoring)
+    return _result(row, row.sample, row.critique, said) | native.write_beside_results(row.sample)
 
 
-def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, Any]:
+def _result(
+    row: Scored, sample: Sample, critique: Critique, scores: Mapping[str, float | None]
+) -> dict[str, Any]:
     """Lay out the part of a line that comes before the sample's other fields."""
     from heedful.data.formats import native
-    from heedful.metrics import scores
 
     result: dict[str, Any] = {
         "id": sample.id,
         "tags": sample.tags,
-        "scores": scores(sample, critique, scoring),
+        "scores": scores,
         "judgments": native.judgments(sample, critique),
     }
     if critique.declared:
@@ -248,17 +150,59 @@ def _result(row: Scored, sample: Sample, critique: Critique, scoring: Scoring) -
     return result
 
 
-def line(row: Scored, scoring: Scoring) -> str:
-    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
+def line(
+    row: Scored,
+    scoring: Scoring,
+    scores: Mapping[str, float | None] | None = None,
+    fields: str | None = None,
+) -> str:
+    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first.
+
+    Args:
+        row: the row.
+        scoring: how rates are computed.
+        scores: the row's, where they are known.
+        fields: the sample's further fields as JSON, likewise; see :class:`StoredSample`.
+    """
+    from heedful import metrics
     from heedful.data.formats.native import RESULT_FIELDS
 
     sample, critique = row.sample, row.critique
     if sample is None or critique is None or not RESULT_FIELDS.isdisjoint(sample.model_extra or ()):
         return to_json(record(row, scoring)).decode() + "\n"
-    result = to_json(_result(row, sample, critique, scoring)).decode()
-    rest = sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
-    separator = "" if rest == "{}" else ","
-    return f"{result[:-1]}{separator}{rest[1:]}\n"
+    if scores is None:
+        scores = metrics.scores(sample, critique, scoring)
+    rest = _further_fields(sample) if fields is None else fields
+    return _joined(to_json(_result(row, sample, critique, scores)).decode(), rest) + "\n"
+
+
+class StoredSample(Written[Sample]):
+    """A sample as the store keeps it.
+
+    Attributes:
+        fields: what a line of the results file ends with: the sample without id and tags, as JSON.
+    """
+
+    __slots__ = ("fields",)
+    fields: str
+
+    @classmethod
+    def of(cls, sample: Sample) -> StoredSample:
+        """Write a sample, so that its line of the results needn't write it again."""
+        fields = _further_fields(sample)
+        named = sample.model_dump_json(exclude_defaults=True, include={"id", "tags"})
+        stored = cls(_joined(named, fields), sample)
+        stored.fields = fields
+        return stored
+
+
+def _further_fields(sample: Sample) -> str:
+    return sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
+
+
+def _joined(first: str, second: str) -> str:
+    """Make one object of two."""
+    return first if second == "{}" else f"{first[:-1]},{second[1:]}"
 
 
 def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
@@ -333,12 +277,3 @@ def _with_replies(rows: Iterator[Scored], prompt: str | None, judge: Judge) -> I
         reply = prompts.reply(prompt, row.critique, row.sample.checklist)
         said = request(judge, row.sample, row.critique)
         yield row._replace(reply=replace(reply, prompt=said))
-
-
-@contextmanager
-def _results_file(directory: Path | None) -> Iterator[TextIO | None]:
-    if directory is None:
-        yield None
-        return
-    with atomically(directory / "results.jsonl") as file:
-        yield file

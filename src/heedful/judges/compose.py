@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 
 if TYPE_CHECKING:
@@ -29,8 +30,11 @@ class Cascade:
 
         Args:
             judges: in the order in which they judge.
+
+        Raises:
+            UsageError: one isn't a judge.
         """
-        self.judges = judges
+        self.judges = _checked("Cascade", judges)
 
     @property
     def name(self) -> str:
@@ -80,8 +84,11 @@ class Panel:
         Args:
             judges: the members.
             min_confidence: a majority smaller than this share of the votes does not decide.
+
+        Raises:
+            UsageError: one isn't a judge.
         """
-        self.judges = judges
+        self.judges = _checked("Panel", judges)
         self.min_confidence = min_confidence
 
     @property
@@ -131,6 +138,17 @@ class Panel:
         return spokesman.model_copy(
             update={"judge": self.name, "confidence": confidence, "votes": votes}
         )
+
+
+def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:
+    """Refuse what would only fail when the first row is judged."""
+    if not judges:
+        raise UsageError(f"{name} has no judges", hint=f"give them: {name}(Rules(), …)")
+    for judge in judges:
+        if isinstance(judge, type) or not callable(getattr(judge, "judge", None)):
+            hint = f"give judges one by one: {name}(Rules(), Recorded())"
+            raise UsageError(f"{name} got {judge!r:.80}, which isn't a judge", hint=hint)
+    return judges
 
 
 def better(old: Judgment | None, new: Judgment) -> Judgment:

@@ -10,6 +10,7 @@ from heedful.metrics.agreement import IntervalEstimate, holm, mcnemar, ratio
 from heedful.metrics.linearised import Numbers, totals
 from heedful.metrics.proportions import (
     MIN_CLUSTERS,
+    NORMAL_QUANTILE,
     SCALE,
     Spread,
     mean_interval,
@@ -69,8 +70,8 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     Behavioral Statistics 37), which adds a pseudo-cluster in favour of each side, with Student's
     quantile. For clusters of several units the variance is that of the clusters (linearised), and
     the pseudo-clusters differ by as much as such clusters are expected to. The interval excludes 0
-    if and only if p is below :data:`LEVEL`: where the two disagree, the test decides on which side
-    of 0 the interval ends.
+    if and only if p is below :data:`LEVEL`: where the two disagree, the test decides where the
+    interval ends on the side of 0.
 
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
@@ -161,13 +162,22 @@ def _bonett_price(strata: Sequence[_Difference]) -> Interval:
 
 
 def _settled(interval: Interval, difference: float, p: float) -> Interval:
-    """End the interval beyond 0 or before it, as the test has it."""
+    """End the interval beyond 0 or before it, as the test has it.
+
+    Where the two disagree, the nearer end is that of a test-based interval (Miettinen 1976,
+    American Journal of Epidemiology 103): the difference divided by its p-value's normal score is
+    its standard error.
+    """
     low, high = interval
-    if p >= LEVEL:
-        return min(0.0, low), max(0.0, high)
-    # No end is 0 itself, which a reader would take to be included.
-    least = math.copysign(min(abs(difference), 1e-9), difference)
-    return (max(low, least), high) if difference > 0 else (low, min(high, least))
+    if (p < LEVEL) == (low > 0 or high < 0) or not difference:
+        return interval
+    from statistics import NormalDist
+
+    score = NormalDist().inv_cdf(1 - min(p, 0.999) / 2)
+    end = difference * (1 - NORMAL_QUANTILE / score)
+    if p < LEVEL:
+        return (end, high) if difference > 0 else (low, end)
+    return (max(-1.0, end), high) if difference > 0 else (low, min(1.0, end))
 
 
 def _side(strata: Sequence[Mapping[Sums, int]], side: int) -> IntervalEstimate:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-__all__ = ["corrected_rate"]
+__all__ = ["Corrected", "corrected_rate", "rogan_gladen"]
 
 
 class Corrected(TypedDict):

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MET",
+    "NOT_APPLICABLE",
     "UNDECIDED",
     "UNMET",
     "RowOutcome",

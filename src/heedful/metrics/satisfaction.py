@@ -47,16 +47,18 @@ def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, fl
         (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict; ``score`` where the
         checklist is a rubric. ``None`` is: not decided.
     """
-    return {**_scores(outcome(sample, critique, sort_verdicts(sample, critique), scoring), scoring)}
+    row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
+    return {**scores_of(row, scoring)}
 
 
 @lru_cache(maxsize=4096)
-def _scores(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
+def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
     """Score all rows that came out alike."""
     rates = {name: _rate(share) for name, share in cfbench(row, scoring).items()}
     rates = rates or {"csr": None, "isr": None}
     if row.rubric is not None:
-        rates["score"] = _rate(family_shares("rubric", row.rubric, scoring)["score"])
+        score = family_shares("rubric", row.rubric, scoring).get("score")
+        rates["score"] = None if score is None else _rate(score)
     levels = ifeval(row, scoring)
     if levels and row.loose.decided:
         rates |= {name: _rate(levels[f"prompt_{name}"]) for name in ("strict", "loose")}

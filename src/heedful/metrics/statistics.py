@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple, TypedDict
+from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from heedful.metrics.agreement import IntervalEstimate
 from heedful.metrics.linearised import variance_between
@@ -109,6 +109,7 @@ class RateEstimate(TypedDict):
             could be read: a row that could not is taken to hold as many units as the others do.
         bounds: the rate if every undecided verdict were unmet and every row that could not be read
             failed, and if all were met and passed. The value lies between them.
+        rates: of a mean of rates, how many there are.
     """
 
     value: float | None
@@ -118,6 +119,7 @@ class RateEstimate(TypedDict):
     undecided: int
     coverage: float
     bounds: list[float] | None
+    rates: NotRequired[int]
 
 
 class Correlation(TypedDict):
@@ -181,6 +183,7 @@ def macro_measure(
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
+        rates=len(values),
     )
 
 
@@ -219,6 +222,7 @@ def mean_measure(
         bounds=[math.fsum(side) / len(bounds) for side in zip(*bounds, strict=True)]
         if bounds
         else None,
+        rates=len(parts),
     )
 
 

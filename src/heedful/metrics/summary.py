@@ -19,7 +19,13 @@ from heedful.metrics.outcomes import (
 )
 from heedful.metrics.proportions import Spread
 from heedful.metrics.rubrics import FAMILY_SCORES, score_measure
-from heedful.metrics.satisfaction import BASES, FAMILIES, advancedif_unreadable, pooled
+from heedful.metrics.satisfaction import (
+    BASES,
+    FAMILIES,
+    advancedif_unreadable,
+    pooled,
+    scores_of,
+)
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 from heedful.metrics.votes import Votes
 
@@ -75,8 +81,11 @@ class Summary:
         self._factors = Factors()
         self._misfits = 0
 
-    def add(self, sample: Sample, critique: Critique) -> None:
-        """Take in one row and the judgments on it."""
+    def add(self, sample: Sample, critique: Critique) -> Mapping[str, float | None]:
+        """Take in one row and the judgments on it; return its scores, as the results file has them.
+
+        They are those of :func:`heedful.metrics.satisfaction.scores`.
+        """
         verdicts = sort_verdicts(sample, critique)
         row = outcome(sample, critique, verdicts, self._scoring)
         number = self._outcomes.setdefault(row, len(self._outcomes))
@@ -99,6 +108,7 @@ class Summary:
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
         self._clusters.add(cluster_of(sample), numbers)
+        return scores_of(row, self._scoring)
 
     def _by_tags(self, sample: Sample, number: int) -> Iterator[tuple[Cell, int]]:
         """Count a row in the breakdowns by its tags; say to which cells it contributes."""

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Model
     from heedful.models.limiter import AdaptiveLimiter
 
-__all__ = ["make"]
-
 _PLUGINS = "heedful.models"
 
 LOCAL = "local:"

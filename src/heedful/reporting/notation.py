@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.text import amount, dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     Measure = Mapping[str, Any]
 
@@ -16,9 +16,11 @@ __all__ = [
     "INTERVAL",
     "MEASURED",
     "NOTHING",
+    "bounded",
     "bounds",
     "cells",
     "cost_line",
+    "counted",
     "counts",
     "decimal",
     "estimate",
@@ -26,7 +28,9 @@ __all__ = [
     "p_value",
     "percent",
     "price",
+    "share_decided",
     "signed",
+    "without_interval",
 ]
 
 NOTHING = "–"
@@ -78,12 +82,28 @@ def interval(bounds: Sequence[float] | None, write: Any = percent, digits: int =
     >>> interval([0.25, 0.5]), interval([-0.01, 0.02], signed), interval(None)
     ('25.0 to 50.0', '−1.0 to +2.0', '–')
 
+    An end of a difference that isn't 0 isn't written as 0:
+
+    >>> interval([0.0002, 0.02], signed), interval([0, 0.02], signed)
+    ('+0.02 to +2.0', '0.0 to +2.0')
+
     Args:
         bounds: its ends.
         write: how an end is written: :func:`percent`, :func:`signed` or :func:`decimal`.
-        digits: after the point.
+        digits: after the point; more for an end of a difference that is close to 0.
     """
-    return " to ".join(write(bound, digits) for bound in bounds) if bounds else NOTHING
+    if not bounds:
+        return NOTHING
+    least = [digits] * len(bounds)
+    if write is signed:
+        least = [_digits(bound, digits) for bound in bounds]
+    return " to ".join(write(bound, number) for bound, number in zip(bounds, least, strict=True))
+
+
+def _digits(value: float, digits: int) -> int:
+    """Count the digits that show a value, in points, to differ from 0; not more than three more."""
+    more = (number for number in range(digits, digits + 4) if round(100 * abs(value), number) > 0)
+    return next(more, digits)
 
 
 def estimate(
@@ -112,20 +132,55 @@ def counts(measure: Measure) -> str:
 
     >>> counts({"numerator": 1200, "denominator": 2400})
     '1,200 / 2,400'
+    >>> counts({"numerator": 3.5, "denominator": 4, "rates": 4})
+    'mean of 4'
     """
+    if "rates" in measure:
+        return f"mean of {measure['rates']:,}"
     numerator = measure["numerator"]
     shown = f"{numerator:,}" if isinstance(numerator, int) else f"{numerator:,.1f}"
     return f"{shown} / {measure['denominator']:,}"
 
 
-def bounds(measure: Measure, write: Any = percent) -> str:
+def bounds(measure: Measure, write: Any = percent, digits: int = 1) -> str:
     """Write the rate if everything undecided were unmet, and if it were met.
 
     >>> bounds({"coverage": 0.9, "bounds": [0.5, 0.6]}), bounds({"coverage": 1, "bounds": [1, 1]})
     ('50.0 to 60.0', '')
     """
     possible = measure.get("bounds")
-    return interval(possible, write) if possible and measure["coverage"] < 1 else ""
+    return interval(possible, write, digits) if possible and measure["coverage"] < 1 else ""
+
+
+def counted(measure: Measure) -> str:
+    """Write what a rate was computed from, within a sentence.
+
+    >>> counted({"numerator": 1200.5, "denominator": 2400})
+    '1,200.5 of 2,400'
+    """
+    if "rates" in measure:
+        return f"the mean of {amount(measure['rates'], 'rate')}"
+    return f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
+
+
+def share_decided(measure: Measure) -> str:
+    """Write coverage and bounds to follow a rate in a sentence, if something is undecided.
+
+    >>> share_decided({"coverage": 0.9, "bounds": [0.5, 0.6]})
+    '; 90.0 % decided, bounds 50.0 to 60.0'
+    """
+    possible = bounds(measure)
+    return f"; {percent(measure['coverage'], 1)} % decided, bounds {possible}" if possible else ""
+
+
+def bounded(shown: str, measure: Measure, write: Any = percent, digits: int = 1) -> str:
+    r"""Write the bounds of a rate in brackets below it, if something is undecided.
+
+    >>> bounded("55.0", {"coverage": 0.9, "bounds": [0.5, 0.6]})
+    '55.0\n[50.0 to 60.0]'
+    """
+    possible = bounds(measure, write, digits)
+    return f"{shown}\n[{possible}]" if possible else shown
 
 
 def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
@@ -137,6 +192,16 @@ def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
         percent(measure["coverage"], 1),
         bounds(measure),
     )
+
+
+def without_interval(measures: Iterable[Measure]) -> str:
+    """Say why rates have no interval, if any rate has none.
+
+    Args:
+        measures: with ``value`` and ``interval``.
+    """
+    bare = any(m["value"] is not None and not m["interval"] for m in measures)
+    return f"No interval ({NOTHING}): a single instruction or conversation." if bare else ""
 
 
 def price(paid: float | None, *, uncounted: bool = False) -> str:

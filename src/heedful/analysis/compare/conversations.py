@@ -6,9 +6,10 @@ Both are of paired turns; :mod:`heedful.metrics` computes them on one side.
 from __future__ import annotations
 
 from collections import Counter
+from operator import add
 from typing import TYPE_CHECKING
 
-from heedful.analysis.compare.differences import NOTHING, Difference
+from heedful.analysis.compare.differences import NOTHING, Difference, bounds
 from heedful.core.text import amount
 from heedful.metrics.contrasts import contrast
 from heedful.metrics.gathering import (
@@ -95,8 +96,18 @@ class Systems:
             **contrasted,
             compared=complete,
             coverage=complete / max(1, self._total()),
-            bounds=None,
+            bounds=self._bounds(),
         )
+
+    def _bounds(self) -> list[float]:
+        """Compute the difference if what is open were against either side, over all systems."""
+        pairs = [pair for models in self._turns.values() for pair in models.values()]
+        certain, possible = (
+            [sum(leading(pair[side], open_) for pair in pairs) for side in (0, 1)]
+            for open_ in ({MET}, {MET, UNDECIDED, MISSING})
+        )
+        units = TURNS * max(1, len(pairs))
+        return [(certain[0] - possible[1]) / units, (possible[0] - certain[1]) / units]
 
     def notes(self) -> list[str]:
         """Say how many systems are left out, and why."""
@@ -137,6 +148,7 @@ class Turns:
         self._compared: Counter[Cell] = Counter()
         self._units: Counter[tuple[Cell, int]] = Counter()
         self._covered: dict[tuple[Cell, int], float] = {}
+        self._extremes: dict[tuple[Cell, int], tuple[float, ...]] = {}
 
     def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
         """Take in a pair of turns, and their parts of IFEval's rates.
@@ -154,6 +166,8 @@ class Turns:
                 self._units[cell, place] += part.units
                 covered = self._covered.get((cell, place), 0.0)
                 self._covered[cell, place] = covered + part.covered
+                extremes = self._extremes.get((cell, place), (0.0,) * len(part.extremes))
+                self._extremes[cell, place] = tuple(map(add, extremes, part.extremes))
             fours.append(NOTHING if part is None else part.sums)
         if any(map(any, fours)):
             self._compared[cell] += 1
@@ -209,17 +223,24 @@ class Turns:
             seed=seed,
         )
         cells = [(language, turn) for pooled in strata for language in pooled for turn in turns]
-        covered = [
-            self._share([(language, turn) for language in pooled], place)
+        averaged = [
+            [((language, turn), place) for language in pooled]
             for pooled in strata
             for turn in turns
             for place in range(len(ACCURACIES))
         ]
+        covered = [self._share(keys) for keys in averaged]
         return Difference(
             **contrasted,
             compared=sum(self._compared[cell] for cell in cells),
             coverage=sum(covered) / len(covered),
-            bounds=None,
+            bounds=bounds(
+                [
+                    tuple(map(sum, zip(*extremes, strict=True)))
+                    for keys in averaged
+                    if (extremes := [self._extremes[k] for k in keys if k in self._extremes])
+                ]
+            ),
         )
 
     def _clusters(self, languages: Iterable[str], turns: Sequence[int]) -> Counter[Sums]:
@@ -232,9 +253,9 @@ class Turns:
                     counts[tuple(n for fours in rates for four in fours for n in four)] += 1
         return counts
 
-    def _share(self, cells: Iterable[Cell], place: int) -> float:
+    def _share(self, keys: Iterable[tuple[Cell, int]]) -> float:
         """Compute the share of an accuracy's units that were decided on both sides."""
-        keys = [(cell, place) for cell in cells]
+        keys = list(keys)
         units = sum(self._units[key] for key in keys)
         return sum(self._covered.get(key, 0.0) for key in keys) / units if units else 0.0
 

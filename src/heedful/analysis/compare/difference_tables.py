@@ -28,6 +28,8 @@ BOUNDS = (
     "side and met on the second, and the other way round."
 )
 
+SHORT = "what share was decided on both sides [and the bounds that the rest leaves]"
+
 COLUMNS = ("first", "second", "Δ", INTERVAL, "p", "higher", "n", COVERAGE, "bounds")
 ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
 """The columns of :func:`cells`, of one test and of several."""
@@ -35,7 +37,7 @@ ADJUSTED = tuple("p (Holm)" if name == "p" else name for name in COLUMNS)
 DETAILS = ("n", COVERAGE, "bounds")
 """Columns that a terminal has no room for; :func:`undecided` has the last two."""
 
-GROUP_DETAILS = ("n", "higher", "bounds")
+GROUP_DETAILS = ("n", "higher", COVERAGE, "bounds")
 """The same for a breakdown."""
 
 
@@ -69,12 +71,15 @@ def higher(measured: Difference) -> str:
     return "first" if measured["difference"]["value"] > 0 else "second"
 
 
-def undecided(measures: Mapping[str, Difference], title: str) -> Iterator[Table]:
+def undecided(
+    measures: Mapping[str, Difference], title: str, column: str = "metric"
+) -> Iterator[Table]:
     """Lay out coverage and bounds apart, for a terminal, if anything is undecided.
 
     Args:
-        measures: by the name of the rate.
-        title: of the table.
+        measures: by the name of the rate, or of the group.
+        title: of the table that they belong to.
+        column: what the names are.
     """
     rows = [
         (name, percent(measured["coverage"], 1), bounds(measured, signed) or NOTHING)
@@ -82,7 +87,7 @@ def undecided(measures: Mapping[str, Difference], title: str) -> Iterator[Table]
         if measured["coverage"] < 1
     ]
     if rows:
-        yield Table(title, ("metric", COVERAGE, "bounds"), rows, BOUNDS)
+        yield Table(f"Not all decided: {title}", (column, COVERAGE, "bounds"), rows, BOUNDS)
 
 
 def delta(measured: Difference) -> float:

@@ -42,7 +42,7 @@ class Difference(Contrast):
         compared: samples that are in it; of SysBench's SSR systems.
         coverage: share of the paired samples' units that were decided on both sides.
         bounds: the difference if all else were unmet on the first side and met on the second, and
-            the other way round; ``None`` for rates over conversations.
+            the other way round.
     """
 
     compared: int
@@ -212,7 +212,7 @@ class Differences:
             **contrasted,
             compared=sum(self._compared[key] for key in compared.values()),
             coverage=sum(part / of for part, of in units if of) / max(1, len(units)),
-            bounds=_bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
+            bounds=bounds([self._extremes[key] for key in keys.values() if key in self._extremes]),
         )
 
     def _room(self, dimension: str, group: str) -> bool:
@@ -226,8 +226,12 @@ class Differences:
         return dimension not in self.dropped
 
 
-def _bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
-    """Compute the bounds of a difference, averaged over strata."""
+def bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
+    """Compute the bounds of a difference, averaged over strata.
+
+    Args:
+        strata: of each the extremes of a :class:`Part`, added up.
+    """
     ends = [
         (low / units - other_high / other_units, high / units - other_low / other_units)
         for low, high, units, other_low, other_high, other_units in strata

@@ -6,13 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, SSR, Systems, Turns
-from heedful.analysis.compare.decided import decided_by_both
+from heedful.analysis.compare.decided import decided_by_both, shared_states
 from heedful.analysis.compare.differences import Clusters, Differences, joint, parts, pooled_part
 from heedful.metrics.agreement_intervals import rate_estimates
 from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
 from heedful.metrics.gathering import GROUPS, agreement
 from heedful.metrics.multiif import ACCURACIES
-from heedful.metrics.outcomes import MET, UNDECIDED, UNMET, outcome, sort_verdicts
+from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET, outcome, sort_verdicts
 from heedful.metrics.satisfaction import advancedif
 from heedful.reporting.notation import percent
 
@@ -94,7 +94,7 @@ class RunComparison:
         # The checklists are the same; types and tags may not be, and one side's must hold for both.
         samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
-        states = verdicts[0].states, verdicts[1].states
+        states = shared_states(verdicts[0].states, verdicts[1].states)
         self._count(*states)
         for place, (a, b) in enumerate(zip(*states, strict=True)):
             if a != b and UNDECIDED not in (a, b):
@@ -150,7 +150,7 @@ class RunComparison:
 
     def _count(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
         """Count verdicts and samples by how the sides saw them."""
-        pairs = list(zip(ours, theirs, strict=True))
+        pairs = [pair for pair in zip(ours, theirs, strict=True) if NOT_APPLICABLE not in pair]
         self._transitions.update(pairs)
         shared = [(a, b) for a, b in pairs if UNDECIDED not in (a, b)]
         won = sum(a == MET for a, _ in shared) - sum(b == MET for _, b in shared)
@@ -289,7 +289,14 @@ class RunComparison:
     def _agreement(self) -> dict[str, Any]:
         """Compute how far the two judges agree; equal verdicts are on the table's diagonal."""
         estimates = rate_estimates(self._clusters.counted(VERDICTS), ("accuracy", "kappa"))
-        return {"agreement": estimates["accuracy"], "kappa": estimates["kappa"]}
+        total = self._transitions.total()
+        decided = sum(count for pair, count in self._transitions.items() if UNDECIDED not in pair)
+        equal = self._transitions[MET, MET] + self._transitions[UNMET, UNMET]
+        covered = {
+            "coverage": decided / total if total else 0.0,
+            "bounds": [equal / total, (equal + total - decided) / total] if total else None,
+        }
+        return {"agreement": estimates["accuracy"] | covered, "kappa": estimates["kappa"]}
 
     def _notes(self, undecided: Contrast) -> list[str]:
         notes = [
@@ -354,7 +361,7 @@ def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:
     known = [
         (place, MET if label else UNMET)
         for place, label in enumerate((sample.labels or ())[: len(verdicts[0].states)])
-        if label is not None
+        if label is not None and NOT_APPLICABLE not in {side.states[place] for side in verdicts}
     ]
     if not known:
         return {}

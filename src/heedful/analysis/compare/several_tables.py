@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 from heedful.analysis.compare.difference_tables import (
     ADJUSTED,
     DETAILS,
+    SHORT,
     cells,
     differs,
     summary,
+    undecided,
 )
 from heedful.reporting.metric_names import FAMILIES, label, ranked
-from heedful.reporting.notation import NOTHING, p_value, signed
+from heedful.reporting.notation import NOTHING, interval, p_value, percent, signed
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -57,20 +59,24 @@ def overview(comparison: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
             )
         }
         for name, of in measures.items():
-            yield _against(label(family, name), comparison["baseline"], of)
+            yield from _against(label(family, name), comparison["baseline"], of, brief=brief)
         yield _every_pair(family, [run["name"] for run in comparison["runs"]], measures)
     yield _wins(pairs)
 
 
-def _against(rate: str, baseline: str, measures: Measures) -> Table:
+def _against(rate: str, baseline: str, measures: Measures, *, brief: bool) -> Iterator[Table]:
     """Show the baseline's differences from the others, or theirs from it."""
-    rows, other = [], 1
+    by_other, other = {}, 1
     for pair, measured in measures.items():
         if baseline in pair:
             other = 1 - pair.index(baseline)
-            rows.append((pair[other], *cells(measured)))
+            by_other[pair[other]] = measured
     what = f"each − {baseline}" if other == 0 else f"{baseline} − each"
-    return Table(f"{rate}: {what}", ("run", *ADJUSTED), rows, details=DETAILS).filled()
+    rows = [(name, *cells(measured)) for name, measured in by_other.items()]
+    title = f"{rate}: {what}"
+    yield Table(title, ("run", *ADJUSTED), rows, details=DETAILS).filled()
+    if brief:
+        yield from undecided(by_other, title, "run")
 
 
 def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measures]) -> Table:
@@ -86,6 +92,8 @@ def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measur
         "Starred: p is below 0.05, and the 95 % interval excludes 0. Each pair is compared on its "
         f"own samples, those that both decided. {summary(measured, 'pairs')}"
     )
+    if any(measure["coverage"] < 1 for measure in measured):
+        note += f" Below a difference: {SHORT}."
     return Table(f"{FAMILIES.get(family, family)}: every pair", columns, rows, note, words=2)
 
 
@@ -95,8 +103,12 @@ def _delta(measures: Measures, name: str, other: str) -> str:
     value = None if measured is None else measured["difference"]["value"]
     if measured is None or value is None:
         return "·" if name == other else NOTHING
-    shown = signed(value if there else -value, 1)
-    return f"{shown}*" if differs(measured) else shown
+    shown = signed(value if there else -value, 1) + "*" * differs(measured)
+    if measured["coverage"] == 1:
+        return shown
+    low, high = measured["bounds"]
+    ends = interval((low, high) if there else (-high, -low), signed)
+    return f"{shown}\n{percent(measured['coverage'], 1)} %\n[{ends}]"
 
 
 def _wins(pairs: Sequence[Pair]) -> Table:

@@ -20,7 +20,7 @@ from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import p_value, percent
+from heedful.reporting.notation import p_value, percent, share_decided, without_interval
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -47,8 +47,8 @@ CUT = 100
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
-    "side is higher, and the interval excludes 0; neither: no difference is shown. n: samples "
-    "compared{systems}; what only one side decided is in neither rate."
+    "side is higher, and the interval excludes 0; neither: no difference is shown. What only one "
+    "side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -101,10 +101,10 @@ def tables(
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
         if pair["metrics"]:
-            yield _metrics(pair)
+            yield _metrics(pair, terminal=groups is not None)
         if groups is not None:
             rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
-            yield from undecided(rates, f"Not all decided: {_named(pair)}")
+            yield from undecided(rates, _named(pair))
         yield _counts(pair, len(pairs))
         for dimension, values in pair["by"].items():
             yield from _breakdown(dimension, values, _named(pair), groups)
@@ -145,6 +145,7 @@ def _compared(pair: Mapping[str, Any]) -> str:
         kappa = pair["kappa"]["value"]
         text += f". The judges agree on {percent(pair['agreement']['value'], 1)} % of verdicts"
         text += "" if kappa is None else f", κ {kappa:.3f}"
+        text += share_decided(pair["agreement"])
     return text + "."
 
 
@@ -197,16 +198,16 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
-def _metrics(pair: Mapping[str, Any]) -> Table:
-    systems = "; of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+def _metrics(pair: Mapping[str, Any], *, terminal: bool) -> Table:
+    systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+    note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
+    ranked_rates = list(_ranked(pair["metrics"]))
+    bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
         _named(pair),
         ("metric", *COLUMNS),
-        [
-            (label(family, name), *cells(measured))
-            for family, name, measured in _ranked(pair["metrics"])
-        ],
-        f"{READ.format(systems=systems)} {BOUNDS}",
+        [(label(family, name), *cells(measured)) for family, name, measured in ranked_rates],
+        f"{note} {bare}".strip(),
         details=DETAILS,
     ).filled()
 
@@ -261,7 +262,7 @@ def _breakdown(
         yield _all_rates(dimension, values, rates, named)
         return
     for rate in rates if len(rates) * len(values) <= ROWS_SHOWN else rates[:1]:
-        yield _one_rate(dimension, values, rate, named, shown)
+        yield from _one_rate(dimension, values, rate, named, shown)
 
 
 def _all_rates(
@@ -289,20 +290,22 @@ def _one_rate(
     rate: tuple[str, str],
     named: str,
     shown: int | None,
-) -> Table:
+) -> Iterator[Table]:
     """Show one rate by group, the groups that differ most first."""
     measured = _of_rate(values, rate)
     order = sorted(measured.items(), key=lambda item: (-abs(delta(item[1])), item[0]))
-    rows = [(taxonomy.name(group, "en"), *cells(measure)) for group, measure in order[:shown]]
+    listed = {taxonomy.name(group, "en"): measure for group, measure in order[:shown]}
+    rows = [(group, *cells(measure)) for group, measure in listed.items()]
     what = "constraints met" if rate == ("infobench", "drfr") else label(*rate)
     left = len(order) - len(rows)
     note = summary(measured.values(), "groups")
     if left:
         note = f"{note} The groups that differ most; {left} more in a file (-o).".lstrip()
     columns = (dimension, *ADJUSTED)
-    return Table(
-        f"{what} by {dimension}: {named}", columns, rows, note, details=GROUP_DETAILS
-    ).filled()
+    title = f"{what} by {dimension}: {named}"
+    yield Table(title, columns, rows, note, details=GROUP_DETAILS).filled()
+    if shown is not None:
+        yield from undecided(listed, title, dimension)
 
 
 def _of_rate(values: Mapping[str, Any], rate: tuple[str, str]) -> dict[str, Any]:

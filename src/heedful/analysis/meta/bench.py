@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from heedful.core.errors import UsageError
+from heedful.data.formats.memory import rows
 from heedful.engine.dry_run import dry_run
 from heedful.engine.inputs import default_run, open_data
 from heedful.jobs.evaluate import evaluate, evaluate_async
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from heedful.analysis.meta.options import MetaSettings
     from heedful.core.nouns import Sample, Scoring
     from heedful.data.formats import Row
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data
     from heedful.jobs.evaluate import Evaluation
     from heedful.judges import Judge
 
@@ -28,15 +31,14 @@ class Bench:
 
     def __init__(
         self,
-        data: Name | Iterable[Sample],
+        data: Data,
         options: MetaSettings,
         *,
         scoring: Scoring,
         seed: int,
     ) -> None:
-        self.source = open_data(data, options.format, options.responses, None)
-        self.rows: Iterable[Row | Sample]
-        self.rows = self.source or list(cast("Iterable[Sample]", data))
+        self.source = open_data(data, format=options.format, responses=options.responses)
+        self.rows: Iterable[Row] = self.source or list(rows(cast("InMemory", data)))
         self.where = str(self.source.path) if self.source else ""
         self.scoring = scoring
         self.seed = seed
@@ -74,7 +76,7 @@ class Bench:
 
     def _job(self, judge: Judge) -> dict[str, Any]:
         responses, format_name = self._named
-        data = self.source.path if self.source else cast("list[Sample]", self.rows)
+        data = self.source.path if self.source else self.rows
         run = None
         if self.folder is not None:
             options = (responses, format_name, self.scoring, self.seed, None, dict(judge.config))
@@ -94,9 +96,4 @@ class Bench:
 
     def samples(self) -> Iterable[Sample]:
         """Go through the rows that can be read."""
-        from heedful.core.nouns import Sample
-
-        for row in self.rows:
-            sample = row if isinstance(row, Sample) else row.sample
-            if sample is not None:
-                yield sample
+        return (row.sample for row in self.rows if row.sample is not None)

@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.analysis.meta.sums import Sums
+from heedful.analysis.meta.sums import Sums, open_bounds
 from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
 from heedful.core.version import __version__
@@ -263,7 +263,10 @@ def _result(pairings: list[Pairing], replies: list[list[str | None]]) -> dict[st
         "pairs": len(outcomes),
         "coverage": decided / len(outcomes) if outcomes else 0.0,
         "outcomes": {outcome: counts[outcome] for outcome in OUTCOMES},
-        "win_rate": ratio_estimate({(won, of): n for (won, of), n in sums.counted().items()}),
+        "win_rate": {
+            **ratio_estimate({(won, of): n for (won, of), n in sums.counted().items()}),
+            "bounds": open_bounds(sums.total()[0], decided, len(outcomes)),
+        },
         "shown_first_preferred": shown["first"],
         "shown_second_preferred": shown["second"],
     }

@@ -25,15 +25,16 @@ from heedful.core.errors import InputError, UsageError
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
-from heedful.jobs.evaluate import make_judge
+from heedful.judges import make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
     from typing import Unpack
 
     from heedful.analysis.meta.options import MetaOptions
-    from heedful.core.nouns import Sample, Scoring
+    from heedful.core.nouns import Scoring
+    from heedful.engine.inputs import Data
     from heedful.judges import Judge
     from heedful.models import Model
 
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
 
 def meta(
-    data: Name | Iterable[Sample],
+    data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
     runs: Sequence[Name] = (),
@@ -88,7 +89,7 @@ def meta(
 
 
 async def meta_async(
-    data: Name | Iterable[Sample],
+    data: Data,
     *,
     judge: str | Judge | Sequence[str | Judge] | None = None,
     runs: Sequence[Name] = (),
@@ -256,7 +257,7 @@ def _summary(
     summary: dict[str, Any] = {
         "heedful": __version__,
         "input": bench.where or None,
-        "format": bench.source.format.name if bench.source else None,
+        "format": bench.source.format.name if bench.source and bench.source.format else None,
         "scoring": bench.scoring,
         "seed": bench.seed,
         "by": by,

@@ -17,12 +17,12 @@ from heedful.metrics.agreement import (
     number,
 )
 from heedful.metrics.agreement_intervals import alpha_estimate, rate_estimates
-from heedful.metrics.averages import Parts, mean_over, mean_over_types
+from heedful.metrics.averages import Averages, Parts, mean_over, mean_over_types
 from heedful.metrics.calibration import calibration
 from heedful.metrics.contrasts import adjust_p, contrast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled, Target
@@ -51,6 +51,18 @@ def by_instruction(entry: JudgeEntry, labelled: Labelled) -> Counter[Confusion]:
     return Counter({Confusion(*row): count for row, count in sums.counted().items()})
 
 
+def coverage(entry: JudgeEntry, labelled: Labelled) -> float:
+    """Compute the share of the verdicts on labelled constraints that were decided."""
+    statuses = _statuses(entry, labelled)
+    return (statuses["met"] + statuses["unmet"]) / max(1, sum(statuses.values()))
+
+
+def recall_bounds(entry: JudgeEntry, labelled: Labelled) -> list[list[float] | None]:
+    """Compute sensitivity and specificity if the undecided verdicts were wrong, and right."""
+    pooled = _pooled(entry, entry, labelled)
+    return [pooled[name]["bounds"] for name in ("recall_met", "recall_unmet")]
+
+
 def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int) -> dict[str, Any]:
     """Measure one entry against the labels.
 
@@ -65,9 +77,6 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
         Ready for JSON: verdicts and coverage, the rates pooled over verdicts, the F1s averaged
         over instructions and over types, the rates by constraint type, calibration, cost.
     """
-    statuses = _statuses(entry, labelled)
-    requested = sum(statuses.values())
-    decided = statuses["met"] + statuses["unmet"]
     scored = entry.padded(labelled) if scoring == "faithful" else entry
     parts = _parts(scored, labelled)
     zero = scoring == "faithful"
@@ -77,15 +86,16 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
         "draws": entry.samples,
         "votes": entry.votes,
         "run": entry.run,
-        "verdicts": statuses,
-        "coverage": decided / requested if requested else 0.0,
-        "pooled": _pooled(scored, labelled),
-        "per_instruction": mean_over(parts, zero=zero),
+        "verdicts": _statuses(entry, labelled),
+        "coverage": coverage(entry, labelled),
+        "pooled": _pooled(scored, entry, labelled),
+        "per_instruction": _averaged(mean_over, entry, labelled, parts, zero=zero),
     }
     types = {group for group, _, _ in parts if group is not None}
     if types:
-        result["per_type"] = {**mean_over_types(parts, zero=zero), "types": sorted(types)}
-    result["by_constraint_type"] = _by_constraint_type(scored, labelled)
+        averages = _averaged(mean_over_types, entry, labelled, parts, zero=zero)
+        result["per_type"] = {**averages, "types": sorted(types)}
+    result["by_constraint_type"] = _by_constraint_type(scored, entry, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
         result["calibration"] = calibrated
@@ -111,6 +121,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
     pairs: list[dict[str, Any]] = []
     for first, second in combinations([entry for entry in entries if entry.samples == 1], 2):
         sums = Sums(8)
+        ends = Sums(16)
         only = [0, 0]
         requested = 0
         for target, (states,) in first.rows(labelled):
@@ -118,6 +129,17 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
             shared = [{a, b} <= {MET, UNMET} for a, b in zip(states, other, strict=True)]
             both = [confusion(target.labels, _only(side, shared)) for side in (states, other)]
             sums.add(target.cluster, (*both[0], *both[1]))
+            ends.add(
+                target.cluster,
+                [
+                    count
+                    for settled in ((False, True), (True, False))
+                    for side, right in zip((states, other), settled, strict=True)
+                    for count in confusion(
+                        target.labels, _settled(target.labels, side, right=right)
+                    )
+                ],
+            )
             for label, a, b in zip(target.labels, states, other, strict=True):
                 requested += label != UNKNOWN and NOT_REQUESTED not in (a, b)
                 if label != UNKNOWN and {a, b} == {MET, UNMET}:
@@ -130,8 +152,10 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
                 "second": second.name,
                 "compared": compared,
                 "coverage": compared / requested if requested else 0.0,
-                "mean_f1": _difference(counted, ("f1_met", "f1_unmet"), seed),
-                "accuracy": _difference(counted, ("accuracy",), seed),
+                "mean_f1": _difference(counted, ("f1_met", "f1_unmet"), seed)
+                | {"bounds": _difference_bounds("mean_f1", ends)},
+                "accuracy": _difference(counted, ("accuracy",), seed)
+                | {"bounds": _difference_bounds("accuracy", ends)},
                 "only_first_right": only[0],
                 "only_second_right": only[1],
             }
@@ -157,6 +181,24 @@ def _difference(
         clusters[tuple(float(number) for part in parts for number in part)] += n
     contrasted = contrast({"": clusters}, seed=seed)
     return {**contrasted["difference"], "p": contrasted["p"]}
+
+
+def _difference_bounds(name: str, ends: Sums) -> list[float] | None:
+    """Compute a difference with the undecided wrong of the first and right of the second judge.
+
+    Args:
+        name: of the rate.
+        ends: cells of both judges, settled so, then settled the other way round.
+
+    Returns:
+        The difference so, and with the undecided settled the other way round.
+    """
+    cells = ends.total()
+    values = [number(RATES[name](cells[at : at + 4])) for at in range(0, 16, 4)]
+    low_first, low_second, high_first, high_second = values
+    if None in (low_first, low_second, high_first, high_second):
+        return None
+    return [(low_first or 0) - (low_second or 0), (high_first or 0) - (high_second or 0)]
 
 
 def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
@@ -193,27 +235,72 @@ def _statuses(entry: JudgeEntry, labelled: Labelled) -> dict[str, int]:
     }
 
 
-def _pooled(entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
+def _averaged(
+    average: Callable[..., Averages],
+    entry: JudgeEntry,
+    labelled: Labelled,
+    parts: Parts,
+    *,
+    zero: bool,
+) -> dict[str, Any]:
+    """Average F1s, and add what they would be if the undecided verdicts were wrong, and right."""
+    averages: dict[str, Any] = {**average(parts, zero=zero)}
+    ends: list[dict[str, Any]] = [
+        {**average(_parts(entry, labelled, right=right), zero=zero)} for right in (False, True)
+    ]
+    for name in ("mean_f1", "f1_met", "f1_unmet"):
+        averages[name] = {**averages[name], "bounds": _ends([end[name]["value"] for end in ends])}
+    return averages
+
+
+class BoundedSums:
+    """Verdicts by label and instruction: as they are, and with the undecided wrong, and right."""
+
+    def __init__(self) -> None:
+        self._sums, self._wrong, self._right = Sums(4), Sums(4), Sums(4)
+
+    def add(self, instruction: int, labels: str, scored: str, states: str) -> None:
+        """Add a row's verdicts: as they are scored, and as they are."""
+        self._sums.add(instruction, confusion(labels, scored))
+        for sums, right in ((self._wrong, False), (self._right, True)):
+            sums.add(instruction, confusion(labels, _settled(labels, states, right=right)))
+
+    @property
+    def cells(self) -> Confusion:
+        """The decided verdicts by label."""
+        return Confusion(*map(int, self._sums.total()))
+
+    def estimates(self, names: Iterable[str] = RATES) -> dict[str, dict[str, Any]]:
+        """Compute rates with their intervals and bounds."""
+        ends = self._wrong.total(), self._right.total()
+        return {
+            name: {**estimate, "bounds": _ends([number(RATES[name](end)) for end in ends])}
+            for name, estimate in rate_estimates(self._sums.counted(), names).items()
+        }
+
+
+def _ends(values: Sequence[float | None]) -> list[float] | None:
+    known = [value for value in values if value is not None]
+    return sorted(known) if len(known) == len(values) else None
+
+
+def _rows(
+    scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled
+) -> Iterator[tuple[Target, str, str]]:
+    """Go through an entry's samples, as they are scored and as they are."""
+    for (target, samples), (_, own) in zip(
+        scored.rows(labelled), entry.rows(labelled), strict=True
+    ):
+        for padded, states in zip(samples, own, strict=True):
+            yield target, padded, states
+
+
+def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[str, Any]:
     """Compute the rates over all verdicts, and what they would be if the undecided were decided."""
-    sums, lows, highs = Sums(4), Sums(4), Sums(4)
-    for target, samples in entry.rows(labelled):
-        for states in samples:
-            sums.add(target.cluster, confusion(target.labels, states))
-            for bound, right in ((lows, False), (highs, True)):
-                settled = _settled(target.labels, states, right=right)
-                bound.add(target.cluster, confusion(target.labels, settled))
-    estimates = rate_estimates(sums.counted())
-    cells = Confusion(*map(int, sums.total()))
-    return {
-        "cells": cells._asdict(),
-        **{
-            rate: {
-                **estimate,
-                "bounds": [number(RATES[rate](bound.total())) for bound in (lows, highs)],
-            }
-            for rate, estimate in estimates.items()
-        },
-    }
+    sums = BoundedSums()
+    for target, padded, states in _rows(scored, entry, labelled):
+        sums.add(target.cluster, target.labels, padded, states)
+    return {"cells": sums.cells._asdict(), **sums.estimates()}
 
 
 def _settled(labels: str, states: str, *, right: bool) -> str:
@@ -229,42 +316,48 @@ def _settled(labels: str, states: str, *, right: bool) -> str:
     )
 
 
-def _parts(entry: JudgeEntry, labelled: Labelled) -> Parts:
-    """Count verdicts by label for each type, instruction and sample."""
+def _parts(entry: JudgeEntry, labelled: Labelled, *, right: bool | None = None) -> Parts:
+    """Count verdicts by label for each type, instruction and sample.
+
+    Args:
+        entry: whose verdicts.
+        labelled: the labels.
+        right: take what was not decided as right, or as wrong; by default it isn't counted.
+    """
     parts: Parts = {}
     for target, samples in entry.rows(labelled):
         for place, states in enumerate(samples):
+            settled = states if right is None else _settled(target.labels, states, right=right)
             key = (target.group, target.cluster, place)
             counted = zip(
-                parts.get(key, Confusion()), confusion(target.labels, states), strict=True
+                parts.get(key, Confusion()), confusion(target.labels, settled), strict=True
             )
             parts[key] = Confusion(*(a + b for a, b in counted))
     return parts
 
 
-def _by_constraint_type(entry: JudgeEntry, labelled: Labelled) -> dict[str, dict[str, Any]]:
-    sums: dict[str, Sums] = {}
+def _by_constraint_type(
+    scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled
+) -> dict[str, dict[str, Any]]:
+    sums: dict[str, BoundedSums] = {}
     requested: Counter[str] = Counter()
-    for target, samples in entry.rows(labelled):
+    decided: Counter[str] = Counter()
+    for target, padded, states in _rows(scored, entry, labelled):
         for kind in {kind for kind in target.types if kind}:
             labels = "".join(
                 label if kind == own else UNKNOWN
                 for label, own in zip(target.labels, target.types, strict=True)
             )
-            for states in samples:
-                of_kind = sums.setdefault(kind, Sums(4))
-                of_kind.add(target.cluster, confusion(labels, states))
-                requested[kind] += sum(
-                    label != UNKNOWN and state != NOT_REQUESTED
-                    for label, state in zip(labels, states, strict=True)
-                )
+            sums.setdefault(kind, BoundedSums()).add(target.cluster, labels, padded, states)
+            known = [s for label, s in zip(labels, states, strict=True) if label != UNKNOWN]
+            requested[kind] += sum(state != NOT_REQUESTED for state in known)
+            decided[kind] += sum(state in (MET, UNMET) for state in known)
     by_type: dict[str, dict[str, Any]] = {}
     for kind, of_kind in sorted(sums.items()):
-        decided = int(sum(of_kind.total()))
         by_type[kind] = {
             "verdicts": requested[kind],
-            "coverage": decided / requested[kind] if requested[kind] else 0.0,
-            **rate_estimates(of_kind.counted(), BY_TYPE),
+            "coverage": decided[kind] / requested[kind] if requested[kind] else 0.0,
+            **of_kind.estimates(BY_TYPE),
         }
     return by_type
 

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.analysis.meta.sums import Sums
+from heedful.analysis.meta.sums import Sums, open_bounds
 from heedful.core.errors import UsageError
 from heedful.judges.prompts.block_layout import language_of
 from heedful.metrics.agreement_intervals import ratio_estimate
@@ -143,7 +143,10 @@ def flips(
         "compared": compared,
         "coverage": compared / requested if requested else 0.0,
         "left_out": left_out,
-        "flipped": ratio_estimate(flipped),
+        "flipped": {
+            **ratio_estimate(flipped),
+            "bounds": open_bounds(to_met + to_unmet, compared, requested),
+        },
         "change_of_rate_met": {**change["difference"], "p": change["p"]},
         "to_met": to_met,
         "to_unmet": to_unmet,

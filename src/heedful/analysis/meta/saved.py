@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import collect
-from heedful.analysis.meta.measures import by_instruction
+from heedful.analysis.meta.measures import by_instruction, coverage, recall_bounds
+from heedful.analysis.meta.sums import open_bounds
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
+from heedful.metrics.agreement import number
 from heedful.metrics.clusters import cluster_of
-from heedful.metrics.correction import corrected_rate
+from heedful.metrics.correction import Corrected, corrected_rate, rogan_gladen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -135,13 +138,44 @@ def corrected(
     same = [entry for entry in named if _alike(entry.config, apparent.config)]
     entry = (same or named)[0]
     decided = sum(pair[1] * count for pair, count in apparent.counts.items())
+    met = sum(pair[0] * count for pair, count in apparent.counts.items())
     return {
         "run": str(apparent.directory),
         "judge": entry.name,
         "same_settings": bool(same),
         "constraints": apparent.constraints,
         "coverage": decided / apparent.constraints if apparent.constraints else 0.0,
-        **corrected_rate(apparent.counts, by_instruction(entry, labelled)),
+        "coverage_of_labelled": coverage(entry, labelled),
+        **_bounded(
+            corrected_rate(apparent.counts, by_instruction(entry, labelled)),
+            open_bounds(met, decided, apparent.constraints),
+            recall_bounds(entry, labelled),
+        ),
+    }
+
+
+def _bounded(
+    rates: Corrected, apparent: list[float] | None, recalls: Sequence[list[float] | None]
+) -> dict[str, Any]:
+    """Add the bounds that undecided verdicts leave, here and on the labelled rows.
+
+    Args:
+        rates: the rates.
+        apparent: bounds of the apparent rate.
+        recalls: bounds of sensitivity and specificity.
+    """
+    ends = [end for end in (apparent, *recalls) if end is not None]
+    whole = None
+    if len(ends) > len(recalls):
+        corners = [number(rogan_gladen(*corner)) for corner in product(*ends)]
+        known = [corner for corner in corners if corner is not None]
+        # Where the judge may be no better than chance, any rate is possible.
+        whole = [min(known), max(known)] if len(known) == len(corners) else [0.0, 1.0]
+    return {
+        "apparent": {**rates["apparent"], "bounds": apparent},
+        "sensitivity": {**rates["sensitivity"], "bounds": recalls[0]},
+        "specificity": {**rates["specificity"], "bounds": recalls[1]},
+        "corrected": {**rates["corrected"], "bounds": whole},
     }
 
 

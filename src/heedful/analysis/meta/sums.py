@@ -9,6 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 
+def open_bounds(counted: float, decided: float, of: float) -> list[float] | None:
+    """Compute a share if nothing that wasn't decided counted, and if all of it did."""
+    return [counted / of, (counted + of - decided) / of] if of else None
+
+
 class Sums:
     """Sums tuples of numbers by instruction, and counts the instructions that came to the same."""
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.core import taxonomy
+from heedful.analysis.meta.judge_tables import (
+    averages,
+    bounded_rate,
+    brackets,
+    constraint_types,
+    errors,
+    leaderboard,
+)
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
     COVERAGE,
@@ -29,7 +36,7 @@ __all__ = ["document", "view"]
 
 TITLE = "How good are the judges?"
 
-UNDECIDED = ("unparsed", "failed", "unsupported", "not_applicable", "missing")
+BRACKETS_OPEN = "In brackets: bounds, if none of the undecided flipped, and if all did."
 
 PAIRS_SHOWN = 15
 """More pairs than this are left to the file."""
@@ -75,10 +82,10 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         summary: as :func:`heedful.meta` returns it.
     """
     judges = summary["judges"]
-    yield _leaderboard(judges, faithful=summary["scoring"] == "faithful")
-    yield _errors(judges)
-    yield _averages(judges, summary["by"])
-    yield from _constraint_types(judges)
+    yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
+    yield errors(judges)
+    yield averages(judges, summary["by"])
+    yield from constraint_types(judges)
     yield from _alphas(summary)
     for judge in judges:
         yield from _calibration(judge)
@@ -88,105 +95,6 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _corrections(summary.get("corrected", ()))
     if "explanations" in summary:
         yield _explanations(summary["explanations"])
-
-
-def _leaderboard(judges: Sequence[Mapping[str, Any]], *, faithful: bool) -> Table:
-    note = "In per cent, pooled over the verdicts that were decided: compare first how many were."
-    if faithful:
-        note = "In per cent, pooled over all verdicts: what was not decided is taken as met."
-    return Table(
-        "Leaderboard",
-        ("judge", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bal.acc", "κ", COVERAGE, "bounds"),
-        [
-            (
-                judge["name"],
-                percent(judge["pooled"]["mean_f1"]["value"], 1),
-                interval(judge["pooled"]["mean_f1"]["interval"]),
-                percent(judge["pooled"]["f1_met"]["value"], 1),
-                percent(judge["pooled"]["f1_unmet"]["value"], 1),
-                percent(judge["pooled"]["balanced_accuracy"]["value"], 1),
-                decimal(judge["pooled"]["kappa"]["value"]),
-                percent(judge["coverage"], 1),
-                bounds({**judge["pooled"]["mean_f1"], "coverage": judge["coverage"]}),
-            )
-            for judge in judges
-        ],
-        f"{note} Bounds: mean F1 if the undecided were wrong, and if they were right.",
-        # The averages have these too, and a terminal has no room for both.
-        details=("F1 met", "F1 unmet") if any(judge["coverage"] < 1 for judge in judges) else (),
-    ).filled()
-
-
-def _errors(judges: Sequence[Mapping[str, Any]]) -> Table:
-    rows = []
-    for judge in judges:
-        cells, verdicts = judge["pooled"]["cells"], judge["verdicts"]
-        reasons = [f"{verdicts[name]:,} {name}" for name in UNDECIDED if verdicts.get(name)]
-        counts = [f"{cells[name]:,}" for name in ("tp", "fn", "tn", "fp")]
-        rows.append((judge["name"], *counts, ", ".join(reasons) or "0"))
-    return Table(
-        "Verdicts",
-        ("judge", "met ✓", "met ✗", "unmet ✓", "unmet ✗", "undecided"),
-        rows,
-        "By label: met ✗ is a constraint that is met and was called unmet."
-        + (
-            " A vote that ends in a tie is unparsed."
-            if any(judge["votes"] for judge in judges)
-            else ""
-        ),
-    )
-
-
-def _averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:
-    names = {"pooled": "pooled", "per_instruction": "per instruction", "per_type": f"per {by}"}
-    rows = []
-    for judge in judges:
-        for key, name in names.items():
-            if key in judge:
-                shown = [judge[key][rate] for rate in ("mean_f1", "f1_met", "f1_unmet")]
-                cells = (
-                    cell
-                    for rate in shown
-                    for cell in (percent(rate["value"], 1), interval(rate["interval"]))
-                )
-                rows.append((f"{judge['name']}: {name}", *cells))
-    return Table(
-        "Averages",
-        ("judge: averaged", "mean F1", INTERVAL, "F1 met", INTERVAL, "F1 unmet", INTERVAL),
-        rows,
-        "Pooled: over verdicts. Per instruction: F1 of each instruction, then the mean. "
-        f"Per {by}: the mean of those means, one for each {by}.",
-    )
-
-
-def _constraint_types(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
-    """Break the judges down by constraint type, the types that each finds hardest on top."""
-
-    def hardness(item: tuple[str, Mapping[str, Any]]) -> tuple[bool, float, str]:
-        kind, rates = item
-        value = rates["mean_f1"]["value"]
-        return value is None, value or 0.0, kind
-
-    for judge in judges:
-        rows = [
-            (
-                taxonomy.name(kind, "en"),
-                f"{rates['verdicts']:,}",
-                percent(rates["mean_f1"]["value"], 1),
-                interval(rates["mean_f1"]["interval"]),
-                percent(rates["f1_met"]["value"], 1),
-                percent(rates["f1_unmet"]["value"], 1),
-                decimal(rates["kappa"]["value"]),
-                percent(rates["coverage"], 1),
-            )
-            for kind, rates in sorted(judge["by_constraint_type"].items(), key=hardness)
-        ]
-        if rows:
-            yield Table(
-                f"By constraint type: {judge['name']}",
-                ("type", "verdicts", "mean F1", INTERVAL, "F1 met", "F1 unmet", "κ", COVERAGE),
-                rows,
-            )
 
 
 def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
@@ -252,12 +160,13 @@ def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         (
             f"{pair['first']} − {pair['second']}",
             f"{pair['compared']:,}",
-            signed(pair["mean_f1"]["value"], 1),
+            bounded_rate(pair["mean_f1"], pair, signed),
             interval(pair["mean_f1"]["interval"], signed),
             _p_value(pair["mean_f1"]["p_holm"]),
-            signed(pair["accuracy"]["value"], 1),
+            bounded_rate(pair["accuracy"], pair, signed),
             interval(pair["accuracy"]["interval"], signed),
             _p_value(pair["accuracy"]["p_holm"]),
+            percent(pair["coverage"], 1) if pair["coverage"] < 1 else "",
         )
         for pair in pairs[:PAIRS_SHOWN]
     ]
@@ -265,13 +174,24 @@ def _pairs(pairs: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
     adjusted = "p (Holm)" if len(pairs) > 1 else "p"
     yield Table(
         "Paired differences",
-        ("judges", "both", "Δ mean F1", INTERVAL, adjusted, "Δ right", INTERVAL, adjusted),
+        (
+            "judges",
+            "both",
+            "Δ mean F1",
+            INTERVAL,
+            adjusted,
+            "Δ right",
+            INTERVAL,
+            adjusted,
+            COVERAGE,
+        ),
         rows,
         "On the verdicts that both decided, first minus second; right: verdicts equal to the "
         "label. p: the paired randomization test, which swaps the judges on whole instructions; "
         "below 0.05 it shows a difference."
-        + (f" {more} more pairs in the JSON file." if more else ""),
-    )
+        + (f" {more} more pairs in the JSON file." if more else "")
+        + brackets(pairs),
+    ).filled()
 
 
 def _costs(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -304,23 +224,25 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         return
     yield Table(
         "Probes",
-        ("probe: judge", "both", "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓"),
+        ("probe: judge", "both", "flipped", INTERVAL, "→ met", "→ unmet", "✓→✗", "✗→✓", COVERAGE),
         [
             (
                 f"{probe['probe']}: {probe['judge']}",
                 f"{probe['compared']:,}",
-                percent(probe["flipped"]["value"], 1),
+                bounded_rate(probe["flipped"], probe),
                 interval(probe["flipped"]["interval"]),
                 f"{probe['to_met']:,}",
                 f"{probe['to_unmet']:,}",
                 f"{probe['broken']:,}",
                 f"{probe['mended']:,}",
+                percent(probe["coverage"], 1) if probe["coverage"] < 1 else "",
             )
             for probe in probes
         ],
         "Verdicts that changed when the same was judged again (repeat), with the checklist in "
-        "another order (order), with a closing paragraph below the response (length).",
-    )
+        "another order (order), with a closing paragraph below the response (length)."
+        + (f" {BRACKETS_OPEN}" if any(probe["coverage"] < 1 for probe in probes) else ""),
+    ).filled()
 
 
 def _corrections(corrected: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -331,6 +253,13 @@ def _corrections(corrected: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
         "specificity": "the judge's specificity",
     }
     for correction in corrected:
+        run, labelled = correction["coverage"], correction["coverage_of_labelled"]
+        coverages = {
+            "apparent": run,
+            "corrected": min(run, labelled),
+            "sensitivity": labelled,
+            "specificity": labelled,
+        }
         note = (
             "The share of constraints met, corrected for the judge's known errors (Rogan–Gladen), "
             "if it errs here as often as on the labelled rows."
@@ -339,18 +268,19 @@ def _corrections(corrected: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
             note += " It had other settings here, so it may not."
         yield Table(
             f"Corrected rate: {correction['run']}",
-            (correction["judge"], "%", INTERVAL, COVERAGE),
+            (correction["judge"], "%", INTERVAL, COVERAGE, "bounds"),
             [
                 (
                     name,
                     percent(correction[key]["value"], 1),
                     interval(correction[key]["interval"]),
-                    percent(correction["coverage"], 1) if key == "apparent" else "",
+                    percent(coverages[key], 1),
+                    bounds({**correction[key], "coverage": coverages[key]}),
                 )
                 for key, name in names.items()
             ],
             note,
-        )
+        ).filled()
 
 
 def _explanations(comparison: Mapping[str, Any]) -> Table:
@@ -359,7 +289,7 @@ def _explanations(comparison: Mapping[str, Any]) -> Table:
     failed = f" Of those undecided, {lost:,} failed." if lost else ""
     return Table(
         f"Explanations, compared by {comparison['arbiter']}",
-        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec."),
+        ("judges", "win %", INTERVAL, "won", "lost", "tie", "mixed", "undec.", COVERAGE, "bounds"),
         [
             (
                 f"{comparison['first']} against {comparison['second']}",
@@ -367,13 +297,15 @@ def _explanations(comparison: Mapping[str, Any]) -> Table:
                 interval(comparison["win_rate"]["interval"]),
                 *(f"{outcomes[key]:,}" for key in ("first", "second", "tie", "inconsistent")),
                 f"{outcomes['undecided']:,}",
+                percent(comparison["coverage"], 1),
+                bounds({**comparison["win_rate"], "coverage": comparison["coverage"]}),
             )
         ],
         "Where both came to the same verdict. Won: preferred in both orders; mixed: the answer "
         "changed with the order. Ties and mixed ones are half a win. What was shown first was "
         f"preferred {comparison['shown_first_preferred']:,} times, what was shown second "
         f"{comparison['shown_second_preferred']:,} times.{failed}",
-    )
+    ).filled()
 
 
 def _dollars(value: float | None, digits: int) -> str:

@@ -157,7 +157,7 @@ def _read(
         with SavedRun.open(data) as run:
             yield from map(_decided, run.rows(scored_entry))
         return
-    for item in items(open_data(data, format_name, None, None) or ()):
+    for item in items(open_data(data, format=format_name) or ()):
         sample = item.value if item.problem is None else None
         yield sample, () if sample is None else _judgments(sample)
 

@@ -65,7 +65,7 @@ class Examples:
         """
         self.path = Path(path)
         self.pairs = format is None and _has_pairs(self.path)
-        self._source = None if self.pairs else open_data(self.path, format, None, None)
+        self._source = None if self.pairs else open_data(self.path, format=format)
         self._prompt_file = None if prompt_file is None else Path(prompt_file)
         self.counts: Counter[str] = Counter()
         self.problems: list[dict[str, Any]] = []

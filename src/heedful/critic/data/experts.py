@@ -23,10 +23,10 @@ from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from heedful.core.nouns import Expense, Sample
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generation
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
@@ -145,7 +145,7 @@ class Expert:
 
 
 def sample_critiques(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     expert: Expert | Model,
     samples: int = SAMPLES,

@@ -27,10 +27,10 @@ from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.critic.data.stages import Stage
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 
@@ -136,7 +136,7 @@ class FilterSettings:
 
 
 def filter_critiques(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     verifiers: Sequence[Model] = (),
     expert: Model | None = None,

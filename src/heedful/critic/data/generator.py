@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heedful.core.nouns import Constraint, Sample
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data
     from heedful.jobs.checklists.prompt import ChecklistPrompt
 
 
 def checklist_data(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     output: str | os.PathLike[str] | None = None,
     prompt: str = "plain",
@@ -58,14 +60,14 @@ def checklist_data(
         UsageError: an option makes no sense.
     """
     contract = make(prompt)
-    source = open_data(data, format, None, task)
+    source = open_data(data, format=format, task=task)
     if output is not None:
         check_rows_output(Path(output), source.files if source else ())
     counts: Counter[str] = Counter(written=0, repeated=0, conflicting=0, failed=0)
     problems: list[dict[str, Any]] = []
     seen: dict[bytes, bytes] = {}
     with nullcontext() if output is None else atomically(Path(output)) as file:
-        for item in items(source or cast("Iterable[Sample]", data)):
+        for item in items(source or cast("InMemory", data)):
             sample, problem = item.value, item.problem
             if sample is not None and problem is None:
                 problem = _problem(sample, contract)

@@ -25,11 +25,13 @@ from heedful.judges import prompts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.critic.data.candidates import CritiqueComparison, Sampled
     from heedful.critic.data.segments import Reading, Span, Writer
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data
     from heedful.engine.runner import Item
 
 __all__ = ["Pairs"]
@@ -44,7 +46,7 @@ class Pairs:
 
     def __init__(  # noqa: PLR0913 - the options of a command
         self,
-        data: str | os.PathLike[str] | Iterable[Sample],
+        data: Data,
         *,
         method: Method = "constraint-level",
         similarity: str = "ratio",
@@ -83,8 +85,8 @@ class Pairs:
         self.reading = reading
         self.tally = PairCounts()
         self._prompt_file = None if prompt_file is None else Path(prompt_file)
-        self._source = open_data(data, format, None, None)
-        self._rows = cast("Iterable[Sample]", data) if self._source is None else self._source
+        self._source = open_data(data, format=format)
+        self._rows = cast("InMemory", data) if self._source is None else self._source
 
     def __iter__(self) -> Iterator[PreferencePair]:
         """Make the pairs in the order of the items, in constant memory."""
@@ -106,7 +108,7 @@ class Pairs:
         """Sum up the last pass."""
         return {
             "input": [str(path) for path in self._source.files] if self._source else None,
-            "format": self._source.format.name if self._source else None,
+            "format": self._source and self._source.format and self._source.format.name,
             "method": self.method,
             "similarity": self.similarity,
             "candidates": self.candidates,

@@ -35,10 +35,10 @@ from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
 
@@ -123,7 +123,7 @@ class SelectedInstructions:
 
 
 def select(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     model: Model | None = None,
     count: int | None = None,

@@ -64,7 +64,7 @@ class InstructionSplit:
         """
         if not 0 < share < 1:
             raise UsageError(f"share is {share}", hint="give a number between 0 and 1")
-        self._source = open_data(data, format, None, None)
+        self._source = open_data(data, format=format)
         self.share = share
         self.seed = seed
         self.problems: list[dict[str, Any]] = []

@@ -16,11 +16,12 @@ from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Callable, Iterable, Sequence
 
     from heedful.core.nouns import Constraint, Message
     from heedful.critic.training.settings import Settings
+    from heedful.data.formats.memory import InMemory
+    from heedful.engine.inputs import Data
     from heedful.models.base import Completion
     from heedful.models.engine import Engine
     from heedful.models.token_sampling import Draft
@@ -39,9 +40,7 @@ class HeldOut:
         problems: rows that cannot be used, and why.
     """
 
-    def __init__(
-        self, data: str | os.PathLike[str] | Iterable[Sample], prompt: str, settings: Settings
-    ) -> None:
+    def __init__(self, data: Data, prompt: str, settings: Settings) -> None:
         """Read the samples.
 
         Args:
@@ -52,13 +51,13 @@ class HeldOut:
         Raises:
             InputError: no sample can be judged, or the labels hold one verdict only.
         """
-        source = open_data(data, None, None, None)
+        source = open_data(data)
         self.where = "" if source is None else str(source.path)
         self._prompt = prompts.make(prompt, prompt_file=settings.prompt_file)
         self._settings = settings
         self.samples: list[Sample] = []
         self.problems: list[dict[str, Any]] = []
-        for item in items(source or cast("Iterable[Sample]", data)):
+        for item in items(source or cast("InMemory", data)):
             problem = item.problem if item.value is None else self._problem(item.value)
             if item.value is None or problem is not None:
                 self.problems.append({"line": item.line, "id": item.id, "problem": problem})

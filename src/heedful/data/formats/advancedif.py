@@ -11,6 +11,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from pydantic_core import from_json
+
 from heedful.core.errors import RowError
 from heedful.core.nouns import Recording, Sample
 from heedful.data.formats import advancedif_results
@@ -75,7 +77,12 @@ def _decoded(value: Any, name: str) -> Any:
         if not isinstance(value, str):
             return value
         try:
-            value = json.loads(value)
+            value = from_json(value)  # a third of the time of the standard decoder
+            continue
+        except ValueError:
+            pass
+        try:
+            value = json.loads(value)  # takes more, and knows better what is wrong
         except (ValueError, RecursionError) as error:
             raise RowError(f"{name} is {shown(value)}, which is not JSON: {error}") from error
     raise RowError(f"{name} is JSON in JSON more than {_MAX_ENCODINGS} times")

@@ -28,6 +28,7 @@ from heedful.data.formats.files import Record, kind, records
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Iterator, Mapping
 
     from heedful.core.nouns import Sample
@@ -98,7 +99,7 @@ class Source:
         try:
             turns = self.format.turns(record.data)
         except RowError as error:
-            yield Row(record.line, id=f"row-{number}", problem=_problem(error))
+            yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
         before: Sample | None = None
         for turn in turns:
@@ -128,18 +129,18 @@ class Source:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
             wanted = self.task is None or _is_of(sample, self.task)
             if before is not None:
-                conversation = _with_response(before) + sample.conversation
+                conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
             if joined is not None:
                 before = sample.model_copy(update={"response": None})
                 sample = joined.join(sample)
         except RowError as error:
-            row = Row(line, id=ident, problem=_problem(error))
+            row = Row(line, id=ident, problem=problem(error))
             return (row if wanted else None), before
         return (Row(line, sample, sample.id) if wanted else None), sample
 
 
-def _with_response(sample: Sample) -> tuple[Message, ...]:
+def with_response(sample: Sample) -> tuple[Message, ...]:
     """Return the conversation with the response as its last turn, if there is one."""
     if sample.response is None:
         return sample.conversation
@@ -150,7 +151,7 @@ def open_source(
     path: str | Path,
     *,
     format: str | None = None,  # noqa: A002 - the option's name everywhere
-    responses: str | Path | None = None,
+    responses: str | os.PathLike[str] | None = None,
     task: str | None = None,
     exclude_generation_failures: bool = False,
 ) -> Source:
@@ -199,7 +200,7 @@ def read(
     path: str | Path,
     *,
     format: str | None = None,  # noqa: A002 - the option's name everywhere
-    responses: str | Path | None = None,
+    responses: str | os.PathLike[str] | None = None,
     task: str | None = None,
 ) -> Iterator[Row]:
     """Read a file's rows once; arguments and errors as :func:`open_source`."""
@@ -215,7 +216,7 @@ def detect(path: str | Path) -> Format:
     path = Path(path)
     first = _first(path)
     for record in first:
-        detected = _format_of(path, record)
+        detected = format_of(record.data, cells=kind(path) in table.KINDS)
         if detected is not None:
             return _check(path, detected)
     raise InputError(
@@ -225,17 +226,23 @@ def detect(path: str | Path) -> Format:
     )
 
 
-def _format_of(path: Path, record: Record) -> Format | None:
-    other_container = native.FORMAT if kind(path) in table.KINDS else table.FORMAT
+def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
+    """Detect the format of a record by its keys.
+
+    Args:
+        record: the record.
+        cells: whether its values are the cells of a table, text each.
+    """
+    other_container = native.FORMAT if cells else table.FORMAT
     for candidate in FORMATS.values():
         if candidate is other_container:
             continue
-        if candidate.matches(record.data):
+        if candidate.matches(record):
             return candidate
     for name in plugins.names(_PLUGINS, FORMATS):
         try:
             plugin = named(name)
-            if plugin.matches(record.data):
+            if plugin.matches(record):
                 return plugin
         except UsageError as error:
             plugins.warn(str(error))
@@ -289,7 +296,7 @@ def _check(path: Path, wanted: Format) -> Format:
         raise InputError("this is JSON, not CSV", where=str(path), hint="use --format native")
     if not all(wanted.missing(record.data) for record in first):
         return wanted
-    fits = _format_of(path, first[0])
+    fits = format_of(first[0].data, cells=kind(path) in table.KINDS)
     hint = f"it looks like --format {fits.name}" if fits else "no other format fits either"
     if fits is wanted:
         hint = "is this the right file? one of responses goes with --responses"
@@ -301,7 +308,8 @@ def _check(path: Path, wanted: Format) -> Format:
     )
 
 
-def _problem(error: RowError) -> str:
+def problem(error: RowError) -> str:
+    """Say what is wrong with a row, and the hint."""
     return error.what + (f" ({error.hint})" if error.hint else "")
 
 

@@ -14,10 +14,10 @@ from heedful.verify.compiler import grammar
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.checklists.proposing import Proposal
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
@@ -26,7 +26,7 @@ ASSUMED = f"{PROPOSAL_TOKENS} a proposal; the two requests that confirm one come
 
 
 def compile_checklists(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     model: Model,
     sampling: Sampling | None = None,

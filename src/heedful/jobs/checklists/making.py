@@ -12,10 +12,10 @@ from heedful.jobs.rows import Addition
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import DataOptions
+    from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.checklists.decomposer import Decomposition
     from heedful.jobs.checklists.prompt import ChecklistPrompt
     from heedful.jobs.rows import Generation
@@ -25,7 +25,7 @@ ASSUMED = f"{CHECKLIST_TOKENS} a checklist; reasoning and repeated requests come
 
 
 def checklist(
-    data: str | os.PathLike[str] | Iterable[Sample],
+    data: Data,
     *,
     model: Model,
     prompt: ChecklistPrompt | str = "plain",

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import combinations, islice
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.compare.difference_tables import BOUNDS
 from heedful.analysis.compare.job import adjust, compare
 from heedful.analysis.compare.tables import head, notes, tables
 from heedful.core.errors import InputError, UsageError
@@ -16,6 +17,7 @@ from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
     NOTHING,
+    bounds,
     interval,
     p_value,
     percent,
@@ -89,26 +91,28 @@ def _compared(runs: Sequence[Path], named: Sequence[str]) -> tuple[list[PairResu
 def _overview(compared: Sequence[PairResult]) -> Table:
     """Put the differences of all pairs into one table, each by its benchmark's first rate."""
     rows = [_row(pair) for result in compared for pair in result["pairs"]]
-    rates = ("first", "second", "Δ", INTERVAL, COVERAGE)
+    rates = ("first", "second", "Δ", INTERVAL, COVERAGE, "bounds")
     columns = ("pair", "metric", *rates, "wins", "losses", "ties", "p")
     adjusted = ", adjusted for the number of pairs (Holm)" if len(rows) > 1 else ""
     note = (
-        "In per cent; Δ is first minus second, with its 95 % interval. Coverage: decided on both "
-        "sides. Wins: samples in which the first met more constraints. p: "
+        f"In per cent; Δ is first minus second, with its 95 % interval. {BOUNDS} "
+        "Wins: samples in which the first met more constraints. p: "
         f"the paired randomization test of the difference{adjusted}."
     )
-    return Table("Differences", columns, rows, note, words=2)
+    return Table("Differences", columns, rows, note, words=2).filled()
 
 
 def _differences_chart(compared: Sequence[PairResult]) -> dict[str, Any]:
     """Draw the differences of the table."""
     estimates = [
-        Estimate(f"{pair['first']}\n− {pair['second']}", measure["difference"]["value"], bounds)
+        Estimate(
+            f"{pair['first']}\n− {pair['second']}", difference["value"], difference["interval"]
+        )
         for result in compared
         for pair in result["pairs"]
         for _, _, measure in [_first(pair)]
         if measure is not None
-        for bounds in [measure["difference"]["interval"]]
+        for difference in [measure["difference"]]
     ]
     ends = [
         end
@@ -139,7 +143,7 @@ def _tables(result: PairResult, named: str) -> Iterator[Table]:
 def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
     family, name, measure = _first(pair)
     outcomes = pair["outcomes"]
-    differs: tuple[str, ...] = ("–",) * 5
+    differs: tuple[str, ...] = (*(NOTHING,) * 5, "")
     if measure is not None:
         low_high = measure["difference"]["interval"]
         differs = (
@@ -148,6 +152,7 @@ def _row(pair: Mapping[str, Any]) -> tuple[str, ...]:
             signed(measure["difference"]["value"], 1),
             interval(low_high, signed),
             percent(measure["coverage"], 1),
+            bounds(measure, signed),
         )
     return (
         f"{pair['first']} − {pair['second']}",

@@ -8,7 +8,17 @@ from heedful.core import taxonomy
 from heedful.metrics.proportions import wilson
 from heedful.pages.report.sections import Section, SectionPart
 from heedful.pages.report.texts import FEWEST, hardness
-from heedful.reporting.notation import INTERVAL, MEASURED, cells, interval, percent
+from heedful.reporting.notation import (
+    COVERAGE,
+    INTERVAL,
+    MEASURED,
+    bounds,
+    cells,
+    counts,
+    interval,
+    percent,
+    share_decided,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -56,12 +66,21 @@ def _hardest(reading: RunReading, *, named: bool) -> Iterator[SectionPart]:
             percent(met / (met + unmet), 1),
             interval(between),
             *(f"{count:,}" for count in (met, unmet, undecided)),
+            percent((met + unmet) / (met + unmet + undecided), 1) if undecided else "",
+            _bounds(met, unmet, undecided),
         )
         for name, met, unmet, undecided, known, between in ranked[:LISTED]
     ]
     if rows:
-        columns = ("constraint", "known by", "% met", INTERVAL, "met", "unmet", "undecided")
-        yield SectionPart(Table(f"{title}{of}", columns, rows, words=2), folded=named)
+        counts = ("met", "unmet", "undecided")
+        columns = ("constraint", "known by", "% met", INTERVAL, *counts, COVERAGE, "bounds")
+        yield SectionPart(Table(f"{title}{of}", columns, rows, words=2).filled(), folded=named)
+
+
+def _bounds(met: int, unmet: int, undecided: int) -> str:
+    total = met + unmet + undecided
+    ends = [met / total, (met + undecided) / total]
+    return bounds({"coverage": 1 - undecided / total, "bounds": ends})
 
 
 def _counts(by: Mapping[str, Any], kind: str) -> list[Ranked]:
@@ -101,14 +120,15 @@ def _votes(reading: RunReading, of: str) -> Iterator[SectionPart]:
     rows = [
         (
             judge,
-            *(f"{counts[status]:,}" for status in ("met", "unmet")),
-            f"{counts['unparsed'] + counts['failed'] + counts['unsupported']:,}",
-            percent(counts["with_majority"], 1),
+            *(f"{cast[status]:,}" for status in ("met", "unmet")),
+            f"{cast['unparsed'] + cast['failed'] + cast['unsupported']:,}",
+            percent(cast["with_majority"], 1),
         )
-        for judge, counts in votes["judges"].items()
+        for judge, cast in votes["judges"].items()
     ]
-    note = "Of the verdicts with two decided votes or more, {} % were not unanimous ({}).".format(
-        *[percent(split["value"], 1), list(cells(split))[2]]
+    note = (
+        f"Of the verdicts with two decided votes or more, {percent(split['value'], 1)} % were not "
+        f"unanimous ({counts(split)}{share_decided(split)})."
     )
     columns = ("member", "met", "unmet", "undecided", "% with the majority")
     yield SectionPart(Table(f"Votes{of}", columns, rows, note))

@@ -136,6 +136,13 @@ class ReportGroups:
         rows[outcome] += 1
         return self._name, group[1]
 
+    def rate_met(self, outcomes: Sequence[RowOutcome]) -> float:
+        """Compute the share of the decided verdicts that are met, over all groups."""
+        counts = sum(self._rows.values(), Counter[int]())
+        met = sum(outcomes[number].verdicts.met * count for number, count in counts.items())
+        decided = sum(outcomes[number].verdicts.decided * count for number, count in counts.items())
+        return met / max(1, decided)
+
     def measures(
         self, parts: Sequence[Mapping[str, ClusterShare]], together: Spreads, *, readable: float
     ) -> dict[str, dict[str, RateEstimate]]:
@@ -210,14 +217,19 @@ class _Pass:
                     )
 
     def parts(self) -> list[dict[str, ClusterShare]]:
-        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
+        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number.
+
+        Samples that can still pass or fail count as in a summary.
+        """
+        rows = list(self.outcomes)
+        met = self.size.rate_met(rows)
         return [
             {
-                name: shares
+                name: shares.settled(met)
                 for name, (family, rate) in RATES.items()
                 if (shares := family(row, self.scoring).get(rate)) is not None
             }
-            for row in self.outcomes
+            for row in rows
         ]
 
     def _draw(self, position: int, key: str) -> None:

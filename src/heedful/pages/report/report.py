@@ -13,7 +13,7 @@ from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder
 from heedful.pages.report.sections import breakdowns, leading, metrics, sizes, verdicts
 from heedful.reporting.metric_names import label
-from heedful.reporting.notation import bounds, interval, percent
+from heedful.reporting.notation import bounds, counted, interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         family, names = headline
         for name in names:
             measure = summary["metrics"][family][name]
-            behind = f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
+            behind = counted(measure)
             if measure["interval"]:
                 behind = f"{interval(measure['interval'])} · {behind}"
             if measure["coverage"] < 1:

@@ -7,12 +7,21 @@ in columns of their own; several stand side by side.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, interval, percent
+from heedful.reporting.notation import (
+    COVERAGE,
+    MEASURED,
+    bounds,
+    cells,
+    counts,
+    interval,
+    percent,
+    without_interval,
+)
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -303,12 +312,14 @@ def measured(
     else:
         rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
         table = Table(title, (column, *series), rows, READ_BESIDE)
+    bare = without_interval(measure for groups in by_series for measure in groups.values())
+    table = replace(table, note=f"{table.note} {bare}".strip())
     estimates = [
         Estimate(
             name,
             groups[name]["value"],
             groups[name]["interval"],
-            f"{groups[name]['numerator']:,.10g} / {groups[name]['denominator']:,}",
+            counts(groups[name]),
             series_name if len(series) > 1 else "",
         )
         for name in names[:DRAWN]
@@ -341,6 +352,8 @@ def beside(measure: Measure | None) -> str:
     if measure is None:
         return "–"
     lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    if "rates" in measure:
+        lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
     if measure["coverage"] < 1:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Critique
     from heedful.rewards import Reward
-    from heedful.rewards.reward import RewardSession
+    from heedful.rewards.background import RewardSession
     from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.metrics import Metrics
 

@@ -1,0 +1,174 @@
+"""Rows in memory: samples, records in any format that files may be in, and tables of them.
+
+A table is a ``DataFrame`` of pandas or polars, a ``Table`` of Arrow or a ``Dataset``; none of their
+packages is imported here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias, cast
+
+from heedful.core import rubric
+from heedful.core.errors import RowError, UsageError
+from heedful.core.noun import meant
+from heedful.core.nouns import Sample
+from heedful.data.formats import native, source
+from heedful.data.formats.base import Format, Row
+from heedful.data.formats.fields import row_id
+from heedful.data.formats.files import shown
+
+__all__ = ["InMemory", "check_rows", "rows"]
+
+
+class Tabular(Protocol):
+    """A table: pandas', polars' or Arrow's."""
+
+    @property
+    def columns(self) -> Any:
+        """Its columns, or their names."""
+
+
+InMemory: TypeAlias = Iterable[Sample | Mapping[str, Any] | Row] | Tabular
+"""Rows in memory."""
+
+_KEYS = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS})
+_KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
+_WHOLE = ("id", "key", "idx")
+_SAME = (native.CONVERSATION_KEYS, native.CHECKLIST_KEYS)
+
+
+def check_rows(data: object) -> None:
+    """Refuse what holds no rows, before anything else is done.
+
+    Raises:
+        UsageError: it isn't an iterable of rows, or it is a single one.
+    """
+    if isinstance(data, Sample):
+        raise UsageError("the data is one sample", hint="give a list: [sample]")
+    if isinstance(data, Mapping):
+        if _KEYS & data.keys():
+            raise UsageError("the data is one row", hint="give a list: [row]")
+        splits = ", ".join(map(repr, list(data)[:5]))
+        raise UsageError(
+            f"the data is a mapping with {splits}", hint=f"name a split: data[{splits}]"
+        )
+    table = callable(getattr(data, "to_batches", None))  # Arrow's, which cannot be iterated
+    if not (table or isinstance(data, Iterable)) or isinstance(data, bytes | bytearray):
+        raise UsageError(
+            f"the data is {type(data).__name__} {data!r:.40}",
+            hint="give a file's path, a list of samples or dicts, a DataFrame or a Dataset",
+        )
+
+
+def rows(data: InMemory) -> Iterator[Row]:
+    """Yield rows in order, each numbered from 1; a row that cannot be read has a problem.
+
+    Records are in the format that the first of them is in.
+
+    Raises:
+        UsageError: an item isn't a row, or the first record is in no known format.
+    """
+    check_rows(data)
+    reading: Format | None = None
+    for number, item in enumerate(_records(data), 1):
+        if isinstance(item, Row):  # of a saved run or a file
+            yield item
+        elif isinstance(item, Sample):
+            named = item if item.id else item.model_copy(update={"id": f"row-{number}"})
+            reason = rubric.problem(named.checklist)
+            yield Row(number, named if reason is None else None, named.id, reason)
+        elif isinstance(item, Mapping):
+            record = {str(name): _plain(value) for name, value in item.items()}
+            for key in _WHOLE:  # a column with a missing number holds floats
+                if isinstance(record.get(key), float) and record[key].is_integer():
+                    record[key] = int(record[key])
+            reading = reading or _format(record)
+            yield from _read(reading, record, number)
+        else:
+            hint = "give samples, or dicts with prompt, checklist and response"
+            raise UsageError(f"item {number} of the data is {item!r:.40}", hint=hint)
+
+
+def _records(data: Any) -> Iterable[Any]:
+    """Go through a table row by row; anything else is iterated as it is."""
+    if callable(getattr(data, "iter_rows", None)):  # polars
+        records: Iterable[Any] = data.iter_rows(named=True)
+        return records
+    if callable(getattr(data, "to_batches", None)):  # Arrow
+        return (record for batch in data.to_batches() for record in batch.to_pylist())
+    if callable(getattr(data, "itertuples", None)):  # pandas
+        names = [str(name) for name in data.columns]
+        cells = data.itertuples(index=False, name=None)
+        return (dict(zip(names, values, strict=True)) for values in cells)
+    return cast("Iterable[Any]", data)
+
+
+def _plain(value: Any) -> Any:
+    """Make JSON's kinds of values of those of arrays and tables; NaN is no value."""
+    if isinstance(value, str | bool | int | None):
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if callable(getattr(value, "model_dump", None)):  # a noun inside a record
+        return value.model_dump(exclude_defaults=True)
+    if callable(getattr(value, "tolist", None)):  # numpy's
+        return _plain(value.tolist())
+    absent = type(value).__name__ in {"NAType", "NaTType"}  # pandas'
+    return None if absent or (isinstance(value, float) and math.isnan(value)) else value
+
+
+def _format(record: Mapping[str, Any]) -> Format:
+    fits = source.format_of(record, cells=isinstance(record.get("checklist"), str))
+    if fits is None:
+        meant_names = [field for name in record if (field := meant(Sample, name))]
+        hint = "give prompt, checklist and response"
+        if meant_names:
+            hint = f"did you mean {meant_names[0]!r}?"
+        keys = ", ".join(map(repr, record))
+        raise UsageError(f"the rows are in no known format; they have {keys}", hint=hint)
+    return fits
+
+
+def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]:
+    """Make the rows of one record: one for each turn that it holds."""
+    ident = f"row-{number}"
+    before: Sample | None = None
+    try:
+        if reading is native.FORMAT:
+            _refuse_misspelled(record)
+        for turn in reading.turns(record):
+            ident = row_id(turn, number, "id", "key", "idx")
+            sample = reading.sample(turn, number)
+            ident = sample.id
+            senseless = rubric.problem(sample.checklist)
+            if senseless is not None:
+                raise RowError(senseless)  # noqa: TRY301 - as the format raises
+            if before is not None:
+                conversation = source.with_response(before) + sample.conversation
+                sample = sample.model_copy(update={"conversation": conversation})
+            before = sample
+            yield Row(number, sample, sample.id)
+    except RowError as error:
+        yield Row(number, id=ident, problem=source.problem(error))
+
+
+def _refuse_misspelled(record: Mapping[str, Any]) -> None:
+    """Refuse a field that reads like one of a sample's, where that one is missing.
+
+    Raises:
+        RowError: there is one.
+    """
+    for name in record:
+        if name in _KNOWN or name in native.RESULT_FIELDS:
+            continue
+        field = meant(Sample, name)
+        if field is None:
+            continue
+        same = next((group for group in _SAME if field in group), (field,))
+        if not any(record.get(key) is not None for key in same):
+            what = f"the row has {shown(record[name])} as {name!r}, and no {field}"
+            raise RowError(what, hint=f"did you mean {field!r}?")

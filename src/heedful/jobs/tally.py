@@ -1,0 +1,248 @@
+"""The sums over a run: its summary and its results file, made as rows finish or from the store."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Self
+
+from heedful.core.errors import UsageError
+from heedful.core.nouns import Status
+from heedful.data.formats.base import replacing, write_json
+from heedful.engine.cost import CostSummary
+from heedful.engine.saved_run import SUMMARY
+from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, StoredSample, line, scored_entry
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+    from types import TracebackType
+    from typing import TextIO
+
+    from heedful.core.nouns import Critique, Sample, Scoring
+    from heedful.engine.store import Entry, Store
+    from heedful.models import Price
+
+__all__: list[str] = []
+
+REASONS_LISTED = 20
+REASONS_KEPT = 1000
+OTHER = "other reasons"
+
+PART = f"{RESULTS}.part"
+"""The results file while it is written; what a killed session left is written over."""
+
+
+class Tally:
+    """Counts a run's rows and writes them into the results file, in input order.
+
+    What it comes to depends on the store alone: rows that are counted as they finish and rows that
+    are read back give the same summary and the same file.
+    """
+
+    def __init__(
+        self, directory: Path | None, scoring: Scoring, prices: Mapping[str, Price] | None = None
+    ) -> None:
+        """Begin before the first row.
+
+        Args:
+            directory: the run's; ``None`` writes no files.
+            scoring: how rates are computed.
+            prices: dollars by model; by default our own table.
+
+        Raises:
+            UsageError: the results file cannot be written.
+        """
+        from heedful.metrics import Summary
+
+        self._directory = directory
+        self._scoring = scoring
+        self._summary = Summary(scoring=scoring)
+        self._problems: list[dict[str, Any]] = []
+        self._reasons: Counter[tuple[str, bool]] = Counter()
+        self._needs_model = 0
+        self._deciders = Deciders()
+        self._account = CostSummary(prices=prices)
+        self._file: TextIO | None = None
+        if directory is not None:
+            with _writing(directory):
+                self._file = (directory / PART).open("w", encoding="utf-8", newline="\n")
+
+    def __enter__(self) -> Self:
+        """Return the tally itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Drop the results file unless it is complete."""
+        if self._file is not None and self._directory is not None:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                (self._directory / PART).unlink()
+
+    def add(self, entry: Entry) -> None:
+        """Count the next row.
+
+        Raises:
+            UsageError: the results file cannot be written.
+        """
+        row = scored_entry(entry)
+        scores = None
+        if row.problem is not None and len(self._problems) < PROBLEMS_LISTED:
+            self._problems.append({"line": row.line, "id": row.id, "problem": row.problem})
+        if row.sample is None or row.critique is None:
+            self._summary.fail()
+        else:
+            scores = self._summary.add(row.sample, row.critique)
+            self._count_reasons(row.sample, row.critique)
+            self._deciders.add(row.critique)
+            self._account.add(row.critique)
+        if self._file is not None and self._directory is not None:
+            with _writing(self._directory):
+                stored = entry.input
+                fields = stored.fields if isinstance(stored, StoredSample) else None
+                self._file.write(line(row, self._scoring, scores, fields))
+
+    def _count_reasons(self, sample: Sample, critique: Critique) -> None:
+        """Count why verdicts were not reached, and those that only a model can reach.
+
+        Reasons that quote a reply don't fill the memory.
+        """
+        reasons = self._reasons
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
+            if judgment.status.settled:
+                continue
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            self._needs_model += needs
+            key = judgment.explanation, needs
+            known = key in reasons or len(reasons) < REASONS_KEPT
+            reasons[key if known else (OTHER, needs)] += 1
+
+    def finish(self, store: Store, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
+        """Sum up, and put the results and the summary in their places.
+
+        Args:
+            store: the run; all its rows were counted.
+            seed: of the run; the summary names it.
+            about: how the numbers came about; it goes first in the summary.
+
+        Returns:
+            The summary, as in ``summary.json``.
+        """
+        result = {
+            **about,
+            "scoring": self._scoring,
+            "seed": seed,
+            **self._summary.result(),
+            "problems": self._problems,
+        }
+        result["undecided"] = [
+            {"reason": reason, "verdicts": count, "needs_model": needs}
+            for (reason, needs), count in self._reasons.most_common(REASONS_LISTED)
+        ]
+        result["needs_model"] = self._needs_model
+        result["decided_by"] = dict(self._deciders.verdicts.most_common())
+        self._account.record(store.usage_records())
+        if self._account:
+            result["cost"] = self._account.result()
+            saved = self._deciders.saved(self._account.judges(), result["cost"])
+            if saved is not None:
+                result["saved"] = saved
+        adaptations = store.meta("adaptations")
+        if adaptations:
+            result["adaptations"] = adaptations
+        if self._file is not None and self._directory is not None:
+            with _writing(self._directory):
+                self._file.close()
+                _move(self._directory / PART, self._directory / RESULTS)
+            write_json(self._directory / SUMMARY, result)
+        return result
+
+
+def summarise(
+    store: Store,
+    scoring: Scoring,
+    seed: int,
+    about: Mapping[str, Any],
+    prices: Mapping[str, Price] | None = None,
+) -> dict[str, Any]:
+    """Summarise a run from its store alone, and write its files; see :class:`Tally`."""
+    with Tally(store.directory, scoring, prices) as tally:
+        for entry in store.entries():
+            tally.add(entry)
+        return tally.finish(store, seed, about)
+
+
+class Deciders:
+    """Verdicts by judge, and the calls saved because code reached some of them.
+
+    Attributes:
+        verdicts: verdicts reached, by judge.
+    """
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self._rows = 0
+        self._rows_with_calls = 0
+
+    def add(self, critique: Critique) -> None:
+        """Count the verdicts of one row."""
+        for judgment in critique.judgments:
+            if judgment.status.settled:
+                self.verdicts[judgment.judge] += 1
+        self._rows += 1
+        self._rows_with_calls += bool(critique.expenses)
+
+    def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Estimate the calls and tokens that code saved, from those of the other rows.
+
+        Args:
+            models: the judges that call a model.
+            cost: as in the summary.
+
+        Returns:
+            ``verdicts`` and whole ``rows`` without a call, and about how many
+            ``calls``, ``prompt_tokens`` and ``completion_tokens`` that is; ``None`` where there
+            are none, or nothing to estimate from.
+        """
+        called = sum(count for judge, count in self.verdicts.items() if judge in models)
+        verdicts = self.verdicts.total() - called
+        rows = self._rows - self._rows_with_calls
+        if not (verdicts and called and self._rows_with_calls and cost["calls"]):
+            return None
+        by_row, by_verdict = rows / self._rows_with_calls, verdicts / called
+        prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
+        return {
+            "verdicts": verdicts,
+            "rows": rows,
+            "calls": round(cost["calls"] * by_row),
+            "prompt_tokens": None if prompt is None else round(prompt * by_row),
+            "completion_tokens": None if completion is None else round(completion * by_verdict),
+        }
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """Say of what cannot be written which file it is."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot be written: {error.strerror or error}"
+        hint = "name another place"
+        raise UsageError(what, where=str(directory / RESULTS), hint=hint) from error
+
+
+def _move(part: Path, target: Path) -> None:
+    """Put a complete file in its place, which may be a link or a pipe."""
+    with replacing(target) as place:
+        if place != target:
+            shutil.move(part, place)
+            return
+        with part.open("rb") as source, place.open("wb") as sink:
+            shutil.copyfileobj(source, sink)

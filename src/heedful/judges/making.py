@@ -1,0 +1,231 @@
+"""From how a judge is spelled to the judge: names, and the model that answers."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from heedful.core import plugins
+from heedful.core.errors import HeedfulWarning, UsageError
+from heedful.core.nouns import Scoring
+from heedful.judges.compiled import Compiled, Measurement
+from heedful.judges.compose import Cascade, Panel
+from heedful.judges.recorded import Recorded
+from heedful.judges.rules import Rules
+from heedful.models.options import CONNECTION, CallOptions, connect, flag, sampling
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from heedful.judges.base import Judge
+    from heedful.models.base import Model
+
+__all__ = ["JudgeOptions", "make_judge"]
+
+CHECKLIST = "checklist"
+"""The name of the judge that calls a model."""
+
+CODE = "rules,compiled"
+PUBLISHED = "rules,recorded"
+"""The default judge of faithful scoring: no published code compiles constraints."""
+
+PROMPT = "plain"
+"""The prompt, unless the options or the model's folder name another."""
+
+_NAMES = ("rules", "compiled", "recorded", CHECKLIST)
+_DEFAULTS = (f"{CODE},recorded", PUBLISHED, f"{CODE},{CHECKLIST}")
+_PLUGINS = "heedful.judges"
+_CALLS = CallOptions.__annotations__
+
+_LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
+
+
+class JudgeOptions(CallOptions, total=False):
+    """The model that judges, and how it is called; the judge ``checklist`` takes these.
+
+    Attributes:
+        model: a name on the server at ``base_url``, a FOLDER or ``local:NAME`` in this process,
+            ``any:PROVIDER/NAME``, ``PLUGIN:NAME``, or a model. Several make a panel, whose majority
+            decides.
+        prompt: the prompt's name; ``plain`` by default, or what the model's folder names.
+        prompt_file: a file whose text replaces that of the prompt.
+        system_prompt_file: for ``advancedif``, a file with the text for system steerability.
+        explain: ask for an explanation before each verdict, as by default.
+        measure: tell the model what code counts for a constraint.
+        per_call: constraints in one call; all by default.
+        votes: independent samples per question, whose majority decides; 1 by default.
+        min_confidence: a majority smaller than this share of the votes does not decide.
+        reasks: how often a verdict that the reply left out is requested again; 1 by default.
+    """
+
+    model: str | Model | Sequence[str | Model]
+    prompt: str | None
+    prompt_file: str | os.PathLike[str] | None
+    system_prompt_file: str | os.PathLike[str] | None
+    explain: bool
+    measure: bool
+    per_call: int | None
+    votes: int
+    min_confidence: float
+    reasks: int
+
+
+def default_names(scoring: str, options: JudgeOptions) -> str:
+    """Name the judges that judge where none is named: code first, then the model or the file."""
+    if options.get("model"):
+        return f"{CODE},{CHECKLIST}"
+    return PUBLISHED if scoring == "faithful" else f"{CODE},recorded"
+
+
+def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
+    """Refuse a name that neither heedful nor a plugin knows.
+
+    Args:
+        names: the judges' names, separated by commas.
+        known: those of heedful's own that make sense here.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name in map(str.strip, names.split(",")):
+        if name not in known and name not in plugins.names(_PLUGINS, _NAMES):
+            raise plugins.unknown("judge", name, known, _PLUGINS)
+
+
+def make_judge(
+    names: str | Judge | None,
+    *,
+    scoring: Scoring = "strict",
+    seed: int = 0,
+    **options: Unpack[JudgeOptions],
+) -> Judge:
+    """Make a judge from its name, or a cascade from names separated by commas.
+
+    A judge is returned as it is.
+
+    Args:
+        names: the names; ``None`` for the default, see :func:`default_names`.
+        scoring: of ``rules``.
+        seed: of the random choices of ``rules``.
+        options: the model of ``checklist``, and how it is called.
+
+    Raises:
+        UsageError: a name, the scoring or an option is unknown, or options do not go together.
+    """
+    if scoring not in get_args(Scoring):
+        raise UsageError(f"no such scoring: {scoring!r}", hint=" or ".join(get_args(Scoring)))
+    if names is None:
+        names = default_names(scoring, options)
+    if not isinstance(names, str):
+        _check_judge(names)
+        _refuse_unused(options, "the judge is an object, which has its own")
+        return names
+    if names not in _DEFAULTS:  # a look for plugins would take 12 ms
+        check_names(names)
+    asks = [name.strip() for name in names.split(",")]
+    if CHECKLIST not in asks:
+        _refuse_unused(options, f"no judge uses it: the judge is {names}")
+    judges = [_make(name, scoring, seed, options) for name in asks]
+    return judges[0] if len(judges) == 1 else Cascade(*judges)
+
+
+def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judge:
+    if name == "rules":
+        return Rules(scoring=scoring, seed=seed)
+    if name == "recorded":
+        return Recorded()
+    if name == "compiled":
+        return Compiled()
+    if name == CHECKLIST:
+        return _model_judge(options)
+    needs = ("name", "config", "judge")
+    made: Judge = plugins.make(
+        _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
+    )
+    return made
+
+
+def _check_judge(judge: object) -> None:
+    if not callable(getattr(judge, "judge", None)) or isinstance(judge, type):
+        raise UsageError(
+            f"the judge is {judge!r:.80}, which has no method judge",
+            hint="give names, such as 'rules,compiled', or a judge, such as Cascade(Rules(), …)",
+        )
+
+
+def _refuse_unused(options: JudgeOptions, why: str) -> None:
+    """Refuse options of a model's protocol where no model is called.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name in options:
+        if name not in CONNECTION and options.get(name) not in (None, [], ()):
+            raise UsageError(
+                f"{flag(name)} is given, and {why}",
+                hint=f"{flag('judge')} rules,compiled,{CHECKLIST} has the model judge",
+            )
+
+
+def _model_judge(options: JudgeOptions) -> Judge:
+    """Make the judge that calls models: one, or a panel of models and of samples."""
+    from heedful.judges import prompts
+    from heedful.judges.model import Checklist
+
+    if not options.get("model"):
+        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
+    _check_numbers(options)
+    votes = options.get("votes", 1)
+    calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
+    how = sampling(1.0 if votes > 1 else 0.0, **calls)
+    texts = (options.get("prompt_file"), options.get("system_prompt_file"))
+    prompt_file, system_prompt_file = (None if path is None else Path(path) for path in texts)
+    members: list[Judge] = [
+        Checklist(
+            model,
+            prompts.make(
+                options.get("prompt") or getattr(model, "prompt", None) or PROMPT,
+                explain=options.get("explain", True),
+                prompt_file=prompt_file,
+                system_prompt_file=system_prompt_file,
+            ),
+            per_call=options.get("per_call"),
+            sampling=how,
+            reasks=options.get("reasks", 1),
+            sample_index=index,
+            measure=Measurement() if options.get("measure") else None,
+        )
+        for model in connect(options["model"], **calls)
+        for index in range(votes)
+    ]
+    if len(members) == 1:
+        return members[0]
+    return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+
+
+def _check_numbers(options: JudgeOptions) -> None:
+    """Refuse numbers that make no sense, and warn of votes that are all the same.
+
+    Raises:
+        UsageError: there is one.
+    """
+    for name, least in _LEAST.items():
+        value = options.get(name)
+        if isinstance(value, int) and value < least:
+            raise UsageError(f"{flag(name)} is {value}", hint=f"give at least {least}")
+    confidence = options.get("min_confidence", 0.0)
+    if not 0 <= confidence <= 1:
+        raise UsageError(
+            f"--min-confidence is {confidence:g}", hint="give a share from 0 to 1, such as 0.6"
+        )
+    votes = options.get("votes", 1)
+    if votes > 1 and options.get("temperature") == 0:
+        warnings.warn(
+            f"{votes} votes at temperature 0 are mostly the same answer {votes} times: leave "
+            "--temperature out, or raise it",
+            HeedfulWarning,
+            stacklevel=4,
+        )

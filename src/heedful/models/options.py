@@ -1,0 +1,131 @@
+"""How models are called: one set of options for all that call one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypedDict, cast
+
+from heedful.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from heedful.models.base import Model, Sampling
+
+__all__ = ["CONNECTION", "CallOptions", "connect", "flag", "sampling"]
+
+CONCURRENCY = 64
+_ABOVE_ZERO = ("max_concurrency", "rpm", "tpm", "timeout", "batch_size")
+
+CONNECTION = (*_ABOVE_ZERO, "base_url", "api_key", "api_key_env", "headers", "device")
+"""The options that say where and how fast, but not how an answer comes about."""
+
+
+class CallOptions(TypedDict, total=False):
+    """How models are called.
+
+    Attributes:
+        base_url: where an OpenAI-compatible API answers; OpenAI's by default.
+        api_key: the key; by default the environment's variable ``api_key_env`` holds it.
+        api_key_env: that variable; ``OPENAI_API_KEY`` by default.
+        headers: further HTTP headers.
+        body: further fields of the request.
+        temperature: 0 by default, or 1 where several answers are sampled.
+        top_p: as the API has it.
+        max_completion_tokens: tokens that an answer may have.
+        max_concurrency: calls in flight at most; 64 by default.
+        rpm: calls per minute at most.
+        tpm: tokens per minute at most.
+        timeout: seconds that one call may take; 600 by default.
+        device: the device of a model in this process; by default a GPU where there is one.
+        batch_size: prompts that a model in this process answers at a time; 16 by default.
+    """
+
+    base_url: str
+    api_key: str | None
+    api_key_env: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    temperature: float | None
+    top_p: float | None
+    max_completion_tokens: int | None
+    max_concurrency: int
+    rpm: int | None
+    tpm: int | None
+    timeout: float
+    device: str | None
+    batch_size: int
+
+
+def flag(name: str) -> str:
+    """Write an option as the flag of the command line."""
+    return f"--{name.replace('_', '-')}"
+
+
+def sampling(default_temperature: float = 0.0, **options: Unpack[CallOptions]) -> Sampling:
+    """Make the sampling settings.
+
+    Raises:
+        UsageError: a number is out of its range.
+    """
+    from heedful.models.base import Sampling
+
+    temperature = options.get("temperature")
+    if temperature is not None and not 0 <= temperature < math.inf:
+        raise UsageError(f"--temperature is {temperature}", hint="give 0 or more")
+    tokens = options.get("max_completion_tokens")
+    if tokens is not None and tokens < 1:
+        raise UsageError(f"--max-completion-tokens is {tokens}", hint="give at least 1")
+    return Sampling(
+        temperature=default_temperature if temperature is None else temperature,
+        top_p=options.get("top_p"),
+        max_tokens=tokens,
+        extra=dict(options.get("body", {})),
+    )
+
+
+def connect(
+    models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
+) -> list[Model]:
+    """Connect to models, which share one limit on calls in flight.
+
+    Args:
+        models: names as :func:`heedful.models.named.make` takes them; models stay as they are.
+        options: how they are called.
+
+    Raises:
+        UsageError: an address, a header or a limit makes no sense.
+    """
+    from heedful.models import named
+    from heedful.models.limiter import AdaptiveLimiter
+    from heedful.models.openai import OPENAI_URL
+
+    many = isinstance(models, Sequence) and not isinstance(models, str)
+    each = cast("Sequence[str | Model]", models if many else [models])
+    for name in _ABOVE_ZERO:
+        value = options.get(name)
+        if isinstance(value, int | float) and not value > 0:
+            raise UsageError(f"{flag(name)} is {value}", hint="give a number above 0")
+    for model in each:
+        if not isinstance(model, str) and not callable(getattr(model, "generate", None)):
+            raise UsageError(f"the model is {model!r:.80}", hint="give a name, or a model")
+    limiter = AdaptiveLimiter(
+        options.get("max_concurrency", CONCURRENCY), rpm=options.get("rpm"), tpm=options.get("tpm")
+    )
+    return [
+        named.make(
+            model,
+            base_url=options.get("base_url", OPENAI_URL),
+            api_key=options.get("api_key"),
+            api_key_env=options.get("api_key_env", "OPENAI_API_KEY"),
+            headers=options.get("headers"),
+            timeout_s=options.get("timeout", 600.0),
+            limiter=limiter,
+            device=options.get("device"),
+            batch_size=options.get("batch_size", 16),
+        )
+        if isinstance(model, str)
+        else model
+        for model in each
+    ]

@@ -1,0 +1,239 @@
+"""The Python API takes what files may hold, in any container, and drops nothing in silence."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import heedful
+from heedful import (
+    Check,
+    Constraint,
+    Message,
+    Recorded,
+    Rules,
+    Sample,
+    UsageError,
+    evaluate,
+)
+from heedful.models import ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+api: Any = heedful
+"""Without the types, which would refuse what makes no sense."""
+
+ROWS: list[dict[str, Any]] = [
+    {"prompt": "Greet.", "checklist": ["At most 3 words.", "It is polite."], "response": "Hi!"},
+    {"prompt": "Greet.", "checklist": ["No commas."], "response": "Hi, there!", "id": 7},
+    {
+        "messages": [{"role": "user", "content": "Greet."}],
+        "constraints": [{"text": "No commas.", "check": "punctuation:no_comma"}],
+        "response": "Hello.",
+        "tags": {"task": "greeting"},
+    },
+]
+POLITE = "<c1>\nIt is.\nVERDICT: MET\n</c1>"
+
+
+def verdicts(data: Any, **options: Any) -> list[list[str]]:
+    return [
+        [judgment.status.value for judgment in row.critique.judgments] if row.critique else []
+        for row in evaluate(data, **options)
+    ]
+
+
+def pandas_frame() -> Any:
+    return pytest.importorskip("pandas").DataFrame(ROWS)
+
+
+def lines_in_cells() -> Any:
+    rows = [{**row, "checklist": "\n".join(row["checklist"])} for row in ROWS[:2]]
+    return pytest.importorskip("pandas").DataFrame([*rows, json_cells()])
+
+
+def json_cells() -> dict[str, Any]:
+    return {
+        "prompt": "Greet.",
+        "checklist": json.dumps(ROWS[2]["constraints"]),
+        "response": "Hello.",
+    }
+
+
+def arrow_table() -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pylist(
+        [*ROWS[:2], {**ROWS[0], "checklist": ["No commas."], "response": "Hello."}]
+    )
+
+
+def hub_dataset() -> Any:
+    rows = [*ROWS[:2], {**ROWS[0], "checklist": ["No commas."], "response": "Hello."}]
+    for row in rows:
+        row.pop("id", None)
+    return pytest.importorskip("datasets").Dataset.from_list(rows)
+
+
+@pytest.mark.parametrize(
+    "container",
+    [
+        lambda: ROWS,
+        lambda: tuple(ROWS),
+        lambda: iter(ROWS),
+        pandas_frame,
+        lines_in_cells,
+        pytest.param(arrow_table, marks=pytest.mark.slow),
+        pytest.param(hub_dataset, marks=pytest.mark.slow),
+    ],
+)
+def test_rows_in_any_container_are_judged_as_in_a_file(
+    container: Callable[[], Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
+    expected = [["met", "unsupported"], ["unmet"], ["met"]]
+    assert verdicts(file) == expected
+    assert verdicts(container()) == expected
+
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(
+        st.fixed_dictionaries(
+            {"prompt": TEXTS, "checklist": st.lists(TEXTS, max_size=3), "response": TEXTS},
+            optional={"tags": st.dictionaries(TEXTS, TEXTS, max_size=1), "note": TEXTS},
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_dict_is_the_sample_that_its_keywords_make(rows: list[dict[str, Any]]) -> None:
+    from_dicts = [row.sample for row in evaluate(rows, judge="rules")]
+    from_keywords = [row.sample for row in evaluate([Sample(**row) for row in rows], judge="rules")]
+    assert from_dicts == from_keywords
+    for row, sample in zip(rows, from_dicts, strict=True):
+        assert sample is not None
+        assert [each.text for each in sample.checklist] == row["checklist"]
+        assert sample.conversation == (Message(role="user", content=row["prompt"]),)
+
+
+def test_a_constraint_is_its_text_and_a_check_its_id() -> None:
+    sample = Sample(checklist=["No commas.", {"text": "No commas.", "check": "a:b"}])
+    assert sample.checklist == (
+        Constraint(text="No commas."),
+        Constraint(text="No commas.", check=Check(id="a:b")),
+    )
+    assert Constraint(text="x", check="a:b").check == Check(id="a:b")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        (lambda: api.Sample(checklist="No commas."), "checklist.*list"),
+        (lambda: api.Sample(checklist=[3]), r"checklist\[0\]"),
+        (lambda: api.Sample(response=3), "response"),
+        (api.Constraint, "text is missing"),
+        (lambda: api.Sample(checklist=[{"txt": "x"}]), "did you mean 'text'"),
+        (lambda: api.evaluate(3), "int 3"),
+        (lambda: api.evaluate(None), "NoneType"),
+        (lambda: api.evaluate(b"rows.jsonl"), "bytes"),
+        (lambda: api.evaluate(ROWS[0]), r"\[row\]"),
+        (lambda: api.evaluate(api.Sample(response="x")), r"\[sample\]"),
+        (lambda: api.evaluate({"train": ROWS}), r"data\['train'\]"),
+        (lambda: api.evaluate([3]), "item 1"),
+        (lambda: api.evaluate([{"colour": "red"}]), "'colour'"),
+        (lambda: api.evaluate([{"respnse": "red"}]), "did you mean 'response'"),
+        (lambda: api.evaluate(ROWS, judge="ruels"), "did you mean 'rules'"),
+        (lambda: api.evaluate(ROWS, judge="chekclist", model="m"), "did you mean 'checklist'"),
+        (lambda: api.evaluate(ROWS, judge="rules", model="m"), "--model.*rules"),
+        (lambda: api.evaluate(ROWS, judge=Rules(), votes=3), "--votes"),
+        (lambda: api.evaluate(ROWS, judge="checklist"), "no model"),
+        (lambda: api.evaluate(ROWS, model=3), "the model is 3"),
+        (lambda: api.evaluate(ROWS, model="m", votes=0), "--votes is 0"),
+        (lambda: api.evaluate(ROWS, modle="m"), "did you mean 'model'"),
+        (lambda: api.evaluate(ROWS, judge=Rules), "no method judge"),
+        (lambda: api.evaluate(ROWS, limit=0), "--limit is 0"),
+        (lambda: api.evaluate(ROWS, limit=1, sample=1), "--limit and --sample"),
+        (lambda: api.Cascade([Rules(), Recorded()]), "one by one"),
+        (lambda: api.Cascade("rules"), "isn't a judge"),
+        (api.Cascade, "no judges"),
+        (lambda: api.respond(3, models=ScriptedModel("x")), "int 3"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_at_once_in_one_line(
+    wrong: Callable[[], object], said: str
+) -> None:
+    with pytest.raises(UsageError, match=said) as refused:
+        wrong()
+    assert "\n" not in str(refused.value)
+
+
+def test_a_misspelled_field_of_a_dict_fails_its_row_only() -> None:
+    rows = [{"prompt": "x", "checklist": ["No commas."], "reponse": "y"}, ROWS[1]]
+    first, second = evaluate(rows)
+    assert first.sample is None
+    assert "'response'" in (first.problem or "")
+    assert second.critique is not None
+
+
+def test_another_word_beside_the_field_is_a_field_of_ones_own() -> None:
+    (row,) = evaluate([{**ROWS[0], "answer": "42", "question": "?"}])
+    assert row.sample is not None
+    assert row.sample.model_extra == {"answer": "42", "question": "?"}
+
+
+@pytest.mark.parametrize("judge", [None, "rules,compiled,checklist", "checklist"])
+def test_a_model_is_asked_in_one_call(judge: str | None) -> None:
+    model = ScriptedModel(POLITE)
+    rows = [{"prompt": "Greet.", "checklist": ["It is polite."], "response": "Hi!"}]
+    assert verdicts(rows, judge=judge, model=model) == [["met"]]
+    assert len(model.calls) == 1
+
+
+def test_code_saves_the_model_what_it_decides() -> None:
+    model = ScriptedModel(POLITE)
+    assert verdicts(ROWS, model=model) == [["met", "met"], ["unmet"], ["met"]]
+    assert len(model.calls) == 1
+
+
+def test_equal_votes_are_warned_of() -> None:
+    model = ScriptedModel(POLITE)
+    with pytest.warns(UserWarning, match="3 votes at temperature 0"):
+        evaluate(ROWS, model=model, votes=3, temperature=0)
+
+
+@pytest.mark.parametrize(("scoring", "judge"), [("strict", "compiled"), ("faithful", "recorded")])
+def test_by_default_code_reads_constraints_unless_scoring_is_faithful(
+    scoring: Any, judge: str
+) -> None:
+    evaluation = evaluate(ROWS, scoring=scoring)
+    assert judge in evaluation.summary["judge"].split(",")
+    assert ("compiled" in evaluation.summary["judge"]) == (scoring == "strict")
+
+
+def test_it_works_where_a_loop_runs() -> None:
+    async def cell() -> int:
+        return int(evaluate(ROWS).summary["verdicts"]["met"])
+
+    assert asyncio.run(cell()) == 2
+
+
+@settings(max_examples=20)
+@given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 3))
+def test_limit_and_sample_take_whole_rows_in_order(rows: int, taken: int, seed: int) -> None:
+    data = [Sample(id=str(number), response="x") for number in range(rows)]
+    first = [row.id for row in evaluate(data, limit=taken)]
+    assert first == [str(number) for number in range(min(rows, taken))]
+    chosen = [row.id for row in evaluate(iter(data), sample=taken, seed=seed)]
+    assert len(chosen) == min(rows, taken)
+    assert chosen == sorted(set(chosen), key=int)
+    assert chosen == [row.id for row in evaluate(data, sample=taken, seed=seed)]

@@ -1,0 +1,255 @@
+"""Wherever a rate rests on a part of the verdicts, its coverage and its bounds stand beside it."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from commands import run as command
+from compared import sample
+from heedful import Check, Constraint, Message, Sample, compare, evaluate, meta
+from heedful.analysis.compare.tables import tables as compare_tables
+from heedful.analysis.meta.tables import tables as meta_tables
+from heedful.engine.saved_run import SavedRun
+from heedful.jobs.evaluate_tables import tables as evaluate_tables
+from heedful.pages.report import sections
+from heedful.pages.report.comparing import comparison
+from heedful.pages.report.failures import disagreements, hardest
+from heedful.pages.report.reading import read
+from heedful.reporting.notation import COVERAGE, NOTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    from heedful.reporting.table import Table
+
+NO_RATES = {
+    # words, counts, what is tested, the interval of the rate before it
+    *("metric", "type", "task", "split", "subtype", "priority", "verifier", "constraint", "pair"),
+    *("run", "row − column", "judge", "judges", "judge: averaged", "language", "turn", "group"),
+    *("name", "models", "scoring", "rows", "reason", "setting", "known by", "constraints", "by"),
+    *("verdicts", "counts", "n", "met", "unmet", "undecided", "unparsed", "failed", "member"),
+    *("unsupported", "only first", "only second", "both", "neither", "wins", "losses", "ties"),
+    *("p", "p (Holm)", "higher", "95 % CI", COVERAGE, "bounds", "of", "α", "characters", ""),
+    *("met ✓", "met ✗", "unmet ✓", "unmet ✗", "language and turn", "sample, constraint", "text"),
+    *("known verdict", "verdict", "votes", "% majority", "% with the majority"),
+}
+BESIDE = re.compile(r"\[.+ to .+\]|% decided: .+ to .+")
+DECIDED = ("success rate", "punctuation:no_comma")
+"""Whether a row was judged at all, which is always known, and the one check that there is."""
+
+NUMBER = re.compile(r"\d")
+
+
+def unexplained(shown: Iterable[Table], *, terminal: bool = False) -> Iterator[str]:
+    """Name the cells with a rate of which a reader isn't told how much was decided."""
+    listed = list(shown)
+    apart = {
+        (table.title.removeprefix("Not all decided: "), row[0])
+        for table in listed
+        if table.title.startswith("Not all decided: ")
+        for row in table.rows
+    }
+    for table in listed:
+        if table.title.startswith(("Verdicts", "Settings", "Of all", "Not all decided", "Runs")):
+            continue  # counts and words
+        hidden = table.details if terminal else ()
+        for row in table.rows:
+            cells = {
+                name: cell
+                for name, cell in zip(table.columns, row, strict=True)
+                if name not in hidden
+            }
+            covered = cells.get(COVERAGE, "")
+            whole = covered == "100.0"
+            told = covered not in ("", NOTHING) and bool(cells.get("bounds"))
+            for column, cell in cells.items():
+                if column in NO_RATES or not NUMBER.search(cell):
+                    continue
+                if any(name in f"{table.title}{column}{row[0]}" for name in DECIDED):
+                    continue
+                beside = bool(BESIDE.search(cell)) and ("%" in cell or bool(covered))
+                if not (whole or told or beside or (table.title, row[0]) in apart):
+                    yield f"{table.title}: {row[0]}, {column}: {cell!r}"
+
+
+def said(draw: random.Random) -> str:
+    """Verdicts of a row: some decided, at least one not, and as often as not none unmet."""
+    decided = draw.choices("mmmu", k=3)
+    return "".join(draw.sample([*decided, "?"], 4))
+
+
+def plain(draw: random.Random) -> list[Sample]:
+    return [
+        sample(
+            f"s{number}",
+            said(draw),
+            f"answer {draw.random()}",
+            tags={"task": "xy"[number % 2], "split": "ab"[number // 2 % 2]},
+            labels=tuple(draw.choice([True, False]) for _ in range(4)),
+        )
+        for number in range(16)
+    ]
+
+
+def advancedif(draw: random.Random) -> list[Sample]:
+    return [
+        row.model_copy(update={"tags": {**row.tags, "benchmark": "advancedif"}})
+        for row in plain(draw)
+    ]
+
+
+def sysbench(draw: random.Random) -> list[Sample]:
+    return [
+        sample(
+            f"{system}-{turn}",
+            said(draw),
+            f"answer {draw.random()}",
+            tags={"benchmark": "sysbench", "system_id": system, "turn": turn},
+        )
+        for system in range(6)
+        for turn in range(1, 6)
+    ]
+
+
+def multiif(draw: random.Random) -> list[Sample]:
+    return [
+        Sample(
+            id=f"{talk}:{turn}",
+            conversation=(Message(role="user", content=f"Say {talk} {turn}."),),
+            # As the same checklist must come in every run: what is undecided goes by the turn.
+            checklist=tuple(
+                Constraint(text=f"c {at}", check=Check(id=check))
+                for at, check in enumerate(
+                    random.Random(f"{talk} {turn}").sample(
+                        ["no:such", "no:such", "punctuation:no_comma", "punctuation:no_comma"], 3
+                    )
+                )
+            ),
+            response=draw.choice(["a", "a", "a, b"]),
+            tags={
+                "benchmark": "multiif",
+                "conversation_id": talk,
+                "turn": turn,
+                "language": ("English", "Hindi")[talk % 2],
+            },
+        )
+        for talk in range(8)
+        for turn in (1, 2, 3)
+    ]
+
+
+KINDS = {"plain": plain, "advancedif": advancedif, "sysbench": sysbench, "multiif": multiif}
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp(request.param)
+    judge = "rules" if request.param == "multiif" else "recorded"
+    for number, name in enumerate(("a", "b", "c")):
+        rows = KINDS[request.param](random.Random(number))
+        evaluate(rows, judge=judge, run=folder / name)
+    return [folder / name for name in ("a", "b", "c")]
+
+
+@pytest.mark.parametrize("groups", [None, 12])
+def test_tables_of_an_evaluation(runs: list[Path], groups: int | None) -> None:
+    for run in runs:
+        with SavedRun.open(run) as opened:
+            shown = list(evaluate_tables(opened.summary, groups=groups))
+        assert shown
+        assert not list(unexplained(shown, terminal=groups is not None))
+
+
+@pytest.mark.parametrize("groups", [None, 12])
+@pytest.mark.parametrize("number", [2, 3])
+def test_tables_of_a_comparison(runs: list[Path], number: int, groups: int | None) -> None:
+    result = compare(*runs[:number], anyway=True)
+    shown = list(compare_tables(result, groups=groups, flips=3))
+    assert len(shown) > 3
+    assert not list(unexplained(shown, terminal=groups is not None))
+    for pair in result["pairs"]:
+        for rates in pair["metrics"].values():
+            for measured in rates.values():
+                assert_bounded(measured)
+
+
+def assert_bounded(measured: dict[str, Any]) -> None:
+    """The difference lies between its bounds, which are apart if anything is undecided."""
+    value, bounds = measured["difference"]["value"], measured["bounds"]
+    assert bounds is not None
+    if measured["coverage"] == 1:
+        assert bounds == pytest.approx([value, value])
+    else:
+        assert bounds[0] < bounds[1]
+    # Of complete systems and samples only, the difference need not be between those of all.
+    assert -1 <= bounds[0] <= bounds[1] <= 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_tables_of_a_report(runs: list[Path], number: int) -> None:
+    chosen = runs[:number]
+    opened = [SavedRun.open(run) for run in chosen]
+    readings = [read(run, run.directory.name, examples=0) for run in opened]
+    laid_out = [
+        sections.metrics(readings),
+        sections.verdicts(readings),
+        sections.breakdowns(readings),
+        sections.sizes(readings),
+        hardest(readings),
+        disagreements(readings),
+    ]
+    if number > 1:
+        laid_out.append(comparison(chosen, [run.name for run in chosen]))
+    shown = [part.table for section in laid_out for part in section.parts]
+    shown += [part.table for section in laid_out for fold in section.folds for part in fold.parts]
+    for run in opened:
+        run.close()
+    assert len(shown) > 3
+    assert not list(unexplained(shown))
+
+
+def test_a_report_has_one_rate_of_samples_that_pass(tmp_path: Path) -> None:
+    """A sample that can still pass counts as in the summary, in every table."""
+    rows = [sample(f"s{number}", verdicts) for number, verdicts in enumerate(["mm", "m?", "uu"])]
+    evaluate(rows, judge="recorded", run=tmp_path / "a")
+    with SavedRun.open(tmp_path / "a") as run:
+        sizes = read(run, "a", examples=0).by_size
+        isr = run.summary["metrics"]["cfbench"]["isr"]
+    assert isr["value"] == pytest.approx((1 + 3 / 5) / 3)
+    assert sizes["Samples with all met"]["2"] == isr
+
+
+@pytest.mark.parametrize("scoring", ["strict", "faithful"])
+def test_tables_of_judges_against_labels(tmp_path: Path, scoring: Any) -> None:
+    labelled = plain(random.Random(1))
+    folder = tmp_path / "other"
+    evaluate(plain(random.Random(2)), judge="recorded", run=folder, scoring=scoring)
+    summary = meta(labelled, judge="recorded", runs=[folder], correct=[folder], scoring=scoring)
+    shown = [table for table in meta_tables(summary) if not table.title.startswith("Agreement")]
+    assert len(shown) > 5
+    assert not list(unexplained(shown))
+    for judge in summary["judges"]:
+        groups = [judge["pooled"], judge["per_instruction"], *judge["by_constraint_type"].values()]
+        for group in groups:
+            for rate in (rate for rate in group.values() if isinstance(rate, dict)):
+                if rate.get("bounds") and rate["value"] is not None:
+                    assert rate["bounds"][0] <= rate["value"] + 1e-9
+                    assert rate["value"] <= rate["bounds"][1] + 1e-9
+
+
+def test_a_run_of_which_nothing_was_decided_says_so_in_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"id": "1", "prompt": "Say.", "response": "x", "checklist": ["Is it nice?"]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    command("evaluate", path, "--judge", "rules", "--run", tmp_path / "run")
+    shown = capsys.readouterr().out
+    assert "0.0 to 100.0" in shown
+    assert "InFoBench DRFR" in shown
