@@ -106,7 +106,7 @@ def test_a_broken_conversation_is_named(record: Any, problem: str, tmp_path: Pat
 
 
 def test_an_error_in_place_of_verdicts_decides_nothing(tmp_path: Path) -> None:
-    record = flow(turn("Yes", **{"judge result": {"error": "no reply"}}))
+    record = flow(turn("Yes") | {"judge result": {"error": "no reply"}})
     read(tmp_path, record)
     (row,) = evaluate(tmp_path / "in.json")
     assert row.critique is not None

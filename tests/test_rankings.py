@@ -180,8 +180,10 @@ def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
         other = ranking([(None, edges) for edges in settled])
         assert other is not None
         for name in ("pooled", "pair_accuracy", "tau_b"):
-            value = other[name]["value"]  # type: ignore[literal-required]
-            assert value == pytest.approx(found[name]["bounds"][moved])  # type: ignore[literal-required]
+            before, after = dict(found)[name], dict(other)[name]
+            assert isinstance(before, dict)
+            assert isinstance(after, dict)
+            assert after["value"] == pytest.approx(before["bounds"][moved])
 
 
 def test_a_tie_is_wrong() -> None:
