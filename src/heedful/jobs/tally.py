@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
+from heedful.core.nouns import Status
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import TextIO
 
-    from heedful.core.nouns import Critique, Scoring
+    from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
@@ -59,7 +60,8 @@ class Tally(Closing):
         self._scoring = scoring
         self._summary = Summary(scoring=scoring)
         self._problems: list[dict[str, Any]] = []
-        self._reasons: Counter[str] = Counter()
+        self._reasons: Counter[tuple[str, bool]] = Counter()
+        self._needs_model = 0
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
         self._file: TextIO | None = None
@@ -89,7 +91,7 @@ class Tally(Closing):
             self._summary.fail()
         else:
             scores = self._summary.add(row.sample, row.critique)
-            self._count_reasons(row.critique)
+            self._count_reasons(row.sample, row.critique)
             self._deciders.add(row.critique)
             self._account.add(row.critique)
         if self._file is not None and self._directory is not None:
@@ -98,13 +100,20 @@ class Tally(Closing):
                 fields = stored.fields if isinstance(stored, StoredSample) else None
                 self._file.write(line(row, self._scoring, scores, fields))
 
-    def _count_reasons(self, critique: Critique) -> None:
-        """Count why verdicts were not reached; reasons that quote a reply don't fill the memory."""
+    def _count_reasons(self, sample: Sample, critique: Critique) -> None:
+        """Count why verdicts were not reached, and those that only a model can reach.
+
+        Reasons that quote a reply don't fill the memory.
+        """
         reasons = self._reasons
-        for judgment in critique.judgments:
-            if not judgment.status.settled:
-                reason = judgment.explanation
-                reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
+            if judgment.status.settled:
+                continue
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            self._needs_model += needs
+            key = judgment.explanation, needs
+            known = key in reasons or len(reasons) < REASONS_KEPT
+            reasons[key if known else (OTHER, needs)] += 1
 
     def finish(self, store: Store, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
         """Sum up, and put the results and the summary in their places.
@@ -125,9 +134,10 @@ class Tally(Closing):
             "problems": self._problems,
         }
         result["undecided"] = [
-            {"reason": reason, "verdicts": count}
-            for reason, count in self._reasons.most_common(REASONS_LISTED)
+            {"reason": reason, "verdicts": count, "needs_model": needs}
+            for (reason, needs), count in self._reasons.most_common(REASONS_LISTED)
         ]
+        result["needs_model"] = self._needs_model
         result["decided_by"] = dict(self._deciders.verdicts.most_common())
         self._account.record(store.usage_records())
         if self._account:

@@ -257,7 +257,7 @@ def _summary(
     summary: dict[str, Any] = {
         "heedful": __version__,
         "input": bench.where or None,
-        "format": bench.source.format.name if bench.source else None,
+        "format": bench.source.format.name if bench.source and bench.source.format else None,
         "scoring": bench.scoring,
         "seed": bench.seed,
         "by": by,

@@ -64,12 +64,14 @@ class Row:
         sample: the sample.
         id: the row's id, where it has one that can be read.
         problem: what is wrong, and the hint; ``sample`` is then ``None``.
+        file: the name of its file, where several are read as one.
     """
 
     line: int
     sample: Sample | None = None
     id: str | None = None
     problem: str | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
