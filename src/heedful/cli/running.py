@@ -51,6 +51,34 @@ class DataFlags:
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
 
 
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class PartFlags(DataFlags):
+    """Which rows of the input are taken.
+
+    Attributes:
+        limit: Take only the first N rows.
+        sample: Take N rows at random, by --seed where the command has it.
+    """
+
+    limit: int | None = None
+    sample: int | None = None
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options that say how the input is read."""
+        return {
+            "format": self.format,
+            "task": self.task,
+            "limit": self.limit,
+            "sample": self.sample,
+        }
+
+    def part(self) -> list[str]:
+        """Name the part that is taken, as in the name of a run; nothing for all rows."""
+        named = {"limit": self.limit, "sample": self.sample}
+        return [f"{name} {number}" for name, number in named.items() if number is not None]
+
+
 @Parameter(name="*", group="Run")
 @dataclass(frozen=True, kw_only=True)
 class CostFlags(Logs):
@@ -114,6 +142,7 @@ class Outcome:
         names: the file that names all of them.
         resumed: rows that an earlier session had finished.
         hints: how to go on, a line each.
+        next_step: what a reader of the tables may want to do next; the last line.
         complete: whether the numbers cover all of the input.
         failures: what the numbers fall short of, a line each.
     """
@@ -125,6 +154,7 @@ class Outcome:
     names: Path | str | None = None
     resumed: int = 0
     hints: Sequence[str] = field(default=())
+    next_step: str = ""
     complete: bool = True
     failures: Sequence[str] = ()
 
@@ -210,6 +240,8 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
         for path in outcome.written:
             if path is not None:
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
+        if outcome.next_step:
+            console.print(f"\n  {outcome.next_step}", soft_wrap=True)
     for problem in outcome.problems[:PROBLEMS_SHOWN]:
         sys.stderr.write(f"{_place(problem)}{problem['problem']}\n")
     more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)

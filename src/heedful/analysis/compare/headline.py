@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     Pair = Mapping[str, Any]
     Rate = tuple[str, str]
 
-__all__ = ["GateResult", "headlines", "no_worse"]
+__all__ = ["GateResult", "no_worse"]
 
 GENERAL = ("cfbench", "infobench", "labels")
 """Families of which a benchmark's own rates go first."""
