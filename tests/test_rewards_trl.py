@@ -317,7 +317,7 @@ def test_a_critic_trains_on_agreement_with_labels(model: Path, tmp_path: Path) -
         {
             "id": "1",
             "conversation": [{"role": "user", "content": "Greet."}],
-            "checklist": ["It is polite.", "It is short."],
+            "checklist": [{"text": "It is polite."}, {"text": "It is short."}],
             "response": "Hello.",
             "labels": [True, None],
         }

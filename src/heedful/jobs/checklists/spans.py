@@ -18,7 +18,7 @@ from heedful.verify.compiler.numerals import number_at
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-__all__ = ["Instruction", "invents"]
+__all__ = ["Instruction"]
 
 _QUOTES = str.maketrans("“”„‟«»「」『』‘’‚‛", '""""""""""' + "''''")
 _AROUND = " \"'*`"
