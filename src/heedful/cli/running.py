@@ -31,6 +31,9 @@ T = TypeVar("T")
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
 
+FAILED = 3
+"""The exit code where a rate is below its least, or a run is worse than another."""
+
 PROBLEMS_SHOWN = 5
 
 
@@ -141,6 +144,7 @@ class Outcome:
         hints: how to go on, a line each.
         next_step: what a reader of the tables may want to do next; the last line.
         complete: whether the numbers cover all of the input.
+        failures: what the numbers fall short of, a line each.
     """
 
     view: Callable[[], RenderableType]
@@ -152,6 +156,7 @@ class Outcome:
     hints: Sequence[str] = field(default=())
     next_step: str = ""
     complete: bool = True
+    failures: Sequence[str] = ()
 
 
 def carry_out(
@@ -243,8 +248,9 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
         sys.stderr.write(f"… and {more:,} more{named}\n")
-    for hint in outcome.hints:
-        sys.stderr.write(f"{hint}\n")
+    sys.stderr.writelines(f"{line}\n" for line in (*outcome.hints, *outcome.failures))
+    if outcome.failures:
+        return FAILED
     return 0 if outcome.complete else INCOMPLETE
 
 
