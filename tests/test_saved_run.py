@@ -172,6 +172,7 @@ TAKE_NONE = {
     "view",  # tested below: it serves
     "serve",
     "reward attack",
+    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",
