@@ -23,9 +23,12 @@ from heedful.rewards import (
     Reward,
     Rewarded,
     RubricDropout,
+    critic_rows,
     for_trl,
+    for_trl_critic,
     for_verl,
 )
+from heedful.rewards.compute import judging_compute
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -72,6 +75,21 @@ def test_each_constraint_is_left_out_at_its_rate_over_the_steps() -> None:
     for text in "abcdefgh":  # five standard errors
         assert abs(kept[text] / steps - 0.75) < 5 * (0.75 * 0.25 / steps) ** 0.5
     assert RubricDropout(0).part(row, 7) == row
+
+
+def test_what_stays_keeps_what_it_depends_on() -> None:
+    checklist = tuple(
+        Constraint.model_validate({"text": text, "depends_on": parents})
+        for text, parents in (("a", []), ("b", [1]), ("c", []), ("d", [2, 3]))
+    )
+    row = sample("Hello.").model_copy(update={"checklist": checklist})
+    parts = {RubricDropout(0.7).part(row, step).checklist for step in range(200)}
+    assert len(parts) > 5
+    for part in parts:
+        texts = [constraint.text for constraint in part]
+        for constraint in part:
+            parents = {texts[number - 1] for number in constraint.depends_on}
+            assert parents == {"a": set(), "b": {"a"}, "c": set(), "d": {"b", "c"}}[constraint.text]
 
 
 def test_a_step_decides_which_constraints_count() -> None:
@@ -278,3 +296,75 @@ def test_the_adapter_of_trl_logs_the_gap(*, blocking: bool) -> None:
     assert answer == [0, 1]
     assert (logged["critic/compared"], logged["critic/gap"]) == (1, 0)
     assert logged["critic/alarm"] == 0
+
+
+# --- compute ---
+
+
+def test_compute_by_hand() -> None:
+    """A prompt of four letters for each line: "ask." and a line for each constraint."""
+
+    class Short:
+        explain = False
+        text = "the conversation is left out"
+
+        def render(self, _: Sample, constraints: Sequence[Constraint]) -> list[Message]:
+            lines = ["ask.", *(constraint.text for constraint in constraints)]
+            return [Message(role="user", content="".join(lines))]
+
+    rows = [sample("Hello.", "aaaa", "bbbb", "cccc"), sample(None, "aaaa")]
+    result = judging_compute(
+        rows,
+        Short(),  # type: ignore[arg-type]
+        parameters=10,
+        per_call=(None, 2, 1),
+        reasoning=100,
+    )
+    assert (result["responses"], result["constraints"], result["skipped"]) == (1, 3, 1)
+    keys = ("calls", "prompt_tokens", "shared_tokens", "completion_tokens")
+    assert [tuple(each[key] for key in keys) for each in result["protocols"]] == [
+        (1, 4, 0, 75),
+        (2, 5, 1, 75),
+        (3, 6, 2, 75),
+        (1, 4, 0, 175),
+        (2, 5, 1, 275),
+        (3, 6, 2, 375),
+    ]
+    assert [each["operations"] for each in result["protocols"][:2]] == [20 * 79, 20 * 80]
+    assert result["protocols"][1]["operations_cached"] == 20 * 79
+    with pytest.raises(UsageError):
+        judging_compute(rows, Short(), parameters=0)  # type: ignore[arg-type]
+    with pytest.raises(UsageError):
+        judging_compute(rows[1:], Short(), parameters=1)  # type: ignore[arg-type]
+
+
+# --- a critic in training ---
+
+
+def test_a_critic_is_rewarded_for_agreeing_with_labels() -> None:
+    labels = (True, False, None, True)
+    row = sample("Hello.", "a", "b", "c", "d").model_copy(update={"labels": labels})
+    (made,) = critic_rows([row, sample("Hello.", "a"), sample(None, "a")])
+    assert made["labels"] == list(labels)
+    assert "Hello." in made["prompt"][-1]["content"]
+
+    def critique(*verdicts: str) -> str:
+        return "\n".join(f"<c{at}>\n{each}\n</c{at}>" for at, each in enumerate(verdicts, 1))
+
+    met, unmet = "VERDICT: MET", "VERDICT: UNMET"
+    completions = [
+        critique(met, unmet, met, met),  # all that is labelled
+        critique(met, met, met, unmet),
+        critique(met, "I can't say.", met, met),  # without a verdict, it doesn't agree
+        "",
+        [{"role": "assistant", "content": critique(unmet, met, unmet, met)}],
+    ]
+    logged: dict[str, float] = {}
+    function = for_trl_critic()
+    columns = {key: [made[key]] * len(completions) for key in ("checklist", "labels")}
+    values = function(completions=completions, prompts=[], **columns, log_metric=logged.__setitem__)
+    assert values == pytest.approx([1, 1 / 3, 2 / 3, 0, 1 / 3])
+    assert logged["agreement/parsed"] == pytest.approx((3 + 3 + 2 + 0 + 3) / 15)
+    assert function(completions=["x"], checklist=[made["checklist"]], labels=[None]) == [None]
+    with pytest.raises(UsageError):
+        function(completions=["x"], checklist=[made["checklist"]])

@@ -14,7 +14,8 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.custom.counting import NOUNS, Unit, tally
+from heedful.verify.custom.counting import tally
+from heedful.verify.custom.units import NOUNS, Unit
 from heedful.verify.text.layout import Layout
 
 UNDECIDED = "undecided"

@@ -49,9 +49,12 @@ def main(argv: list[str] | None = None) -> None:
     warn_plainly(HeedfulWarning)
     before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
     try:
-        words = sys.argv[1:] if argv is None else argv
+        # A lone hyphen is standard input; the parser would take it for a flag.
+        words = [
+            "./-" if word == "-" else word for word in (sys.argv[1:] if argv is None else argv)
+        ]
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "")
-        code = app(argv, exit_on_error=False, print_error=False)
+        code = app(words, exit_on_error=False, print_error=False)
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
 

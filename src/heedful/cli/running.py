@@ -31,6 +31,9 @@ T = TypeVar("T")
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
 
+FAILED = 3
+"""The exit code where a rate is below its least, or a run is worse than another."""
+
 PROBLEMS_SHOWN = 5
 
 
@@ -46,6 +49,34 @@ class DataFlags:
 
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class PartFlags(DataFlags):
+    """Which rows of the input are taken.
+
+    Attributes:
+        limit: Take only the first N rows.
+        sample: Take N rows at random, by --seed where the command has it.
+    """
+
+    limit: int | None = None
+    sample: int | None = None
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options that say how the input is read."""
+        return {
+            "format": self.format,
+            "task": self.task,
+            "limit": self.limit,
+            "sample": self.sample,
+        }
+
+    def part(self) -> list[str]:
+        """Name the part that is taken, as in the name of a run; nothing for all rows."""
+        named = {"limit": self.limit, "sample": self.sample}
+        return [f"{name} {number}" for name, number in named.items() if number is not None]
 
 
 @Parameter(name="*", group="Run")
@@ -111,7 +142,9 @@ class Outcome:
         names: the file that names all of them.
         resumed: rows that an earlier session had finished.
         hints: how to go on, a line each.
+        next_step: what a reader of the tables may want to do next; the last line.
         complete: whether the numbers cover all of the input.
+        failures: what the numbers fall short of, a line each.
     """
 
     view: Callable[[], RenderableType]
@@ -121,7 +154,9 @@ class Outcome:
     names: Path | str | None = None
     resumed: int = 0
     hints: Sequence[str] = field(default=())
+    next_step: str = ""
     complete: bool = True
+    failures: Sequence[str] = ()
 
 
 def carry_out(
@@ -205,14 +240,17 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
         for path in outcome.written:
             if path is not None:
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
+        if outcome.next_step:
+            console.print(f"\n  {outcome.next_step}", soft_wrap=True)
     for problem in outcome.problems[:PROBLEMS_SHOWN]:
         sys.stderr.write(f"{_place(problem)}{problem['problem']}\n")
     more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
         sys.stderr.write(f"… and {more:,} more{named}\n")
-    for hint in outcome.hints:
-        sys.stderr.write(f"{hint}\n")
+    sys.stderr.writelines(f"{line}\n" for line in (*outcome.hints, *outcome.failures))
+    if outcome.failures:
+        return FAILED
     return 0 if outcome.complete else INCOMPLETE
 
 

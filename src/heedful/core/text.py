@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-__all__ = ["amount", "dollars", "is_blank", "unix_lines"]
+__all__ = ["amount", "dollars", "is_blank", "one_line", "unix_lines"]
 
 SMALL = 0.001
 
@@ -50,3 +50,21 @@ def is_blank(text: str) -> bool:
     (True, False)
     """
     return all(unicodedata.category(char)[0] in "ZCM" or char in _UNSEEN for char in text)
+
+
+def one_line(text: str, most: int) -> str:
+    r"""Write the beginning of a text in one line, without signs that a terminal obeys.
+
+    >>> one_line("a\n\x1b[31mb  c", 100), one_line("abcdef", 3)
+    ('a [31mb c', 'abc…')
+
+    Args:
+        text: any text, of any length.
+        most: characters that are shown.
+    """
+    words = "".join(
+        char if unicodedata.category(char)[0] != "C" else " " for char in text[: 4 * most]
+    ).split()
+    line = " ".join(words)
+    cut = len(line) > most or len(text) > 4 * most
+    return f"{line[:most].rstrip()}…" if cut else line

@@ -133,7 +133,7 @@ class RowsJob(Job[Task, Generation]):
         self._selection = Selection.of(reading)
         self._files = source.files if source else ()
         self._rows = source or cast("InMemory", data)
-        self._format = source.format.name if source else None
+        self._format = source.format.name if source and source.format else None
         self._task = task
         self._config = {
             "store": STORE_VERSION,

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.core.nouns import Sample
+    from collections.abc import Sequence
+
+    from heedful.core.nouns import Constraint, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +26,8 @@ class RubricDropout:
     """Leaves out a random part of each checklist.
 
     Attributes:
-        rate: the chance of each constraint to be left out, 0 to less than 1; one always stays.
+        rate: the chance of each constraint to be left out, 0 to less than 1; one always stays,
+            and what stays keeps what it depends on.
         seed: of the random choice, which depends on the step, the instruction and the checklist.
     """
 
@@ -51,8 +54,25 @@ class RubricDropout:
         # Not for security: the same part for all responses of a group, on any machine.
         rng = random.Random(digest.digest())
         draws = [rng.random() for _ in sample.checklist]
-        kept = [at for at, draw in enumerate(draws) if draw >= self.rate]
-        if not kept and draws:
-            kept = [max(range(len(draws)), key=draws.__getitem__)]
-        checklist = tuple(sample.checklist[at] for at in kept)
-        return sample.model_copy(update={"checklist": checklist})
+        drawn = [at for at, draw in enumerate(draws) if draw >= self.rate]
+        if not drawn and draws:
+            drawn = [max(range(len(draws)), key=draws.__getitem__)]
+        return sample.model_copy(update={"checklist": _part(sample.checklist, drawn)})
+
+
+def _part(checklist: Sequence[Constraint], drawn: Sequence[int]) -> tuple[Constraint, ...]:
+    """Return the constraints drawn, and those that they depend on, with their new numbers."""
+    kept, left = set(drawn), list(drawn)
+    while left:
+        parents = {number - 1 for number in checklist[left.pop()].depends_on}
+        left += parents - kept
+        kept |= parents
+    numbers = {at + 1: number for number, at in enumerate(sorted(kept), start=1)}
+    return tuple(
+        checklist[at].model_copy(
+            update={"depends_on": tuple(numbers[number] for number in checklist[at].depends_on)}
+        )
+        if checklist[at].depends_on
+        else checklist[at]
+        for at in sorted(kept)
+    )

@@ -12,6 +12,7 @@ from heedful.analysis.meta.judge_tables import (
     errors,
     leaderboard,
 )
+from heedful.analysis.meta.ranking_tables import choice_tables, ranking_tables
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
     COVERAGE,
@@ -82,9 +83,13 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         summary: as :func:`heedful.meta` returns it.
     """
     judges = summary["judges"]
-    yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
-    yield errors(judges)
-    yield averages(judges, summary["by"])
+    labels = summary["labels"]
+    if labels["met"] + labels["unmet"]:
+        yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
+        yield errors(judges)
+        yield averages(judges, summary["by"])
+    yield from ranking_tables(judges, summary["by"])
+    yield from choice_tables(summary.get("choices"))
     yield from constraint_types(judges)
     yield from _alphas(summary)
     for judge in judges:

@@ -76,21 +76,7 @@ def collected(
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
-        "rows": {
-            "read": rows.counts["rows"],
-            "trained_on": len(job.tokens.rows),
-            "left_out": {
-                name.removeprefix("dropped:"): count
-                for name, count in sorted(rows.counts.items())
-                if name.startswith("dropped:")
-            },
-        },
-        "tokens": {
-            "prompts": job.tokens.prompt,
-            "answers": job.tokens.answer,
-            "longest_row": job.tokens.longest,
-            "longest_answer": job.tokens.longest_answer,
-        },
+        **_sizes(job),
         "problems": rows.problems,
         "kept": {
             "step": best["step"] if best else last,
@@ -107,6 +93,28 @@ def collected(
         "settings": job.settings.model_dump(mode="json"),
         "configuration": dict(configuration),
         "versions": _versions(),
+    }
+
+
+def _sizes(job: TrainingPlan) -> dict[str, Any]:
+    """Count the rows and their tokens."""
+    counts, tokens = job.rows.counts, job.tokens
+    return {
+        "rows": {
+            "read": counts["rows"],
+            "trained_on": len(tokens.rows),
+            "left_out": {
+                name.removeprefix("dropped:"): count
+                for name, count in sorted(counts.items())
+                if name.startswith("dropped:")
+            },
+        },
+        "tokens": {
+            "prompts": tokens.prompt,
+            "answers": tokens.answer,
+            "longest_row": tokens.longest,
+            "longest_answer": tokens.longest_answer,
+        },
     }
 
 
