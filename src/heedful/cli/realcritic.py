@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from heedful.cli.connection import CallFlags, Names, connect, sampling
 from heedful.cli.running import Outcome, RunFlags, carry_out, print_outcome
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 
 if TYPE_CHECKING:
     from heedful.bench.realcritic.plan import Grading
@@ -224,7 +225,7 @@ def build(
 
         failed = sum(counts["failed"] for counts in manifest["sets"].values())
         troubles = [{"problem": trouble} for trouble in manifest["troubles"]]
-        retry = f"{failed:,} calls failed; --retry-failed requests them again"
+        retry = f"{amount(failed, 'call')} failed; --retry-failed requests them again"
         return Outcome(
             view=lambda: build_document(manifest).terminal(),
             written=(output,),
