@@ -6,7 +6,6 @@ A command makes a function that only lacks the options of a run, and says how it
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
@@ -238,13 +237,13 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
         if outcome.next_step:
             console.print(f"\n  {outcome.next_step}", soft_wrap=True)
     for problem in outcome.problems[:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"{_place(problem)}{problem['problem']}\n")
+        terminal.say(f"{_place(problem)}{problem['problem']}")
     more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
-        sys.stderr.write(f"… and {more:,} more{named}\n")
+        terminal.say(f"… and {more:,} more{named}")
     for hint in outcome.hints:
-        sys.stderr.write(f"{hint}\n")
+        terminal.say(hint)
     return 0 if outcome.complete else INCOMPLETE
 
 
