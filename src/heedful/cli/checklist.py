@@ -23,7 +23,8 @@ class DecompositionFlags:
     """How checklists are made, and for which samples.
 
     Attributes:
-        prompt: plain (with types and priorities) or if_critic (IF-Critic's published format).
+        prompt: plain (with types and priorities), rubric (questions in the model's words) or
+            if_critic (IF-Critic's published format).
         prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
         overwrite: Also replace a checklist that is there.
     """

@@ -30,6 +30,9 @@ T = TypeVar("T")
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
 
+FAILED = 3
+"""The exit code where a rate is below its least, or a run is worse than another."""
+
 PROBLEMS_SHOWN = 5
 
 
@@ -140,6 +143,7 @@ class Outcome:
         hints: how to go on, a line each.
         next_step: what a reader of the tables may want to do next; the last line.
         complete: whether the numbers cover all of the input.
+        failures: what the numbers fall short of, a line each.
     """
 
     view: Callable[[], RenderableType]
@@ -151,6 +155,7 @@ class Outcome:
     hints: Sequence[str] = field(default=())
     next_step: str = ""
     complete: bool = True
+    failures: Sequence[str] = ()
 
 
 def carry_out(
@@ -242,8 +247,10 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
         terminal.say(f"… and {more:,} more{named}")
-    for hint in outcome.hints:
-        terminal.say(hint)
+    for line in (*outcome.hints, *outcome.failures):
+        terminal.say(line)
+    if outcome.failures:
+        return FAILED
     return 0 if outcome.complete else INCOMPLETE
 
 
