@@ -19,7 +19,7 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -241,17 +241,19 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
         if outcome.next_step:
             console.print(f"\n  {outcome.next_step}", soft_wrap=True)
-    for problem in outcome.problems[:PROBLEMS_SHOWN]:
-        terminal.say(f"{_place(problem)}{problem['problem']}")
-    more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
-    if more > 0:
-        named = f"; {outcome.names} names each" if outcome.names is not None else ""
-        terminal.say(f"… and {more:,} more{named}")
-    for line in (*outcome.hints, *outcome.failures):
-        terminal.say(line)
+    terminal.say(*_problems(outcome), *outcome.hints, *outcome.failures)
     if outcome.failures:
         return FAILED
     return 0 if outcome.complete else INCOMPLETE
+
+
+def _problems(outcome: Outcome) -> Iterator[str]:
+    for problem in outcome.problems[:PROBLEMS_SHOWN]:
+        yield f"{_place(problem)}{problem['problem']}"
+    more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
+    if more > 0:
+        named = f"; {outcome.names} names each" if outcome.names is not None else ""
+        yield f"… and {more:,} more{named}"
 
 
 def _place(problem: Mapping[str, Any]) -> str:

@@ -62,9 +62,9 @@ class _Shown:
             yield Segment(text if control else printable(text), style, control)
 
 
-def say(text: str) -> None:
-    """Write a line to standard error, as one line, whatever is in it."""
-    sys.stderr.write(f"{printable(' '.join(text.splitlines()))}\n")
+def say(*lines: str) -> None:
+    """Write to standard error, each text in one line, whatever is in it."""
+    sys.stderr.writelines(f"{printable(' '.join(line.splitlines()))}\n" for line in lines)
 
 
 def spell_out(*streams: TextIO) -> None:
