@@ -152,7 +152,7 @@ def test_what_nobody_gets_wrong_is_too_easy_and_what_nobody_answers_is_unsampled
         "unsampled": 1,
         "too_easy": 1,
         "outranked": 0,
-        "kept": 1,
+        "selected": 1,
         "unbalanced": 1,
     }
 

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
-from heedful.core.text import amount
+from heedful.core.text import amount, one_line
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
@@ -37,6 +37,16 @@ BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
 
 REASONS_SHOWN = 3
+REASON_CHARACTERS = 300
+
+LEADING = (
+    ("constraints met", "cfbench", "csr"),
+    ("responses fully met", "cfbench", "isr"),
+    ("by priority", "cfbench", "psr"),
+    ("weighted score", "rubric", "score"),
+)
+"""The rates that are said first: words, family and name."""
+
 TURNS_SHOWN = 10
 
 GROUPS_SHOWN = 12
@@ -232,7 +242,8 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
         f"heedful {summary['heedful']}" + (f", on {files}" if files else "") + "."
     )
     cost = [f"Cost: {cost_line(summary['cost'])}."] if "cost" in summary else []
-    return [text, how, *cost]
+    lead = [sentence(summary)] if verdicts["met"] + verdicts["unmet"] else []
+    return [*lead, text, how, *cost]
 
 
 def _excluded(summary: Mapping[str, Any]) -> str:
@@ -245,6 +256,36 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     from rich.text import Text
 
     text = Text()
+    shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
+    if decided and shown:
+        if summary["coverage"] < 1:
+            shown.append(f"coverage {percent(summary['coverage'], 1)} %")
+        text.append(f"\n  {' · '.join(shown)}\n", style="bold")
+    _append_counts(text, summary)
+    failed = summary["rows"]["failed"]
+    if failed:
+        text.append("\n  ")
+        text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
+        text.append("; every coverage counts them as undecided")
+    if summary.get("excluded"):
+        text.append(f"\n  {_excluded(summary)}", style="yellow")
+    for line in _reasons(summary):
+        text.append(f"\n    {line}", style="yellow")
+    if len(summary["decided_by"]) > 1:
+        by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
+        text.append(f"\n  decided by {', '.join(by)}")
+    if "cost" in summary:
+        text.append(f"\n  {cost_line(summary['cost'])}")
+    if "saved" in summary:
+        text.append(f"\n  {_saved(summary['saved'])}")
+    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
+    return text
+
+
+def _append_counts(text: Text, summary: Mapping[str, Any]) -> None:
+    """Count the verdicts by status, and those decided."""
+    verdicts = summary["verdicts"]
+    decided = verdicts["met"] + verdicts["unmet"]
     text.append(f"\n  {amount(summary['samples'], 'sample')}, ")
     text.append(f"{amount(summary['constraints'], 'constraint')}: ")
     text.append(f"{verdicts['met']:,} met", style="green")
@@ -260,24 +301,43 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     applicable = summary["constraints"] - inapplicable
     text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
     text.append(f", coverage {percent(summary['coverage'], 1)} %")
-    failed = summary["rows"]["failed"]
-    if failed:
-        text.append("\n  ")
-        text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
-        text.append("; every coverage counts them as undecided")
-    if summary.get("excluded"):
-        text.append(f"\n  {_excluded(summary)}", style="yellow")
-    for reason in summary["undecided"][:REASONS_SHOWN]:
-        text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
-    if len(summary["decided_by"]) > 1:
-        by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
-        text.append(f"\n  decided by {', '.join(by)}")
-    if "cost" in summary:
-        text.append(f"\n  {cost_line(summary['cost'])}")
-    if "saved" in summary:
-        text.append(f"\n  {_saved(summary['saved'])}")
-    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
-    return text
+
+
+def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say why verdicts are missing: those that need a model together, then the commonest."""
+    left = summary.get("needs_model", 0)
+    if left:
+        yield f"{left:,} undecided: code does not decide them, and no model was asked"
+    others = [item for item in summary["undecided"] if not item.get("needs_model")]
+    for item in others[:REASONS_SHOWN]:
+        yield f"{item['verdicts']:,} undecided: {one_line(item['reason'], REASON_CHARACTERS)}"
+    rest = sum(summary["verdicts"][status] for status in ("unparsed", "failed", "unsupported"))
+    rest -= left + sum(item["verdicts"] for item in others[:REASONS_SHOWN])
+    if rest > 0:
+        yield f"{rest:,} more, for other reasons: undecided in summary.json"
+
+
+def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:
+    """Name the rates that say most, in plain words, in the order in which they are said."""
+    metrics = summary["metrics"]
+    measures = [(words, metrics.get(family, {}).get(name)) for words, family, name in LEADING]
+    return [(words, each) for words, each in measures if each and each["denominator"]]
+
+
+def _said(measure: Measure) -> str:
+    return f"{percent(measure['value'], 1)} %"
+
+
+def sentence(summary: Mapping[str, Any]) -> str:
+    """Sum a run up in a sentence, as for a pull request."""
+    said = []
+    for words, measure in rates(summary):
+        between = measure.get("interval")
+        bounds = f" ({INTERVAL} {interval(between)})" if between else ""
+        said.append(f"{words} {_said(measure)}{bounds}")
+    rows = amount(summary["samples"], "response")
+    coverage = f"{percent(summary['coverage'], 1)} % of the verdicts decided"
+    return f"{rows}: {', '.join(said) or 'nothing decided'}; {coverage}."
 
 
 def _saved(saved: Mapping[str, Any]) -> str:

@@ -201,6 +201,16 @@ class Summary:
         read = self._counts.total()
         return read / (read + self._failed) if read else 0.0
 
+    def _pooled(self, packed: int) -> ClusterShare:
+        """Turn a packed tally into its part of a rate over verdicts.
+
+        StructFlowBench's code counts undecided verdicts as unmet here too.
+        """
+        share = pooled(unpack(packed))
+        if self._scoring == "strict" or any(r.benchmark != "structflow" for r in self._outcomes):
+            return share
+        return share._replace(denominator=share.units)
+
     def _number(self, share: ClusterShare) -> int:
         return self._shares.setdefault(share, len(self._shares))
 
@@ -213,7 +223,7 @@ class Summary:
         def shares(kind: str, number: int) -> Mapping[Any, ClusterShare]:
             if kind == "share":
                 return {None: listed[number]}
-            return {None: pooled(unpack(number))} if kind == "constraint" else parts[number]
+            return {None: self._pooled(number)} if kind == "constraint" else parts[number]
 
         return shares
 
@@ -335,6 +345,13 @@ class Summary:
         mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
         return {name: mean}
 
+    def _pool(self, tallies: Mapping[int, int]) -> Counter[ClusterShare]:
+        """Turn packed tallies into contributions to a rate over verdicts."""
+        shares: Counter[ClusterShare] = Counter()
+        for packed, count in tallies.items():
+            shares[self._pooled(packed)] += count
+        return shares
+
     def _by_constraint(self) -> dict[str, Any]:
         by_dimension: dict[str, Any] = {}
         for dimension, groups in self._dimensions.items():
@@ -342,7 +359,9 @@ class Summary:
                 by_dimension[dimension] = dict(DROPPED)
             elif groups.cells:
                 by_dimension[dimension] = {
-                    value: self._measure(_pool(tallies), ("constraint", dimension, value), None)
+                    value: self._measure(
+                        self._pool(tallies), ("constraint", dimension, value), None
+                    )
                     for value, tallies in groups
                 }
         return by_dimension
@@ -431,11 +450,3 @@ def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, ClusterSha
                 shares = by_rate[rate] = {}
             shares[share] = shares.get(share, 0) + count
     return by_rate
-
-
-def _pool(tallies: Mapping[int, int]) -> Counter[ClusterShare]:
-    """Turn packed tallies into contributions to a rate over verdicts."""
-    shares: Counter[ClusterShare] = Counter()
-    for packed, count in tallies.items():
-        shares[pooled(unpack(packed))] += count
-    return shares

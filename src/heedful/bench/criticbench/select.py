@@ -200,7 +200,7 @@ def select(
             "unsampled": len(questions) - sampled,
             "too_easy": sampled - len(hard),
             "outranked": len(hard) - len(chosen),
-            "kept": len(chosen),
+            "selected": len(chosen),
             "unbalanced": alone,
         }
     return Selected(triplets, counts)

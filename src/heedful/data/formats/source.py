@@ -15,9 +15,13 @@ from heedful.data.formats import (
     advancedif,
     cfbench,
     if_critic,
+    if_rewardbench,
     ifeval,
+    llmbar,
     multiif,
     native,
+    rewardbench2,
+    structflow,
     sysbench,
     table,
     trace,
@@ -35,7 +39,19 @@ if TYPE_CHECKING:
 
 _PLUGINS = "heedful.formats"
 
-_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic, trace)
+_SPECIFIC = (
+    structflow,
+    if_rewardbench,
+    llmbar,
+    rewardbench2,
+    sysbench,
+    cfbench,
+    multiif,
+    ifeval,
+    advancedif,
+    if_critic,
+    trace,
+)
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
 }
@@ -128,7 +144,7 @@ class Source:
             if senseless is not None:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
             wanted = self.task is None or _is_of(sample, self.task)
-            if before is not None:
+            if before is not None and self.format.follows:
                 conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
             if joined is not None:
