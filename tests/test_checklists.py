@@ -298,7 +298,7 @@ def test_rows_keep_what_they_have_and_lose_verdicts_on_an_older_checklist(tmp_pa
     assert made is not None
     assert [one.text for one in made.checklist] == ["Write a poem"]
     assert made.tags == {"task": "t"}
-    assert generation.summary["rows"] == {"made": 1, "kept": 1, "failed": 0, "unread": 0}
+    assert generation.summary["rows"] == {"completed": 1, "unchanged": 1, "failed": 0, "unread": 0}
     out = tmp_path / "out.jsonl"
     checklist([old], model=model, overwrite=True, output=out)
     written = json.loads(out.read_text())
@@ -318,11 +318,11 @@ def test_what_failed_is_asked_for_anew_and_what_was_paid_is_counted(tmp_path: Pa
     options: dict[str, Any] = {"run": tmp_path, "concurrency": 1}
     broken = ScriptedModel(answer, fail={0: ModelError("busy")}.get)
     summary = checklist(rows, model=broken, **options).summary
-    assert summary["rows"] == {"made": 1, "kept": 0, "failed": 2, "unread": 0}
+    assert summary["rows"] == {"completed": 1, "unchanged": 0, "failed": 2, "unread": 0}
     assert summary["cost"]["calls"] == 3
     model = ScriptedModel(answer)
     summary = checklist(rows, model=model, retry_failed=True, **options).summary
-    assert summary["rows"]["made"] == 3
+    assert summary["rows"]["completed"] == 3
     assert len(model.calls) == 2  # the first row's, and a third asking for the second
 
 

@@ -102,7 +102,7 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     summary = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
     assert summary["triplets"] == len(triplets)
     assert summary["cost"]["calls"] == 20 * 2 * SAMPLES
-    assert summary["selection"]["tasks"]["gsm8k"]["kept"] == 12
+    assert summary["selection"]["tasks"]["gsm8k"]["selected"] == 12
     assert json.loads(Path("judged/summary.json").read_text(encoding="utf-8"))["critics"]
     rows = Path("judged/results.jsonl").read_text(encoding="utf-8").splitlines()
     judged = [row for row in map(json.loads, rows) if "id" in row]
@@ -236,7 +236,7 @@ def test_a_generator_that_never_answers_is_shown_as_such(
     with serving(script=failing) as server:
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 1
     found = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
-    assert found["rows"] == {"made": 4, "failed": 4, "unread": 0}
+    assert found["rows"] == {"completed": 4, "failed": 4, "unread": 0}
     small = found["tasks"]["gsm8k"]["small"]
     assert (small["accuracy"]["value"], small["accuracy"]["coverage"]) == (None, 0.0)
     assert small["failed"] == 4 * SAMPLES

@@ -154,7 +154,7 @@ def test_only_what_nobody_gets_wrong_is_too_easy() -> None:
         "undecided": 1,
         "too_easy": 1,
         "outranked": 0,
-        "kept": 1,
+        "selected": 1,
         "unbalanced": 1,
     }
 

@@ -283,7 +283,7 @@ def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
     from heedful.rewards.policy_pairs import best
 
     judged(tmp_path / "run")
-    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["kept"] == 4
+    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["written"] == 4
     trainer = SFTTrainer(
         model=str(model),
         processing_class=AutoTokenizer.from_pretrained(model),

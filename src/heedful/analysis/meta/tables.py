@@ -106,8 +106,8 @@ def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
     names = {"judges": "the judges", "annotators": "the annotators of the file"}
     alphas = {names[key]: value for key, value in summary.get("alpha", {}).items()}
     for judge in summary["judges"]:
-        if "alpha_of_draws" in judge:
-            alphas[judge["name"]] = judge["alpha_of_draws"]
+        if "alpha_of_samples" in judge:
+            alphas[judge["name"]] = judge["alpha_of_samples"]
     if alphas:
         rows = [
             (
@@ -239,7 +239,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
                 f"{probe['to_met']:,}",
                 f"{probe['to_unmet']:,}",
                 f"{probe['broken']:,}",
-                f"{probe['mended']:,}",
+                f"{probe['corrected']:,}",
                 percent(probe["coverage"], 1) if probe["coverage"] < 1 else "",
             )
             for probe in probes

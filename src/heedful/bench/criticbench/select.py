@@ -203,7 +203,7 @@ def select(
             "undecided": len(sampled) - graded,
             "too_easy": graded - len(hard),
             "outranked": len(hard) - len(chosen),
-            "kept": len(chosen),
+            "selected": len(chosen),
             "unbalanced": alone,
         }
     return Selected(triplets, counts)
