@@ -157,7 +157,6 @@ def report(
     charts: Literal["svg", "png", "pdf"] | None = None,
     scoring: Literal["strict", "faithful"] = "strict",
     labels: Literal["shipped", "corrected"] = "shipped",
-    seed: int = 0,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> int:
     """Make the tables and charts of finished runs, without a call.
@@ -172,7 +171,6 @@ def report(
             published code counts.
         labels: shipped, or corrected: people's verdicts on given solutions of the published sets
             where code had erred or could not decide.
-        seed: For the tests of gains.
         quiet: Print no table.
 
     Returns:
@@ -183,7 +181,7 @@ def report(
     if not runs:
         raise UsageError("no run to report on", hint="name the directory that --run named")
     made, written = write_report(
-        runs, output or runs[0], scoring=scoring, labels=labels, seed=seed, charts=charts
+        runs, output or runs[0], scoring=scoring, labels=labels, charts=charts
     )
     return print_outcome(Outcome(view=made.terminal, written=written), quiet=quiet)
 
