@@ -14,6 +14,7 @@ from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import Outcome, PartFlags, RunFlags, print_outcome
 from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
 
 @Parameter(name="*")
@@ -105,7 +106,7 @@ def _compile(path: Path, output: Path | None, data: PartFlags, *, quiet: bool) -
     for row in compiled.compiled_rows(source):
         coverage.add(row)
         if not quiet:
-            sys.stdout.write("\n".join(compiled.lines(row)) + "\n")
+            sys.stdout.write(printable("\n".join(compiled.lines(row))) + "\n")
     unread = [
         {"line": each.line, "id": each.id, "problem": each.problem}
         for each in source
