@@ -6,7 +6,6 @@ A command makes a function that only lacks the options of a run, and says how it
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
@@ -20,7 +19,7 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -242,16 +241,19 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
         if outcome.next_step:
             console.print(f"\n  {outcome.next_step}", soft_wrap=True)
-    for problem in outcome.problems[:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"{_place(problem)}{problem['problem']}\n")
-    more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
-    if more > 0:
-        named = f"; {outcome.names} names each" if outcome.names is not None else ""
-        sys.stderr.write(f"… and {more:,} more{named}\n")
-    sys.stderr.writelines(f"{line}\n" for line in (*outcome.hints, *outcome.failures))
+    terminal.say(*_problems(outcome), *outcome.hints, *outcome.failures)
     if outcome.failures:
         return FAILED
     return 0 if outcome.complete else INCOMPLETE
+
+
+def _problems(outcome: Outcome) -> Iterator[str]:
+    for problem in outcome.problems[:PROBLEMS_SHOWN]:
+        yield f"{_place(problem)}{problem['problem']}"
+    more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
+    if more > 0:
+        named = f"; {outcome.names} names each" if outcome.names is not None else ""
+        yield f"… and {more:,} more{named}"
 
 
 def _place(problem: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Critique, Expense, Problem
+from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json
 from heedful.engine.cost import CostSummary
@@ -89,7 +90,7 @@ class Pool:
             raise UsageError("no file of problems", hint="name one for each set")
         if len(set(names)) < 2:  # noqa: PLR2004 - a strongest and a weakest
             raise UsageError(
-                f"the pool has {len(set(names))} models",
+                f"the pool has {amount(len(set(names)), 'model')}",
                 hint="name two or more with --model, so that one is the stronger",
             )
         for name in names:
