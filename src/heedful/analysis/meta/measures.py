@@ -84,7 +84,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     result: dict[str, Any] = {
         "name": entry.name,
         "judge": entry.judge,
-        "draws": entry.samples,
+        "n_samples": entry.samples,
         "votes": entry.votes,
         "run": entry.run,
         "verdicts": _statuses(entry, labelled),
@@ -104,7 +104,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     if calibrated is not None:
         result["calibration"] = calibrated
     if entry.samples > 1:
-        result["alpha_of_draws"] = alpha(entry.rows(labelled))
+        result["alpha_of_samples"] = alpha(entry.rows(labelled))
     if entry.cost is not None:
         result["cost"] = _cost(entry.cost, entry.judged)
     if entry.disagreeing:

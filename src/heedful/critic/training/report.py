@@ -78,7 +78,7 @@ def collected(
         "evaluation": job.held_out.where or None if job.held_out else None,
         **_sizes(job),
         "problems": rows.problems,
-        "kept": {
+        "checkpoint": {
             "step": best["step"] if best else last,
             "of": last,
             "because": "best mean F1, the undecided taken as wrong" if best else "last",
@@ -136,7 +136,7 @@ def document(report: Mapping[str, Any]) -> Document:
 
 def summary(report: Mapping[str, Any]) -> str:
     """Summarise the training in a few sentences."""
-    rows, kept, held_out = report["rows"], report["kept"], report["held_out"]
+    rows, kept, held_out = report["rows"], report["checkpoint"], report["held_out"]
     kind = "pair" if report["stage"] == "dpo" else "row"
     said = [f"Trained on {amount(rows['trained_on'], kind)} in {_hours(report['seconds'])}."]
     out = sum(rows["left_out"].values())
@@ -159,7 +159,7 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
     parts = []
     held_out = report["held_out"]
     if held_out is not None:
-        evaluations, kept = report["evaluations"], report["kept"]["step"]
+        evaluations, kept = report["evaluations"], report["checkpoint"]["step"]
         columns = ("step", *(_SHOWN[rate] for rate in _RATES), "coverage %")
         rows = [
             [
