@@ -23,7 +23,9 @@ from heedful.rewards import (
     Reward,
     Rewarded,
     RubricDropout,
+    critic_rows,
     for_trl,
+    for_trl_critic,
     for_verl,
 )
 from heedful.rewards.compute import judging_compute
@@ -334,3 +336,35 @@ def test_compute_by_hand() -> None:
         judging_compute(rows, Short(), parameters=0)  # type: ignore[arg-type]
     with pytest.raises(UsageError):
         judging_compute(rows[1:], Short(), parameters=1)  # type: ignore[arg-type]
+
+
+# --- a critic in training ---
+
+
+def test_a_critic_is_rewarded_for_agreeing_with_labels() -> None:
+    labels = (True, False, None, True)
+    row = sample("Hello.", "a", "b", "c", "d").model_copy(update={"labels": labels})
+    (made,) = critic_rows([row, sample("Hello.", "a"), sample(None, "a")])
+    assert made["labels"] == list(labels)
+    assert "Hello." in made["prompt"][-1]["content"]
+
+    def critique(*verdicts: str) -> str:
+        return "\n".join(f"<c{at}>\n{each}\n</c{at}>" for at, each in enumerate(verdicts, 1))
+
+    met, unmet = "VERDICT: MET", "VERDICT: UNMET"
+    completions = [
+        critique(met, unmet, met, met),  # all that is labelled
+        critique(met, met, met, unmet),
+        critique(met, "I can't say.", met, met),  # without a verdict, it doesn't agree
+        "",
+        [{"role": "assistant", "content": critique(unmet, met, unmet, met)}],
+    ]
+    logged: dict[str, float] = {}
+    function = for_trl_critic()
+    columns = {key: [made[key]] * len(completions) for key in ("checklist", "labels")}
+    values = function(completions=completions, prompts=[], **columns, log_metric=logged.__setitem__)
+    assert values == pytest.approx([1, 1 / 3, 2 / 3, 0, 1 / 3])
+    assert logged["agreement/parsed"] == pytest.approx((3 + 3 + 2 + 0 + 3) / 15)
+    assert function(completions=["x"], checklist=[made["checklist"]], labels=[None]) == [None]
+    with pytest.raises(UsageError):
+        function(completions=["x"], checklist=[made["checklist"]])

@@ -175,6 +175,7 @@ TAKE_NONE = {
     "init",
     "completion",
     "reward attack",
+    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",
@@ -315,7 +316,7 @@ SUMMARIES = {
     "broken summary": summary('{"rows": '),
     "summary that is a list": summary("[]"),
     "summary of nothing": summary("{}"),
-    "summary of another kind": summary('{"rows": {"made": 3}, "counts": {}}'),
+    "summary of another kind": summary('{"rows": {"completed": 3}, "counts": {}}'),
     "summary of another run": of_another_run,
 }
 

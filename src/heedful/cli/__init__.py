@@ -45,7 +45,7 @@ def main(argv: list[str] | None = None) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
-    from heedful.cli.terminal import spell_out, warn_plainly
+    from heedful.cli.terminal import say, spell_out, warn_plainly
     from heedful.core import plugins
     from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
@@ -63,13 +63,13 @@ def main(argv: list[str] | None = None) -> None:
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
 
-        sys.stderr.write(f"heedful: {usage_error(error)}\n")
+        say(f"heedful: {usage_error(error)}")
         code = USAGE
     except HeedfulError as error:
-        sys.stderr.write(f"heedful: {error}\n")
+        say(f"heedful: {error}")
         code = USAGE
     except _store_errors() as error:
-        sys.stderr.write(f"heedful: the run's store cannot be used: {error} ({STORE_HINT})\n")
+        say(f"heedful: the run's store cannot be used: {error} ({STORE_HINT})")
         code = USAGE
     except KeyboardInterrupt as stop:
         resume = f"; {stop}" if stop.args else ""

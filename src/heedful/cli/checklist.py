@@ -14,6 +14,7 @@ from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import Outcome, PartFlags, RunFlags, print_outcome
 from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
 
 @Parameter(name="*")
@@ -22,7 +23,8 @@ class DecompositionFlags:
     """How checklists are made, and for which samples.
 
     Attributes:
-        prompt: plain (with types and priorities) or if_critic (IF-Critic's published format).
+        prompt: plain (with types and priorities), rubric (questions in the model's words) or
+            if_critic (IF-Critic's published format).
         prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
         overwrite: Also replace a checklist that is there.
     """
@@ -104,7 +106,7 @@ def _compile(path: Path, output: Path | None, data: PartFlags, *, quiet: bool) -
     for row in compiled.compiled_rows(source):
         coverage.add(row)
         if not quiet:
-            sys.stdout.write("\n".join(compiled.lines(row)) + "\n")
+            sys.stdout.write(printable("\n".join(compiled.lines(row))) + "\n")
     unread = [
         {"line": each.line, "id": each.id, "problem": each.problem}
         for each in source

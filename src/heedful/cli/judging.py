@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from heedful.cli import running
 from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
+from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -40,8 +41,8 @@ class ProtocolFlags(ConnectionFlags):
     """How a judge goes about its work.
 
     Attributes:
-        prompt: plain, structured, structured_object, if_critic, advancedif or cfbench. By default
-            the one that the model's folder names, or plain.
+        prompt: plain, structured, structured_object, if_critic, advancedif, cfbench or criteria. By
+            default the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.
@@ -89,12 +90,14 @@ class ResultFlags:
         seed: Seed of the random words in faithful IFEval.
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
+        fail_under: Exit with 3 when a rate is lower, as fully_met=0.8; several with commas.
     """
 
     scoring: Literal["strict", "faithful"] = "strict"
     seed: int = 0
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     min_coverage: float = 0.0
+    fail_under: Annotated[list[str] | None, Parameter(negative="")] = None
 
 
 def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
@@ -135,6 +138,7 @@ def carry_out(
         UsageError: the output is one of the files that the flags name, or the share is not one.
     """
     output, least = results.output, results.min_coverage
+    limits = gates(results.fail_under or ())
     if not 0 <= least <= 1:
         hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
         raise UsageError(f"--min-coverage is {least:g}", hint=hint)
@@ -163,6 +167,7 @@ def carry_out(
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
             complete=_is_complete(summary, results.min_coverage),
+            failures=[said for gate in limits if (said := below(gate, summary))],
             hints=[*_unread(result), *_too_little(summary, results.min_coverage)],
             next_step=_next_step(summary, model_flags),
         )

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator
 
 LINE = "%(asctime)s %(levelname)s %(message)s"
@@ -61,7 +63,7 @@ class Logs:
         if self.log_file is None:
             handler = logging.StreamHandler()
             redrawn = REDRAWN if sys.stderr.isatty() else ""
-            handler.setFormatter(logging.Formatter(redrawn + LINE))
+            handler.setFormatter(_formatter(redrawn + LINE))
         else:
             from heedful.data.formats.base import refuse_run_files
 
@@ -75,7 +77,7 @@ class Logs:
                     where=str(self.log_file),
                     hint="name another file with --log-file",
                 ) from error
-            handler.setFormatter(logging.Formatter(LINE))
+            handler.setFormatter(_formatter(LINE))
         before = logger.level
         logger.setLevel(level)
         logger.addHandler(handler)
@@ -85,6 +87,18 @@ class Logs:
             logger.removeHandler(handler)
             logger.setLevel(before)
             handler.close()
+
+
+def _formatter(line: str) -> logging.Formatter:
+    """Make what writes each message as one line, without signs that a terminal would obey."""
+    import logging
+
+    class Formatter(logging.Formatter):
+        def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+            record.message = printable(" ".join(record.message.splitlines()))
+            return super().formatMessage(record)
+
+    return Formatter(line)
 
 
 def _refuse_data(path: Path) -> None:

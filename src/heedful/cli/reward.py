@@ -178,7 +178,7 @@ def best(
     from heedful.rewards.policy_pairs import best as keep
 
     summary = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
-    return _finish(summary, "best", output, done=summary["kept"] > 0, quiet=quiet)
+    return _finish(summary, "best", output, done=summary["written"] > 0, quiet=quiet)
 
 
 def stats(

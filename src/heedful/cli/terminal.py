@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import codecs
 import io
+import sys
 import warnings
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing import TextIO
+from heedful.core.text import printable
 
-    from rich.console import Console
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TextIO
+
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
 
 WIDTH = 80
 """Columns that every table fits into."""
@@ -36,9 +41,30 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            super().print(*map(_Shown, objects), **options)
+
     made = Piped(highlight=False, markup=False, emoji=False)
     made.width = max(made.width, WIDTH)
     return made
+
+
+class _Shown:
+    """What is shown of something: its text, without signs that a terminal would obey."""
+
+    def __init__(self, renderable: Any) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self._renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def say(*lines: str) -> None:
+    """Write to standard error, each text in one line, whatever is in it."""
+    sys.stderr.writelines(f"{printable(' '.join(line.splitlines()))}\n" for line in lines)
 
 
 def spell_out(*streams: TextIO) -> None:

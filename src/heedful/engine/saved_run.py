@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic_core import from_json
 
+from heedful.core.closing import Closing
 from heedful.core.errors import RunError, UsageError
 from heedful.core.nouns import Sample
 from heedful.data.formats import Row, named
@@ -21,7 +22,6 @@ from heedful.engine.summary_shape import is_summary
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
 
     from heedful.data.formats import Format
     from heedful.engine.records import Entry, UsageRecord
@@ -46,7 +46,7 @@ READ_BY = {
 T = TypeVar("T")
 
 
-class SavedRun:
+class SavedRun(Closing):
     """A run opened read-only; nothing in its directory is changed.
 
     Opening takes any run, also one under way; :meth:`open` refuses what a reader cannot use.
@@ -148,19 +148,6 @@ class SavedRun:
                 hint="give the command that made it again: it goes on where it stopped, and "
                 "writes the file",
             )
-
-    def __enter__(self) -> Self:
-        """Return the run itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the run."""
-        self.close()
 
     def close(self) -> None:
         """Close the run's store."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.data.formats.base import replacing, write_json
@@ -17,7 +18,6 @@ from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, StoredSample, line, s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import TextIO
 
     from heedful.core.nouns import Critique, Sample, Scoring
@@ -34,7 +34,7 @@ PART = f"{RESULTS}.part"
 """The results file while it is written; what a killed session left is written over."""
 
 
-class Tally:
+class Tally(Closing):
     """Counts a run's rows and writes them into the results file, in input order.
 
     What it comes to depends on the store alone: rows that are counted as they finish and rows that
@@ -69,16 +69,7 @@ class Tally:
             with _writing(directory):
                 self._file = (directory / PART).open("w", encoding="utf-8", newline="\n")
 
-    def __enter__(self) -> Self:
-        """Return the tally itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Drop the results file unless it is complete."""
         if self._file is not None and self._directory is not None:
             with suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from heedful.rewards.adapters import for_openrlhf, for_verifiers, for_verl
 from heedful.rewards.aggregates import AGGREGATES, Aggregate
+from heedful.rewards.agreement import critic_rows, for_trl_critic
 from heedful.rewards.divergence import Divergence
 from heedful.rewards.dropout import RubricDropout
 from heedful.rewards.group_ranking import GroupRanking
@@ -21,8 +22,10 @@ __all__ = [
     "Rewarded",
     "RubricDropout",
     "Terms",
+    "critic_rows",
     "for_openrlhf",
     "for_trl",
+    "for_trl_critic",
     "for_verifiers",
     "for_verl",
     "trl_rewards",

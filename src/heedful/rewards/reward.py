@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Status
+from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
     from heedful.rewards.terms import LengthPenalty, Rewarded
 
 
-class Reward:
+class Reward(Closing):
     """Judges responses and makes a reward of each.
 
     >>> from heedful import Check, Constraint, Sample
@@ -163,14 +165,6 @@ class Reward:
         if self._background is not None:
             self._background.close()
             self._background = None
-
-    def __enter__(self) -> Self:
-        """Return the reward itself."""
-        return self
-
-    def __exit__(self, *about: object) -> None:
-        """Close it."""
-        self.close()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[RewardSession]:
@@ -335,7 +329,8 @@ class Reward:
             critique = await judge_in_order(judge, sample, requested)
             if len(critique.judgments) == len(requested):
                 return critique
-            reason = f"{len(critique.judgments)} judgments for {len(requested)} constraints"
+            judgments = amount(len(critique.judgments), "judgment")
+            reason = f"{judgments} for {amount(len(requested), 'constraint')}"
         except StopRunError as error:
             if not self._answered:
                 raise

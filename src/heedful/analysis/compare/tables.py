@@ -15,6 +15,7 @@ from heedful.analysis.compare.difference_tables import (
     summary,
     undecided,
 )
+from heedful.analysis.compare.headline import headlines
 from heedful.analysis.compare.several_tables import against, overview
 from heedful.core import taxonomy
 from heedful.core.text import amount
@@ -64,15 +65,24 @@ def view(comparison: Mapping[str, Any]) -> RenderableType:
     return Document(TITLE, head(comparison), list(shown), notes(comparison)).terminal()
 
 
-def document(comparison: Mapping[str, Any]) -> Document:
+def document(
+    comparison: Mapping[str, Any], *, brief: bool = False, first: Sequence[str] = ()
+) -> Document:
     """Lay out a comparison as a document.
 
     Args:
         comparison: as :func:`heedful.compare` returns it.
+        brief: without breakdowns and verdicts that differ.
+        first: paragraphs that go first.
     """
-    return Document(
-        TITLE, head(comparison), list(tables(comparison, flips=FLIPS_WRITTEN)), notes(comparison)
+    shown = (
+        tables(
+            {**comparison, "pairs": [{**pair, "by": {}} for pair in comparison["pairs"]]}, flips=0
+        )
+        if brief
+        else tables(comparison, flips=FLIPS_WRITTEN)
     )
+    return Document(TITLE, [*first, *head(comparison)], list(shown), notes(comparison))
 
 
 def tables(
@@ -117,12 +127,16 @@ def _named(pair: Mapping[str, Any]) -> str:
 
 
 def head(comparison: Mapping[str, Any]) -> list[str]:
-    """Say what was compared on what, and what was left out: once, where of all pairs the same."""
+    """Say which is better, what was compared on what, and what was left out.
+
+    The last two are said once where they are the same of all pairs.
+    """
+    said = headlines(comparison)
     pairs = [(_named(pair), _compared(pair)) for pair in comparison["pairs"]]
-    said = {text for _, text in pairs}
-    if len(pairs) > 1 and len(said) == 1:
-        return [f"All {len(pairs)} pairs: {text}" for text in said]
-    return [f"{named}: {text}" for named, text in pairs]
+    texts = {text for _, text in pairs}
+    if len(pairs) > 1 and len(texts) == 1:
+        return [*said, *(f"All {len(pairs)} pairs: {text}" for text in texts)]
+    return [*said, *(f"{named}: {text}" for named, text in pairs)]
 
 
 def _compared(pair: Mapping[str, Any]) -> str:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from heedful.core.nouns import Sample
     from heedful.data.formats.base import Format
     from heedful.data.formats.source import Source
 
@@ -62,9 +63,18 @@ class Sources:
                 sample = row.sample
                 if sample is not None:
                     tags = {FILE_TAG: name, **sample.tags}
-                    sample = sample.model_copy(update={"id": ident or sample.id, "tags": tags})
+                    update = {"id": ident or sample.id, "tags": tags, **_renamed(name, sample)}
+                    sample = sample.model_copy(update=update)
                 problem = row.problem and f"{part.path}: {row.problem}"
                 yield Row(row.line, sample, ident, problem, file=name)
+
+
+def _renamed(name: str, sample: Sample) -> dict[str, list[str]]:
+    """Rename the rows that a row is preferred to, as they are renamed themselves."""
+    worse = (sample.model_extra or {}).get("preferred_to")
+    if not isinstance(worse, list):
+        return {}
+    return {"preferred_to": [f"{name}:{other}" for other in worse]}
 
 
 def _stem(path: Path) -> str:

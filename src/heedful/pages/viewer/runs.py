@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import State, state
@@ -22,8 +23,6 @@ from heedful.pages.viewer.index import Covered, Index
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
-    from typing import Self
 
     from heedful.engine.store import Entry
     from heedful.jobs.results import Scored
@@ -88,7 +87,7 @@ class Memory:
             self._cache.popitem(last=False)
 
 
-class Run:
+class Run(Closing):
     """A run, open for as long as one page is made.
 
     Args:
@@ -108,16 +107,7 @@ class Run:
         self.index_path = indexes / f"{directory.resolve().name[:40]}-{_digest(directory)}.sqlite"
         self.index = Index(self.index_path, self._identity)
 
-    def __enter__(self) -> Self:
-        """Return the run itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Close the run."""
         self.saved.close()
 
