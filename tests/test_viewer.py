@@ -228,7 +228,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     listed = plain(browser.get("/").text)
     assert "file is not a database" in listed
     assert "written by another version of heedful" in listed
-    assert "the summary is of another version" in listed
+    assert "of another version of heedful, or of another run" in listed
     keys = keys_of(browser)
     for name in ("garbage", "old", "torn"):
         answer = browser.get(keys[name])

@@ -10,6 +10,7 @@ from typing import Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Sample
+from heedful.core.text import amount
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import messages, optional_text, response_text, row_id
 from heedful.data.formats.files import shown
@@ -28,7 +29,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     texts = _texts(record, "constraints_splits")
     types = _texts(record, "levels2") if record.get("levels2") is not None else [""] * len(texts)
     if len(types) != len(texts):
-        raise RowError(f"levels2 has {len(types)} entries for {len(texts)} constraints")
+        raise RowError(
+            f"levels2 has {amount(len(types), 'entry', 'entries')} for "
+            f"{amount(len(texts), 'constraint')}"
+        )
     return Sample(
         id=row_id(record, number, "id"),
         conversation=messages(record.get("messages"), "messages"),

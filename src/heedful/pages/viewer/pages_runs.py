@@ -164,7 +164,6 @@ def run(request: Request) -> Response:
                 {"about": opened.saved.about, "config": opened.config}, ensure_ascii=False, indent=2
             ),
             percent=percent,
-            amount=amount,
             cost_line=cost_line,
             rates=[] if summary is None else _first(summary, FIGURES),
         )

@@ -38,9 +38,16 @@ def _is_few(bounds: _Range) -> bool:
     return max(number or 0 for number in bounds) in range(1, _FEW + 1)
 
 
-def _is_of_page(bound: dict[str, object]) -> bool:
-    """Check whether it is up to the width of the page, as how many lines a paragraph fills."""
-    return bound["unit"] == "lines" and bound.get("part") not in {None, "stanza", PREVIOUS}
+_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "blank_lines", "stanzas"})
+"""Units that stand above or beside a paragraph rather than inside of it."""
+
+
+def _is_of_page(bound: dict[str, Any]) -> bool:
+    """Check whether it is up to the page: how many lines a paragraph fills, what stands above."""
+    if bound.get("part") in {None, "stanza", "passage", "body", PREVIOUS}:
+        return False
+    unit = bound["unit"]
+    return unit == "lines" or unit in _APART or unit.endswith(("headings", "tables"))
 
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:

@@ -289,6 +289,29 @@ def _mentions(id_: str, bound: dict[str, Any]) -> Check:
     return Check(id="heedful:all", args={"checks": [_plain(each) for each in checks]})
 
 
+def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of a beginning, which for list items comes after the mark of the item."""
+    marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
+    of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
+    if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
+        return None
+    return _as_bound(id_, bound)
+
+
+def _any_of(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of phrases of which one is asked for, or so many."""
+    if bound.get("at_least") == 1:
+        del bound["at_least"]
+    return Check(id=id_, args=bound)
+
+
+def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    if "first" in bound:
+        return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
+    return phrase_check(id_, bound)
+
+
 def _order(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of an order, of phrases that are listed or of two."""
     phrases = [phrase for key in ("first", "second") for phrase in bound.get(key, ())]
@@ -307,6 +330,10 @@ _MAKERS = {
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,
     "heedful:order": _order,
+    "heedful:excludes": _neither,
+    "heedful:contains_any": _any_of,
+    "heedful:starts_with": _starts,
+    "heedful:starts_with_kind": _starts,
     "heedful:each_word": _each_word,
 }
 
@@ -324,9 +351,13 @@ def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
 def _is_of_letters(id_: str, bound: dict[str, Any]) -> bool:
     """Check whether a phrase is a letter, with which a word may begin, or which it may hold."""
     words = {"I"} if id_ in _NOT_AT_EDGES else {"I", "a", "A"} if id_ in _OF_PHRASES else set()
-    return id_ in _OF_WORDS and any(
-        len(each) == 1 and each.isascii() and each.isalpha() and each not in words
-        for each in bound.get("phrases", ())
+    return (
+        id_ in _OF_WORDS
+        and "words" not in bound
+        and any(
+            len(each) == 1 and each.isascii() and each.isalpha() and each not in words
+            for each in bound.get("phrases", ())
+        )
     )
 
 

@@ -306,7 +306,7 @@ def topics(form: str, written: str, at: int) -> _Phrases:
 
 _TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
 _NO_TOPIC = re.compile(
-    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
+    "^[到及起]|[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
 )
 
 
@@ -352,6 +352,18 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(end, marks)]
 
 
+_TAG_PAIR = re.compile(
+    r"[\"'`“]?<([a-z][\w-]{0,30})>(?:\s?(?:</\1>|and </\1>))?[\"'`”]?", re.IGNORECASE
+)
+
+
+def tag_pair(form: str, written: str, at: int) -> _Phrases:
+    """Read a tag, alone or with the one that closes it: ``<answer>``, ``<answer></answer>``."""
+    del form
+    match = _TAG_PAIR.match(written, at)
+    return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
+
+
 _EXAMPLE = re.compile(
     r"\[[^\[\]\n]{1,40}\](?:,?\s*(?:and\s+)?\[[^\[\]\n]{1,40}\])*|\*{1,2}[^*\n]{1,40}\*{1,2}"
     r"|[*-] [\w ]{1,40}(?=$|\.)"
@@ -395,6 +407,7 @@ SLOTS: dict[str, Slot] = {
     "names": Slot(names, _LETTERS),
     "topics": Slot(topics),
     "wordchoices": Slot(word_choices, _LETTERS),
+    "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(example, frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),

@@ -142,6 +142,8 @@ def each_word(
     def fits(word: str) -> Outcome:
         sizes = [sum(map(str.isalpha, part)) for part in re.split("['’-]", word)]
         longest, whole = max(sizes), sum(sizes)
+        if not any(map(str.isalpha, word)):
+            return None
         starts = not wanted or word[0].casefold() in wanted
         if capitals and word[0].islower():
             return False
@@ -174,11 +176,12 @@ def each_word(
 
 # --- a kind of sign -------------------------------------------------------------------------------
 
-Kind = Literal["capital", "number", "emoji"]
+Kind = Literal["capital", "number", "emoji", "heading"]
 _KINDS: dict[Kind, str] = {
     "capital": "a capital letter",
     "number": "a number",
     "emoji": "an emoji",
+    "heading": "a heading",
 }
 
 
@@ -195,6 +198,8 @@ def starts_with_kind(
         UndecidedError: it does so only past a title or with other signs before it, or starts with
             a number in words.
     """
+    if kind == "heading":
+        return decide(*_heading_first(response.layout))
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         plain = unmarked(layout.text).strip()
@@ -205,6 +210,18 @@ def starts_with_kind(
     if kind == "number" and part == "paragraph" and which == "each":
         return decide(*_numbered_paragraphs(response.layout, test))
     return decide(*judged(response.layout, part, which, _past_title(response.layout, part, test)))
+
+
+def _heading_first(layout: Layout) -> tuple[Outcome, str]:
+    first = next(line for line in layout.lines if line.kind != "blank")
+    reason = f"it starts with '{first.text.strip()[:_GLIMPSE]}'"
+    if first.kind == "heading":
+        return True, reason
+    return (None if layout.title_line or len(first.text) <= _SHORT_LINE else False), reason
+
+
+_SHORT_LINE = 60
+"""Characters. A shorter line may be a heading that no mark shows."""
 
 
 def _of_kind(text: str, kind: Kind) -> Outcome:

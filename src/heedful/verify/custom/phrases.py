@@ -188,7 +188,8 @@ def places(layout: Layout, phrase: str) -> tuple[list[int], list[int]]:
     """Find where a phrase surely starts, and where it may, in the folded text without marks."""
     wanted, text = folded(phrase), folded(layout.plain)
     sure = _sure_places(text, wanted, _PRESENT.longest_inside if len(wanted) > 1 else 0)
-    maybe = [match.start() for match in _patterns(wanted).maybe.finditer(text)]
+    maybe = [match.start() for match in re.finditer(rf"\b{re.escape(wanted)}", text)]
+    maybe = maybe or [match.start() for match in _patterns(wanted).maybe.finditer(text)]
     if not maybe and (_other_spellings(text, wanted) or wanted in text):
         maybe = [0, len(text)]  # somewhere
     return sure, maybe
@@ -264,22 +265,31 @@ def excludes(
 
 @verifier(
     "heedful:contains_any",
-    describe=lambda phrases, part, which: (
-        f"Use at least one of {quoted(phrases)}{in_part(part, which)}."
+    describe=lambda phrases, at_least, part, which: (
+        f"Use at least {'one' if at_least == 1 else at_least} of {quoted(phrases)}"
+        f"{in_part(part, which)}."
     ),
 )
 def contains_any(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    at_least: int = 1,
+    part: Part = "response",
+    which: Which = "each",
 ) -> Finding:
-    """At least one of the phrases occurs.
+    """At least one of the phrases occurs, or at least so many of them.
 
     Raises:
         UndecidedError: as for ``heedful:contains``.
     """
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        unused = f"none of {quoted(phrases)} used"
-        return _any_used(layout, phrases, _PRESENT, wanted=True, unused=unused)
+        counts = [occurrences(layout, phrase, _PRESENT) for phrase in phrases]
+        used = [phrase for phrase, count in zip(phrases, counts, strict=True) if count.low]
+        maybe = sum(1 for count in counts if count.high)
+        reason = f"used: {quoted(used)}" if used else f"none of {quoted(phrases)} surely used"
+        return len(used) >= at_least or (None if maybe >= at_least else False), reason
 
     return decide(*judged(response.layout, part, which, test))
 

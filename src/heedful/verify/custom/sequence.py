@@ -55,6 +55,9 @@ def _before(sure: list[int], maybe: list[int], later: list[int], later_maybe: li
 _NUMBERED = re.compile(r"[(（]?(\d{1,4})(?:\s*[.)、．）:：]|\s)")
 
 
+_LABELLED = re.compile(r"\W{0,5}[^\W\d]{1,20}\W{1,3}\d")
+
+
 @verifier("heedful:numbered", describe="Number the items from {first} to {last}, in order.")
 def numbered(response: Response, *, first: int, last: int) -> Finding:
     """Lines are numbered, each with the next number, from the first number to the last.
@@ -68,7 +71,9 @@ def numbered(response: Response, *, first: int, last: int) -> Finding:
     reason = f"numbered {', '.join(map(str, numbers[:20]))}" if numbers else "no line is numbered"
     if numbers == wanted:
         return Finding(met=True, found=reason)
-    others = any(may_be_number(line) for line in lines if not _NUMBERED.match(line))
+    others = any(
+        may_be_number(line) or _LABELLED.match(line) for line in lines if not _NUMBERED.match(line)
+    )
     rest = iter(numbers)
     within = all(number in rest for number in wanted)
     return decide(None if within or others else False, reason)

@@ -155,15 +155,27 @@ def ends_with_emoji(
 
 @verifier(
     "heedful:equals",
-    describe=lambda phrases, part, which: (
-        f"Let {named(part, which)} be {' or '.join(quoted([phrase]) for phrase in phrases)},"
-        " and nothing else."
+    describe=lambda phrases, part, which, words: (
+        f"Let {named(part, which)} be {'the word ' if words else ''}"
+        f"{' or '.join(quoted([phrase]) for phrase in phrases)}, and nothing else."
     ),
 )
 def equals(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    part: Part = "response",
+    which: Which = "each",
+    words: bool = False,
 ) -> Finding:
     """The response, or a part of it, is one of the phrases; quotes around it do not count.
+
+    Args:
+        response: to be judged.
+        phrases: of which one is asked for.
+        part: that is to be it.
+        which: all of them, or one.
+        words: the phrases are words, so that signs around them make no difference.
 
     Raises:
         UndecidedError: its punctuation differs.
@@ -180,7 +192,7 @@ def equals(
         alike |= part == "title" and any(
             folded(phrase) in folded(response.text) for phrase in phrases
         )
-        return (None if alike else False), reason
+        return (words or None if alike else False), reason
 
     return decide(*judged(response.layout, part, which, test))
 
