@@ -47,8 +47,12 @@ def heedful(*words: str, before: Callable[[], object] = lambda: None) -> tuple[i
     return done.returncode, done.stdout, done.stderr
 
 
-def close(*numbers: int) -> Callable[[], None]:
-    return lambda: [os.close(number) for number in numbers] and None
+def close(*numbers: int) -> Callable[[], object]:
+    def closing() -> None:
+        for number in numbers:
+            os.close(number)
+
+    return closing
 
 
 def fill(*numbers: int) -> Callable[[], object]:
