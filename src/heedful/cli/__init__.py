@@ -45,11 +45,12 @@ def main(argv: list[str] | None = None) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
-    from heedful.cli.terminal import say, spell_out, warn_plainly
+    from heedful.cli.terminal import flush, open_closed_streams, say, spell_out, warn_plainly
     from heedful.core import plugins
     from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
 
+    open_closed_streams()
     spell_out(sys.stdout, sys.stderr)
     warn_plainly(HeedfulWarning)
     given = sys.argv[1:] if argv is None else argv
@@ -60,6 +61,7 @@ def main(argv: list[str] | None = None) -> None:
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
         app.config = Config(save=SAVE in given)
         code = app(words, exit_on_error=False, print_error=False)
+        flush(sys.stdout)
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
 
@@ -73,11 +75,15 @@ def main(argv: list[str] | None = None) -> None:
         code = USAGE
     except KeyboardInterrupt as stop:
         resume = f"; {stop}" if stop.args else ""
-        sys.stderr.write(f"\nheedful: interrupted{resume}\n")
+        say("", f"heedful: interrupted{resume}")
         code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         code = 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"heedful: {where}{error.strerror or error}")
+        code = USAGE
     finally:
         COMMAND.reset(before)
         if help_text.hidden:
