@@ -258,9 +258,7 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
     if decided and shown:
-        if summary["coverage"] < 1:
-            shown.append(f"coverage {percent(summary['coverage'], 1)} %")
-        text.append(f"\n  {' · '.join(shown)}\n", style="bold")
+        text.append(f"\n  {' · '.join(shown)}", style="bold")
     _append_counts(text, summary)
     failed = summary["rows"]["failed"]
     if failed:

@@ -12,8 +12,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from heedful.metrics.agreement import IntervalEstimate
-from heedful.metrics.linearised import variance_between
 from heedful.metrics.proportions import (
+    CORRELATION,
     NORMAL_QUANTILE,
     WEIGHT,
     Spread,
@@ -262,9 +262,9 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
 def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> IntervalEstimate:
     """Compute Spearman's rank correlation over clusters of pairs, with its 95 % interval.
 
-    The interval is Fisher's z with the variance between clusters, the ranks held fixed, shrunk
-    towards the one that :func:`spearman` has for one pair a cluster. There is none for fewer than
-    four clusters.
+    The interval is Fisher's z with the variance between clusters (by linearisation), shrunk
+    towards the one that :func:`spearman` has for as many pairs as they are worth (see
+    :mod:`heedful.metrics.proportions`). There is none for fewer than four clusters.
     """
     import numpy as np
 
@@ -272,32 +272,37 @@ def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> Int
     pairs = np.array([pair for cluster in clusters for pair in cluster], dtype=np.float64)
     if len(pairs) < 2 or not np.ptp(pairs, axis=0).all():  # noqa: PLR2004 - a pair at least
         return IntervalEstimate(value=None, interval=None)
-    # Centred, so that the sums below lose no digits.
-    x, y = (ranks(side) - (len(side) + 1) / 2 for side in pairs.T)
-    sums = np.add.reduceat(
-        np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), np.cumsum([0, *sizes[:-1]])
-    )
-    counts = Counter(tuple(map(float, row)) for row in sums)
-    rho = float(_pearson(sums.sum(axis=0)))
+    # As shares of the ranks, centred.
+    x, y = ((ranks(side) - 0.5) / len(pairs) - 0.5 for side in pairs.T)
+    norms = x @ x, y @ y
+    rho = min(1.0, max(-1.0, float(x @ y / np.sqrt(norms[0] * norms[1]))))
     n = len(sizes)
     if n <= 3 or abs(rho) == 1:  # noqa: PLR2004 - the expected variance divides by n - 3
         return IntervalEstimate(value=rho, interval=None if n <= 3 else [rho, rho])  # noqa: PLR2004
-    observed = variance_between(_pearson, counts) / (1 - rho * rho) ** 2
-    expected = (1 + rho * rho / 2) / (n - 3)
+    own = (x * y + _above(x, y) + _above(y, x)) / np.sqrt(norms[0] * norms[1])
+    scales = (
+        (side * side + 2 * _above(side, side)) / norm
+        for side, norm in zip((x, y), norms, strict=True)
+    )
+    influence = own - rho / 2 * sum(scales)
+    by_cluster = np.add.reduceat(influence - influence.mean(), np.cumsum([0, *sizes[:-1]]))
+    observed = float(by_cluster @ by_cluster) * n / (n - 1) / (1 - rho * rho) ** 2
+    design = 1 + (sum(size * size for size in sizes) / len(pairs) - 1) * CORRELATION
+    expected = (1 + rho * rho / 2) / (len(pairs) / design - 3)
     variance = (WEIGHT * expected + (n - 1) * observed) / (WEIGHT + n - 1)
     margin = student(n - 1 + WEIGHT) * math.sqrt(variance)
     z = math.atanh(rho)
     return IntervalEstimate(value=rho, interval=[math.tanh(z - margin), math.tanh(z + margin)])
 
 
-def _pearson(totals: Floats) -> Floats:
-    """Compute a correlation from totals of shape (…, 6): n, x, y, x², y², xy."""
+def _above(values: Floats, weights: Floats) -> Floats:
+    """Compute for each value the mean of the weights of greater values; equal ones count half."""
     import numpy as np
 
-    n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.clip(r, -1.0, 1.0)
+    _, inverse = np.unique(values, return_inverse=True)
+    sums = np.bincount(inverse, weights)
+    above: Floats = (weights.sum() - np.cumsum(sums) + sums / 2) / len(values)
+    return above[inverse]
 
 
 def _fisher_interval(rho: float, n: int) -> list[float] | None:
