@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -15,7 +16,33 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # draws others, and more of them. No deadlines: shared machines pause.
 settings.register_profile("repeat", derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=1000, deadline=None)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeat"))
+
+UNIT_EXAMPLES = 20
+"""Examples of a property in the unit suite; every other lane tries Hypothesis's hundred."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples a property is tried on, before the tests are read."""
+    settings.register_profile(
+        "unit", parent=settings.get_profile("repeat"), max_examples=UNIT_EXAMPLES
+    )
+    unit = config.getoption("markexpr") == UNIT
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "unit" if unit else "repeat"))
+
+
+UNIT = "not heavy and not slow"
+"""What ``pytest`` alone selects (addopts in pyproject.toml)."""
+
+# Parsing and importing make millions of objects and no garbage: looking for some takes half the
+# time of collection.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Collect garbage from here on, but not what reading the tests has made."""
+    gc.freeze()
+    gc.enable()
+
 
 LANES = ("browser", "docs", "exhaustive", "real", "sandbox", "served", "training")
 """Markers of the tests that need more than pip can install, or minutes: each is run on its own."""

@@ -282,7 +282,7 @@ def test_if_critic_s_format_is_written_and_read() -> None:
     assert "[要求1-开始]" in model.calls[0].messages[0].content
     broken = decompose(ScriptedModel("[要求2-开始]\n要求：写\n[要求2-结束]"), prompt="if_critic")
     assert broken.problem is not None
-    with pytest.raises(UsageError, match="plain, if_critic"):
+    with pytest.raises(UsageError, match="plain, rubric, if_critic"):
         make("cfbench")
 
 
@@ -298,7 +298,7 @@ def test_rows_keep_what_they_have_and_lose_verdicts_on_an_older_checklist(tmp_pa
     assert made is not None
     assert [one.text for one in made.checklist] == ["Write a poem"]
     assert made.tags == {"task": "t"}
-    assert generation.summary["rows"] == {"made": 1, "kept": 1, "failed": 0, "unread": 0}
+    assert generation.summary["rows"] == {"completed": 1, "unchanged": 1, "failed": 0, "unread": 0}
     out = tmp_path / "out.jsonl"
     checklist([old], model=model, overwrite=True, output=out)
     written = json.loads(out.read_text())
@@ -318,11 +318,11 @@ def test_what_failed_is_asked_for_anew_and_what_was_paid_is_counted(tmp_path: Pa
     options: dict[str, Any] = {"run": tmp_path, "concurrency": 1}
     broken = ScriptedModel(answer, fail={0: ModelError("busy")}.get)
     summary = checklist(rows, model=broken, **options).summary
-    assert summary["rows"] == {"made": 1, "kept": 0, "failed": 2, "unread": 0}
+    assert summary["rows"] == {"completed": 1, "unchanged": 0, "failed": 2, "unread": 0}
     assert summary["cost"]["calls"] == 3
     model = ScriptedModel(answer)
     summary = checklist(rows, model=model, retry_failed=True, **options).summary
-    assert summary["rows"]["made"] == 3
+    assert summary["rows"]["completed"] == 3
     assert len(model.calls) == 2  # the first row's, and a third asking for the second
 
 
@@ -334,6 +334,73 @@ def test_from_instruction_to_verdict_without_a_file() -> None:
     summary = evaluate([row.sample for row in answered if row.sample], judge="rules").summary
     assert summary["constraints"] == 1
     assert summary["verdicts"]["unsupported"] == 1  # the constraint has no check
+
+
+# --- rubrics: questions in the model's words ---
+
+
+def rubric(*pairs: tuple[str, str]) -> str:
+    return "\n\n".join(
+        f"<c{k}>\nTYPE: numerical/word\nQUESTION: {question}\nFROM: {source}\n</c{k}>"
+        for k, (question, source) in enumerate(pairs, start=1)
+    )
+
+
+def test_a_rubric_keeps_the_model_s_questions_and_where_they_come_from() -> None:
+    about = ("Is the response a poem about spring?", "Write a poem about spring")
+    short = ("Does the response have at most 50 words?", "use at most  50 words")
+    both = ("Does the response avoid naming any flower?", "use at most 50 words")
+    made = decompose(ScriptedModel(rubric(about, short, both)), prompt="rubric")
+    assert [(each.text, each.source_span) for each in made.checklist] == [
+        (about[0], "Write a poem about spring"),
+        (short[0], "Use at most 50 words"),
+        (both[0], "Use at most 50 words"),
+    ]
+    assert made.checklist[1].check is not None
+    assert made.checklist[1].type == "numerical"
+    assert not made.rejected
+
+
+@pytest.mark.parametrize(
+    ("question", "source"),
+    [
+        ("Does the response have at most 60 words?", "Use at most 50 words"),
+        ("Does the response have three stanzas?", "Write a poem about spring"),
+        ('Does the response name "tulips"?', "do not mention flowers"),
+        ("Is the response a poem?", "Write a sonnet about spring"),
+        ("Is the response a poem?", "?!"),
+    ],
+)
+def test_what_a_rubric_invents_is_requested_again_and_then_dropped(
+    question: str, source: str
+) -> None:
+    kept = ("Is the response about spring?", "a poem about spring")
+    model = ScriptedModel(rubric(kept, (question, source)))
+    made = decompose(model, prompt="rubric")
+    assert [each.text for each in made.checklist] == [kept[0]]
+    assert made.rejected == [kept[0], question] or made.rejected == [question]
+    assert len(model.calls) == 2
+    assert question in model.calls[1].messages[-1].content
+
+
+@pytest.mark.parametrize("words", ["fifty words", "50 words", "５０ words"])
+def test_a_rubric_may_write_numbers_another_way(words: str) -> None:
+    question = f"Does the response stay within {words}?"
+    made = decompose(ScriptedModel(rubric((question, "at most 50 words"))), prompt="rubric")
+    assert [each.text for each in made.checklist] == [question]
+
+
+def test_a_rubric_is_written_as_it_is_read_in_both_languages() -> None:
+    for prompt, question, source in (
+        (PROMPT, "Is it a poem?", "Write a poem about spring"),
+        ("请写一首三句的诗。", "回复是否只有三句？", "三句的诗"),
+    ):
+        contract = make("rubric")
+        constraint = Constraint(text=question, source_span=source, type="numerical")
+        written = contract.write(sample(prompt, checklist=(constraint,)))
+        assert contract.parse(written) == [constraint]
+        made = decompose(ScriptedModel(written), sample(prompt), "rubric")
+        assert [each.text for each in made.checklist] == [question]
 
 
 # --- real checklists ---------------------------------------------------------------------------

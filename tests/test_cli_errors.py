@@ -82,7 +82,7 @@ def test_a_command_without_its_arguments_names_what_is_missing_or_how_to_see_it(
     [
         (["evaluat"], "evaluate?"),
         (["bench", "criticbench", "buidl"], "build?"),
-        (["evaluate", EXAMPLE, "more"], "'more'"),
+        (["evaluate", EXAMPLE, "more"], "more: no such file"),
         (["evaluate", EXAMPLE, "--judge"], "--judge"),
         (["evaluate", EXAMPLE, "--votes", "x"], "--votes"),
         (["evaluate", EXAMPLE, "--scoring", "strcit"], "strict?"),

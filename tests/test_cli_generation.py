@@ -65,7 +65,7 @@ def test_rows_are_made_once_and_the_same_command_goes_on(
     with serving(script=lambda _, body: a_checklist(number_of(body))) as server:
         assert run(command, *asking(server.url)) == 0
         first = Path("out.jsonl").read_bytes()
-        assert "2 rows: 1 made, 1 kept" in capsys.readouterr().out
+        assert "2 rows: 1 completed, 1 unchanged" in capsys.readouterr().out
         assert run(command, *asking(server.url)) == 0
         assert "2 rows were done before" in capsys.readouterr().out
         assert len(server.bodies) == 1
@@ -96,7 +96,7 @@ def test_a_failed_row_is_named_costs_no_other_and_is_retried(
         assert "no twos" in said.err
         assert "line 3: 3: conversation is missing" in said.err
         assert "--retry-failed" in said.err
-        assert "3 rows: 1 made, 1 failed, 1 could not be read" in said.out
+        assert "3 rows: 1 completed, 1 failed, 1 could not be read" in said.out
     found = rows("out.jsonl")
     assert [row.get("response") for row in found] == ["One.", None, None]
     assert "no twos" in found[1]["problem"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,6 +26,7 @@ from heedful.analysis.compare.difference_tables import summary
 from heedful.analysis.compare.tables import document
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
+from heedful.metrics.contrasts import contrast
 from heedful.reporting.notation import interval, signed
 
 if TYPE_CHECKING:
@@ -407,3 +409,29 @@ def test_what_applies_to_neither_side_is_neither_decided_nor_undecided(tmp_path:
     assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 2
     assert value(pair, "infobench.drfr") == 1
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 0.5
+
+
+def test_metrics_and_breakdowns_are_named_by_one_word_too(tmp_path: Path) -> None:
+    runs = [
+        run(tmp_path / name, {"x1": said, "y1": "m"}) for name, said in (("a", "m"), ("b", "u"))
+    ]
+    assert only_pair(*runs, metrics="isr")["metrics"].keys() == {"cfbench"}
+    assert only_pair(*runs, by="task")["by"].keys() == {"task"}
+
+
+@pytest.mark.parametrize("ahead", range(2, 9))
+def test_no_end_of_an_interval_is_written_as_0_beside_a_difference(ahead: int) -> None:
+    """For samples that pass or fail: what is written excludes 0 where p is below 0.05."""
+    for behind in range(3):
+        for ties in (0, 5, 40, 300, 3000):
+            clusters = Counter(
+                {
+                    (1.0, 1.0, 0.0, 1.0): ahead,
+                    (0.0, 1.0, 1.0, 1.0): behind,
+                    (1.0, 1.0, 1.0, 1.0): ties,
+                }
+            )
+            result = contrast({"": clusters}, seed=0)
+            low, high = interval(result["difference"]["interval"], signed).split(" to ")
+            significant = result["p"] is not None and result["p"] < 0.05
+            assert significant == (low[0] == high[0] and low[0] in "+−"), (behind, ties)

@@ -122,6 +122,7 @@ def test_trl_takes_the_rows_as_conversations(kind: str, request: pytest.FixtureR
     assert trl.maybe_extract_prompt(row)["prompt"] == row["prompt"]
 
 
+@pytest.mark.slow
 def test_parquet_has_the_rows_of_trl(pairs: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     folder = pairs.parent / "hub"

@@ -111,7 +111,7 @@ def test_what_was_sampled_before_stays_and_a_final_critique_does_too() -> None:
     held = {"prompt": "plain", "text": critique(7), "others": [critique(8)]}
     model = ScriptedModel(drawn)
     kept = sample_critiques([sample(recording=held)], expert=model)
-    assert kept.summary["rows"]["kept"] == 1
+    assert kept.summary["rows"]["unchanged"] == 1
     assert not model.calls
     (row,) = sample_critiques([sample(recording=held)], expert=model, samples=2, overwrite=True)
     assert row.sample is not None

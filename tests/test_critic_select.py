@@ -75,7 +75,7 @@ def test_a_model_says_what_has_no_tags(tmp_path: Path) -> None:
         {"category": "translation", "complexity": 2},
         {"category": "mine", "complexity": "5"},
     ]
-    assert selection.summary["rows"] == {"made": 2, "kept": 1, "failed": 1, "unread": 0}
+    assert selection.summary["rows"] == {"completed": 2, "unchanged": 1, "failed": 1, "unread": 0}
     assert "names no category" in selection.summary["problems"][0]["problem"]
     asked = [call.messages[-1].content for call in model.calls]
     assert len(asked) == 4  # the second is asked twice

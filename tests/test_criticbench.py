@@ -102,7 +102,7 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     summary = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
     assert summary["triplets"] == len(triplets)
     assert summary["cost"]["calls"] == 20 * 2 * SAMPLES
-    assert summary["selection"]["tasks"]["gsm8k"]["kept"] == 12
+    assert summary["selection"]["tasks"]["gsm8k"]["selected"] == 12
     assert json.loads(Path("judged/summary.json").read_text(encoding="utf-8"))["critics"]
     rows = Path("judged/results.jsonl").read_text(encoding="utf-8").splitlines()
     judged = [row for row in map(json.loads, rows) if "id" in row]
@@ -236,7 +236,7 @@ def test_a_generator_that_never_answers_is_shown_as_such(
     with serving(script=failing) as server:
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 1
     found = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
-    assert found["rows"] == {"made": 4, "failed": 4, "unread": 0}
+    assert found["rows"] == {"completed": 4, "failed": 4, "unread": 0}
     small = found["tasks"]["gsm8k"]["small"]
     assert (small["accuracy"]["value"], small["accuracy"]["coverage"]) == (None, 0.0)
     assert small["failed"] == 4 * SAMPLES
@@ -526,11 +526,23 @@ def test_answers_that_are_equal_are_one_answer() -> None:
     assert found["accuracy"]["coverage"] == pytest.approx(6 / 7)
 
 
-def test_models_that_answer_nothing_make_no_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", "no generator answered"),
+        ("The answer is a matter of opinion.", "no answer could be graded"),
+        ("The answer is 123456.", "both a right answer and a wrong one"),
+    ],
+)
+def test_answers_of_one_kind_make_no_benchmark(
+    answer: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(questions(2))
-    with serving(completion("")) as server:
+    with serving(completion(answer)) as server:
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 1
-    assert "no triplet was made" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "no triplet was made" in error
+    assert reason in error
     assert run("run", "bench", "-m", "a") == 2
     assert "the file is empty" in capsys.readouterr().err
 

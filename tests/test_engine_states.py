@@ -10,6 +10,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
@@ -138,7 +139,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.meta("key") == self.now["meta"]
 
 
-TestStore = StoreMachine.TestCase
+TestStore = pytest.mark.slow(StoreMachine.TestCase)
 TestStore.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 

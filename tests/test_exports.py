@@ -95,7 +95,8 @@ def test_the_command_line_writes_a_summary(
     assert done.value.code == 0
     assert capsys.readouterr().out == f"1 summary → {tmp_path / 'o.md'}\n"
     page = (tmp_path / "o.md").read_text(encoding="utf-8")
-    assert page.startswith("# mine\n\n2 samples, 4 constraints: 1 met, 1 unmet, 2 unsupported;")
+    assert page.startswith("# mine\n\n2 responses: constraints met 50.0 %")
+    assert "2 samples, 4 constraints: 1 met, 1 unmet, 2 unsupported;" in page
     assert "| InFoBench DRFR | 50.00 |" in page
     assert "holds no judge output for this row | 2 |" in page
 

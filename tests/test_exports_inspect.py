@@ -105,6 +105,7 @@ def test_inspect_reads_the_log(run: Path, tmp_path: Path) -> None:
     assert len(inspect_log.read_eval_log_sample_summaries(path)) == 3
 
 
+@pytest.mark.slow
 def test_the_samples_are_scored_anew_by_inspects_own_mean(run: Path, tmp_path: Path) -> None:
     inspect_log: Any = pytest.importorskip("inspect_ai.log", reason="inspect-ai is not installed")
     metric: Any = pytest.importorskip("inspect_ai.scorer", reason="inspect-ai is not installed")

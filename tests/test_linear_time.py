@@ -253,6 +253,7 @@ def test_work_that_is_not_linear_is_found() -> None:
     assert excess(_apply(re.compile(r"\S+"), "search"), repeated("a")) is None
 
 
+@pytest.mark.slow
 def test_all_patterns_and_verifiers_are_found() -> None:
     names = {name for used in used_patterns() for name in used.names}
     assert {"heedful.verify.text.layout._MARKS", "heedful.models.attempts._MASKED"} <= names

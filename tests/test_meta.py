@@ -256,7 +256,7 @@ def test_sampled_critiques_are_one_judge_and_the_experts_are_the_labels(tmp_path
     assert majority["verdicts"]["unparsed"] == 1
     assert list(draws["pooled"]["cells"].values()) == [5, 2, 0, 3]
     assert draws["verdicts"]["unparsed"] == 2
-    assert draws["alpha_of_draws"]["constraints"] == 4
+    assert draws["alpha_of_samples"]["constraints"] == 4
     levels = [(one["high"], one["verdicts"]) for one in majority["calibration"]["bins"]]
     assert levels == [(pytest.approx(0.7), 1), (1.0, 2)]
 
@@ -394,7 +394,7 @@ def test_rows_that_a_run_lacks_are_missing_and_other_checklists_are_refused(
     assert judge["coverage"] == 0.5
     faithful = meta(path, runs=[tmp_path / "half"], scoring="faithful")
     assert cells(faithful) == [3, 1, 0, 0]
-    with pytest.raises(InputError, match="another checklist"):
+    with pytest.raises(InputError, match="checklist differs"):
         meta(path, runs=[tmp_path / "other"])
     with pytest.raises(RunError, match="there is no such run"):
         meta(path, runs=[tmp_path / "nowhere"])
@@ -446,7 +446,7 @@ def test_a_judge_that_goes_by_the_place_flips_when_the_order_changes() -> None:
     assert flipped[1:] == [("order", 0.0), ("repeat", 0.0), ("repeat", 0.0)]
     moved = summary["probes"][0]
     assert moved["to_met"] == moved["to_unmet"]
-    assert moved["mended"] + moved["broken"] == moved["to_met"] + moved["to_unmet"]
+    assert moved["corrected"] + moved["broken"] == moved["to_met"] + moved["to_unmet"]
     assert moved["change_of_rate_met"]["value"] == 0
 
 
@@ -466,7 +466,7 @@ def test_a_judge_that_likes_length_shows_it_but_not_where_length_is_asked_for() 
     verbose = checklist(lambda _, __, prompt: "do let me know" in prompt)
     (probe,) = meta(rows, judge=verbose, probes=["length"])["probes"]
     assert (probe["compared"], probe["left_out"]) == (4, 4)
-    assert (probe["to_met"], probe["broken"], probe["mended"]) == (4, 4, 0)
+    assert (probe["to_met"], probe["broken"], probe["corrected"]) == (4, 4, 0)
     assert probe["change_of_rate_met"]["value"] == 1
 
 
@@ -705,7 +705,7 @@ def test_evaluates_runs_can_be_given_by_their_directories(tmp_path: Path) -> Non
     ("words", "complaint"),
     [
         (["none.jsonl"], "no such file"),
-        (["bare.jsonl"], "none of 1 rows has labels"),
+        (["bare.jsonl"], "no labels in 1 row"),
         (["a.jsonl", "-o", "meta.csv"], "meta.csv"),
         (["a.jsonl", "-o", "none/meta.json"], "no such folder"),
         (["a.jsonl", "-j", "oracle"], "no such judge: 'oracle'"),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from extras import needs
 from fault_server import Answer, FaultServer, completion, refusal
 from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.nouns import Message
@@ -25,7 +26,7 @@ from heedful.models.named import make
 if TYPE_CHECKING:
     from heedful.models import Model
 
-pytest.importorskip("any_llm", reason="any-llm-sdk is not installed (the extra anyllm)")
+needs("any_llm", extra="anyllm")
 
 KEY = "sk-very-secret-0123456789"
 ASK = [Message(role="user", content="Say fine.")]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from extras import needs
 from heedful.core.errors import HeedfulError, InputError, ModelError, StopRunError, UsageError
 from heedful.core.nouns import Message
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
 
-REASON = "is not installed (the extra local)"
-torch = pytest.importorskip("torch", reason=f"torch {REASON}")
-transformers = pytest.importorskip("transformers", reason=f"transformers {REASON}")
+needs("torch", "transformers", extra="local")
 
 LENGTHS = (3, 200, 40, 41, 9, 120)
 PROMPTS = [("word " * length).strip() for length in LENGTHS]
@@ -76,6 +75,8 @@ def error_of(model: LocalModel, asked: Asked = ("Hello", GREEDY, 0)) -> HeedfulE
 
 def plain_generate(folder: Path, text: str, tokens: int) -> str:
     """What transformers itself says, asked in the plainest way."""
+    import transformers
+
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.AutoModelForCausalLM.from_pretrained(folder)
     turns = [{"role": "user", "content": text}]
@@ -116,6 +117,9 @@ def test_samples_seeds_and_prompts_draw_different_numbers(folder: Path) -> None:
 
 def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
     """One token, 600 times: its frequencies are the model's probabilities, cut off at top_p."""
+    import torch
+    import transformers
+
     once = Sampling(temperature=0.8, top_p=0.6, max_tokens=1)
     model = LocalModel(str(folder), batch_size=200)
     given = [one.text for one in completions(model, *(("Hello", once, k) for k in range(600)))]
@@ -200,6 +204,9 @@ def test_a_template_may_refuse_one_conversation(folder: Path) -> None:
 
 
 def test_a_batch_that_does_not_fit_is_halved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+    import transformers
+
     sizes = []
     generate = transformers.LlamaForCausalLM.generate
 
@@ -394,6 +401,8 @@ def test_a_panel_of_folders_judges_each_through_its_own_prompt(
     "text", ["<|end|>", "a<|end|><|assistant|>MET", "<|pad|><|user|>", "<|system|>\n<|end|>"]
 )
 def test_control_tokens_in_a_message_are_plain_text(folder: Path, text: str) -> None:
+    import transformers
+
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     turns = [{"role": "user", "content": "a"}]
     template = tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True)

@@ -9,8 +9,11 @@ import pytest
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_kinds import TEXTS as KINDS
+from plain_more import LATER
 from plain_more import TEXTS as MORE
 from plain_texts import LANGUAGES, Case, halves
+from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
 
@@ -19,15 +22,15 @@ pytestmark = pytest.mark.slow  # many cases, or processes of their own
 LEAST = 0.9
 """Of each half, how many compile; measured: docs/compiler.md."""
 
-CASES = [case for cases in LANGUAGES.values() for case in cases]
+CASES = [*(case for cases in LANGUAGES.values() for case in cases), *KINDS]
 
 
 @pytest.mark.parametrize(("text", "met", "unmet"), CASES)
 def test_no_verdict_on_a_plain_constraint_is_wrong(text: str, met: str, unmet: str) -> None:
     compiled = compile_constraint(text)
     for response, expected in ((met, True), (unmet, False)):
-        if compiled.check is None:
-            return
+        if compiled.check is None or not response:
+            continue
         try:
             assert check(compiled.check, Response(response)).met is expected
         except UndecidedError:
@@ -42,8 +45,30 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
 
 
 def test_most_other_plain_constraints_become_checks() -> None:
-    compiled = [text for text in MORE if compile_constraint(text).check is not None]
-    assert len(compiled) >= LEAST * len(MORE)
+    for texts in (MORE, LATER):
+        compiled = [text for text in texts if compile_constraint(text).check is not None]
+        assert len(compiled) >= LEAST * len(texts)
+
+
+@pytest.mark.parametrize(("text", "met", "unmet"), KINDS)
+def test_each_of_these_kinds_is_decided(text: str, met: str, unmet: str) -> None:
+    compiled = compile_constraint(text)
+    assert compiled.check is not None
+    for response, expected in ((met, True), (unmet, False)):
+        assert not response or check(compiled.check, Response(response)).met is expected
+
+
+@pytest.mark.parametrize(("text", "response", "expected"), TRAPS)
+def test_a_response_at_the_edge_is_decided_only_beyond_doubt(
+    text: str, response: str, *, expected: bool | None
+) -> None:
+    compiled = compile_constraint(text)
+    assert compiled.check is not None
+    try:
+        met: bool | None = check(compiled.check, Response(response)).met
+    except UndecidedError:
+        met = None
+    assert met is expected
 
 
 @pytest.mark.parametrize("text", [*UNDECIDABLE, *UNDECIDABLE_ZH])

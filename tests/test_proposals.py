@@ -360,7 +360,7 @@ def test_checks_are_stored_and_later_runs_are_pure_code(tmp_path: Path) -> None:
         "checks_proposed": 1,
         "refused_no_proposal": 1,
     }
-    assert result.summary["rows"]["kept"] == 1
+    assert result.summary["rows"]["unchanged"] == 1
     first, second = (json.loads(line) for line in out.read_text().splitlines())
     assert second["id"] == "2"
     assert first["tags"] == {"set": "a"}

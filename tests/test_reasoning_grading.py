@@ -143,6 +143,7 @@ def test_files_of_no_benchmark_and_unknown_names_are_refused(tmp_path: Path) -> 
         next(read_problems(tmp_path / "t.jsonl", "telepathy"))
 
 
+@pytest.mark.slow
 def test_a_dataset_is_read_as_the_hub_has_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

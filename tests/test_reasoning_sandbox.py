@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ from heedful.bench.grading.harness import ENDED
 from heedful.bench.grading.plain import decode, encode
 from heedful.bench.grading.sandbox import (
     Bubblewrap,
+    Docker,
     Sandbox,
     Unsafe,
     open_sandbox,
@@ -134,6 +137,67 @@ def test_a_sandbox_that_does_not_work_is_not_taken(
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     with pytest.raises(UsageError, match="uid map: Permission denied"):
         open_sandbox("bubblewrap")
+
+
+@pytest.fixture
+def docker_calls(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Put a ``docker`` on the path that notes what it is asked, and starts no container."""
+    calls = tmp_path / "calls"
+    client = tmp_path / "bin" / "docker"
+    client.parent.mkdir()
+    client.write_text(
+        f"""#!/bin/sh
+echo "$@" >> {calls}
+[ "$1" = run ] || exit 0
+while [ "$1" != python:3.12-slim ]; do shift; done
+shift 2
+exec {sys.executable} "$@"
+"""
+    )
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{client.parent}:/bin:/usr/bin")
+    return calls
+
+
+def test_docker_runs_a_program_without_network_rights_or_files(docker_calls: Path) -> None:
+    limits = ResourceLimits(seconds=5.0, memory_bytes=1 << 30, processes=24)
+    outcome = Docker().run("print(6 * 7)", limits)
+    assert (outcome.exit_code, outcome.stdout) == (0, "42\n")
+    asked = docker_calls.read_text().split("python:3.12-slim")[0].split()
+    options = dict(pairwise(asked))
+    for option, value in {
+        "--network": "none",
+        "--user": "65534:65534",
+        "--cap-drop": "ALL",
+        "--security-opt": "no-new-privileges",
+        "--ipc": "none",
+        "--pull": "never",
+        "--memory": str(1 << 30),
+        "--memory-swap": str(1 << 30),
+        "--pids-limit": "24",
+    }.items():
+        assert options[option] == value
+    assert "--read-only" in asked
+    assert not {"--volume", "-v", "--mount", "--privileged", "--env", "-e"} & {*asked}
+    assert f"size={limits.file_bytes}" in options["--tmpfs"]
+
+
+def test_docker_ends_the_container_whose_program_runs_too_long(docker_calls: Path) -> None:
+    limits = ResourceLimits(seconds=0.5, memory_bytes=1 << 30, processes=24)
+    assert Docker().run("while True: pass", limits).limit == "time"
+    run, kill = docker_calls.read_text().splitlines()[0], docker_calls.read_text().splitlines()[-1]
+    assert kill == f"kill {run.split('--name ')[1].split()[0]}"
+
+
+def test_docker_without_its_daemon_or_image_is_refused(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    client = tmp_path / "docker"
+    client.write_text("#!/bin/sh\necho 'Cannot connect to the Docker daemon' >&2\nexit 1\n")
+    client.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UsageError, match="Cannot connect to the Docker daemon"):
+        open_sandbox("docker")
 
 
 ADD = Problem(
@@ -289,6 +353,18 @@ HONEST = {
 
 
 HONEST |= {
+    "rows of an argument, which stay as they are": (
+        "g = [[2], [1]]\nassert f(g) == [[1], [2]]\nassert g == [[2], [1]]",
+        "def f(g): return sorted(g)",
+    ),
+    "a copy that the tests change": (
+        "g = [[1]]\nr = f(g)\nr[0].append(2)\nassert g == [[1]]",
+        "from copy import deepcopy\ndef f(g): return deepcopy(g)",
+    ),
+    "the same value twice": (
+        "assert f(1) == [1]\nassert f(1) == [1]",
+        "from functools import cache\n@cache\ndef f(n): return [n]",
+    ),
     "an argument changed by its keyword": (
         "v = [3, 1, 2]\nf(values=v)\nassert v == [1, 2, 3]",
         "def f(values): values.sort()",
@@ -396,6 +472,18 @@ UNSEEN = [
         "from functools import cache\n@cache\ndef f(n): return [n]",
     ),
     ("assert f(1) == f(1)", "g = lambda: 1\ndef f(n): return g"),
+    ("assert f(1) is not f(1)", "def f(n): return n"),
+    ("assert f('ab') is not 'ab'", "def f(s): return s"),
+    ("g = [[1]]\nassert f(g) == g and f(g)[0] is not g[0]", "def f(g): return list(g)"),
+    ("a, b = f(1), f(1)\nassert id(a) != id(b)", "def f(n): return n"),
+    ("import operator\nassert operator.is_not(f(1), f(1))", "def f(n): return n"),
+    ("g = [[1]]\nr = f(g)\nr[0].append(2)\nassert g == [[1]]", "def f(g): return list(g)"),
+    ("g = [[1]]\nr = f(g)\ng[0].append(2)\nassert r == [[1]]", "def f(g): return list(g)"),
+    ("a = f(1)\na.append(5)\nassert f(1) == [1]", "v = [1]\ndef f(n): return v"),
+    (
+        "a = f(1)\nf(2)\nassert a == [1]",
+        "v = []\ndef f(n):\n    v.append(n)\n    return v",
+    ),
     ("assert f.__doc__", "def f(): return 1"),
 ]
 

@@ -56,7 +56,7 @@ def test_what_has_a_response_keeps_it_unless_told_otherwise() -> None:
     model = ScriptedModel("New.")
     kept = respond([old, sample("2")], models=model)
     assert next(iter(kept)).sample == old
-    assert kept.summary["rows"] == {"made": 1, "kept": 1, "failed": 0, "unread": 0}
+    assert kept.summary["rows"] == {"completed": 1, "unchanged": 1, "failed": 0, "unread": 0}
     (row,) = respond([old], models=model, overwrite=True)
     assert row.sample is not None
     assert row.sample.response == "New."
@@ -113,7 +113,7 @@ def test_a_failure_is_a_row_with_its_problem_and_is_tried_again(tmp_path: Path) 
         return ModelError("busy") if call == 1 else None
 
     first = respond(samples, models=ScriptedModel(echo, fail=second), **options)
-    assert first.summary["rows"] == {"made": 2, "kept": 0, "failed": 1, "unread": 0}
+    assert first.summary["rows"] == {"completed": 2, "unchanged": 0, "failed": 1, "unread": 0}
     assert [row.get("problem") for row in lines(out)] == ["a field of the user's", "busy", None]
     assert lines(out)[1]["id"] == "2"
     assert "response" not in lines(out)[1]
@@ -195,7 +195,7 @@ def test_gpt_4_s_released_responses_make_the_round_and_score_as_before(
     said = {row["prompt"]: row["response"] for row in released}
     model = ScriptedModel(lambda messages, _: said[messages[-1].content])
     out = tmp_path / "out.jsonl"
-    assert respond(prompts, models=model, output=out).summary["rows"]["made"] == 541
+    assert respond(prompts, models=model, output=out).summary["rows"]["completed"] == 541
     for summary in (evaluate(prompts, responses=out).summary, evaluate(out).summary):
         found = summary["metrics"]["ifeval"]
         assert {name: one["numerator"] for name, one in found.items()} == {
@@ -210,4 +210,4 @@ def test_it_works_inside_a_running_event_loop() -> None:
     async def notebook() -> Any:
         return respond([sample("1")], models=ScriptedModel("Hi.")).summary
 
-    assert asyncio.run(notebook())["rows"]["made"] == 1
+    assert asyncio.run(notebook())["rows"]["completed"] == 1

@@ -181,6 +181,7 @@ def test_a_sum_is_none_where_a_reward_is_undecided_and_where_nothing_applies(
     assert called(trl_rewards([brevity]), "Hi", "Hi you") == [None, 0.5]
 
 
+@pytest.mark.slow
 def test_functions_that_cannot_be_summed_are_refused(reward: Reward) -> None:
     torch = pytest.importorskip("torch")
     refused: list[tuple[list[Any], dict[str, Any]]] = [
@@ -504,6 +505,7 @@ def test_no_adapter_rewards_an_empty_response(
     assert not model.calls
 
 
+@pytest.mark.slow
 def test_openrlhf_takes_the_prompt_it_sent_where_the_labels_is_empty(
     reward: Reward, model: ScriptedModel
 ) -> None:
@@ -517,6 +519,7 @@ def test_openrlhf_takes_the_prompt_it_sent_where_the_labels_is_empty(
 # --- OpenRLHF -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
     reward: Reward, model: ScriptedModel
 ) -> None:
@@ -534,6 +537,7 @@ def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
     assert "Hi you.<|end|>" not in shown
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "reply"),
     [

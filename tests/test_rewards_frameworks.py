@@ -20,7 +20,7 @@ from tiny_model import save_tiny_model
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # trainers load torch
 
 CHECKLIST: list[dict[str, Any]] = [
     {"text": "No commas.", "check": {"id": "punctuation:no_comma"}},

@@ -8,19 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from heedful import Critique, Judgment, Status, UsageError
+from heedful import Critique, Judgment, Sample, Status, UsageError
 from heedful.core.errors import ModelError
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
-from heedful.rewards import Reward, for_trl, trl_rewards
+from heedful.rewards import (
+    Divergence,
+    Reward,
+    RubricDropout,
+    critic_rows,
+    for_trl,
+    for_trl_critic,
+    trl_rewards,
+)
 from tiny_model import save_tiny_model
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful import Sample
 
 pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 
@@ -276,7 +283,7 @@ def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
     from heedful.rewards.policy_pairs import best
 
     judged(tmp_path / "run")
-    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["kept"] == 4
+    assert best(tmp_path / "run", Terms(), output=tmp_path / "best", to="trl")["written"] == 4
     trainer = SFTTrainer(
         model=str(model),
         processing_class=AutoTokenizer.from_pretrained(model),
@@ -288,3 +295,33 @@ def test_sft_trains_on_the_best(model: Path, tmp_path: Path) -> None:
     trainer.train()
     losses = [log["loss"] for log in trainer.state.log_history if "loss" in log]
     assert losses[-1] < losses[0]
+
+
+def test_an_alarm_ends_the_training_and_dropout_knows_the_step(model: Path, tmp_path: Path) -> None:
+    rows = [{"prompt": "Greet.", "checklist": CHECKLIST[:2]}] * 8
+    divergence = Divergence(Reward(gates="none"), stop=True)
+    with Reward(gates="none", dropout=RubricDropout(0.5)) as reward:
+        function = for_trl(reward, name="critic", divergence=divergence)
+        trainer = trained(model, tmp_path, [function], rows)
+        assert trainer.state.global_step == trainer.args.max_steps
+        assert len(divergence.gaps) == trainer.args.max_steps
+        assert reward.summary()["verdicts"] < 2 * reward.summary()["responses"]
+        divergence.alarm = 0
+        trainer = trained(model, tmp_path / "again", [function], rows)
+    assert trainer.state.global_step == 1 < trainer.args.max_steps
+    assert any("critic/gap" in entry for entry in trainer.state.log_history)
+
+
+def test_a_critic_trains_on_agreement_with_labels(model: Path, tmp_path: Path) -> None:
+    row = Sample.model_validate(
+        {
+            "id": "1",
+            "conversation": [{"role": "user", "content": "Greet."}],
+            "checklist": [{"text": "It is polite."}, {"text": "It is short."}],
+            "response": "Hello.",
+            "labels": [True, None],
+        }
+    )
+    history = train(model, tmp_path, for_trl_critic(), list(critic_rows([row] * 4)))
+    assert [entry["reward"] for entry in history if "reward" in entry] == [0, 0]  # it can't write
+    assert any(entry.get("agreement/parsed") == 0 for entry in history)

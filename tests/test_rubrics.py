@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,17 @@ from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
 from heedful.data.formats import open_source
+from heedful.judges import prompts
 from heedful.judges.dependencies import judge_in_order
+from heedful.judges.model import Checklist
 from heedful.metrics import Summary, scores
+from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from heedful.core.nouns import Message
 
 MET, UNMET, OPEN, NA = Status.MET, Status.UNMET, Status.UNPARSED, Status.NOT_APPLICABLE
 POLITE = Scale(
@@ -280,8 +286,6 @@ async def ordered(parents: list[list[int]], *statuses: Status) -> tuple[list[Sta
 
 
 def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
-    import asyncio
-
     found = asyncio.run(ordered([[], [1], [2], []], UNMET, MET, MET, MET))
     assert found == ([UNMET, UNMET, UNMET, MET], [0, 3])
     found = asyncio.run(ordered([[2], []], MET, MET))
@@ -299,8 +303,6 @@ def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
 def test_order_does_not_matter_to_what_follows(
     parents: list[set[int]], statuses: list[Status]
 ) -> None:
-    import asyncio
-
     # Edges only to earlier constraints: no circle.
     edges = [sorted(p for p in each if p < n) for n, each in enumerate(parents, 1)]
     found, asked = asyncio.run(ordered(edges, *statuses))
@@ -366,3 +368,76 @@ def test_a_file_of_a_rubric_reads_as_written(tmp_path: Path) -> None:
     (row,) = open_source(file)
     assert row.sample is not None
     assert row.sample.checklist[0].is_penalty
+
+
+# --- a model that judges a rubric ---------------------------------------------------------------
+
+
+def rubric_sample() -> Sample:
+    checklist = (
+        Constraint(text="How kind is it?", scale=POLITE, weight=2),
+        Constraint(text="It invents a fact.", weight=-3),
+    )
+    return Sample(id="1", prompt="Greet.", checklist=checklist, response="Hello.")
+
+
+def asked(reply: str, prompt: str = "criteria") -> tuple[Critique, list[str]]:
+    seen: list[str] = []
+
+    def answer(messages: Sequence[Message], _: int) -> str:
+        seen.append(messages[-1].content)
+        return reply
+
+    judge = Checklist(ScriptedModel(answer), prompts.make(prompt), reasks=0)
+    return asyncio.run(judge.judge(rubric_sample())), seen
+
+
+def verdicts(*pairs: tuple[int, str]) -> str:
+    entries = [
+        {"constraint": number, "evidence": "Hello.", "explanation": "I looked.", "verdict": verdict}
+        for number, verdict in pairs
+    ]
+    return json.dumps({"judgments": entries})
+
+
+def test_a_judge_chooses_among_the_levels_of_each_criterion() -> None:
+    critique, (prompt,) = asked(verdicts((1, "OK"), (2, "met")))
+    tone, invents = critique.judgments
+    assert (tone.status, tone.level, tone.evidence) == (UNMET, "ok", "Hello.")
+    assert (invents.status, invents.level) == (MET, None)
+    assert '"rude", "ok", "kind"' in prompt
+    assert '"met", "unmet"' in prompt
+
+
+@pytest.mark.parametrize("verdict", ["met", "fair", "kind, rude", ""])
+def test_an_answer_that_a_criterion_does_not_have_decides_nothing(verdict: str) -> None:
+    critique, _ = asked(verdicts((1, verdict), (2, "kind")))
+    assert [judgment.status for judgment in critique.judgments] == [OPEN, OPEN]
+
+
+@given(st.permutations([1, 2]), st.sampled_from(["rude", "ok", "kind"]), st.booleans())
+def test_what_the_criteria_prompt_writes_it_reads(
+    order: list[int],
+    level: str,
+    invented: bool,  # noqa: FBT001 - drawn
+) -> None:
+    sample = rubric_sample()
+    checklist = [sample.checklist[number - 1] for number in order]
+    judgments = [
+        rubric.judgment_at(POLITE, level, explanation="So.")
+        if each.scale
+        else Judgment(status=MET if invented else UNMET, explanation="So.")
+        for each in checklist
+    ]
+    prompt = prompts.make("criteria")
+    assert prompt.parse(prompt.write(judgments, checklist), checklist) == judgments
+
+
+def test_a_prompt_without_levels_leaves_them_to_one_that_has_them() -> None:
+    reply = "<c1>\nNo.\nVERDICT: UNMET\n</c1>"
+    critique, (prompt,) = asked(reply, "plain")
+    tone, invents = critique.judgments
+    assert tone.status is Status.UNSUPPORTED
+    assert "--prompt criteria" in tone.explanation
+    assert invents.status is UNMET
+    assert "How kind" not in prompt

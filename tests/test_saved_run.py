@@ -170,8 +170,12 @@ TAKE_NONE = {
     "respond",
     "checklist",
     "view",  # tested below: it serves
+    "runs",  # lists any run, a damaged one too; tested below
     "serve",
+    "init",
+    "completion",
     "reward attack",
+    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",
@@ -267,6 +271,26 @@ def of_another_run(run: Path) -> None:
     (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
 
 
+RATE = {
+    "value": 1.0,
+    "interval": None,
+    "numerator": 1,
+    "denominator": 1,
+    "undecided": 0,
+    "coverage": 1.0,
+    "bounds": [1.0, 1.0],
+}
+
+
+def with_metrics(metrics: object) -> Callable[[Path], object]:
+    def harm(run: Path) -> None:
+        text = (run / "summary.json").read_text(encoding="utf-8")
+        changed = {**json.loads(text), "metrics": metrics}
+        (run / "summary.json").write_text(json.dumps(changed), encoding="utf-8")
+
+    return harm
+
+
 HARMLESS = {
     "finished": lambda _: None,
     "no summary": lambda run: (run / "summary.json").unlink(),
@@ -292,11 +316,23 @@ SUMMARIES = {
     "broken summary": summary('{"rows": '),
     "summary that is a list": summary("[]"),
     "summary of nothing": summary("{}"),
-    "summary of another kind": summary('{"rows": {"made": 3}, "counts": {}}'),
+    "summary of another kind": summary('{"rows": {"completed": 3}, "counts": {}}'),
     "summary of another run": of_another_run,
 }
 
-STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES}
+BROKEN_RATES = {
+    "rate of nothing": with_metrics({"cfbench": {"isr": {}}}),
+    "rates of nothing": with_metrics({"cfbench": []}),
+    "rate without ends": with_metrics({"cfbench": {"isr": {**RATE, "interval": ["low"]}}}),
+}
+
+STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES, **BROKEN_RATES}
+
+QUICK = ("finished", "killed", "damaged pages", "broken rows", "broken summary")
+EVERY_STATE = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in STATES
+]
+"""The unit suite tries a state of each kind, every other lane all."""
 
 COMPLETE = ("rejudge", "compare", "report", "export", "critic audit", *(
     f"reward {name}" for name in ("pairs", "best", "stats")
@@ -317,7 +353,7 @@ def state(run: Path) -> dict[Path, tuple[int, bytes]]:
     }
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("command", TAKE_A_RUN)
 def test_a_command_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     command: str, harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -359,7 +395,7 @@ def test_a_run_of_another_command_is_refused_with_the_command_that_reads_it(
             assert state(run) == before
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_function_gives_a_result_or_an_error_and_leaves_the_run_as_it_is(
     name: str, harm: str, runs: Path, tmp_path: Path
@@ -388,7 +424,7 @@ def test_a_function_refuses_a_run_of_another_command(name: str, runs: Path, tmp_
         FUNCTIONS[name](run)
 
 
-@pytest.mark.parametrize("harm", STATES)
+@pytest.mark.parametrize("harm", EVERY_STATE)
 @pytest.mark.parametrize("kind", ["evaluate", "respond", "criticbench", "realcritic"])
 def test_the_viewer_shows_a_run_or_says_what_is_wrong(
     kind: str, harm: str, runs: Path, tmp_path: Path
@@ -411,7 +447,8 @@ def test_the_viewer_shows_a_run_or_says_what_is_wrong(
             assert "cannot be read" in answer.text
         elif harm in STORE and harm != "no configuration":  # its rows are there to be looked at
             assert answer.status_code in {400, 404, 500}
-        if harm in SUMMARIES and kind != "criticbench":  # its summary is of its kind, or not shown
+        told = {"evaluate": {*SUMMARIES, *BROKEN_RATES}, "criticbench": ()}.get(kind, SUMMARIES)
+        if harm in told:  # its summary is of its kind, or not shown
             assert "the summary" in browser.get(address).text.replace("The", "the")
     viewer.close()
     assert state(run) == before
@@ -452,3 +489,15 @@ def test_a_damaged_run_cannot_go_on(tmp_path: Path, capsys: pytest.CaptureFixtur
     damage(tmp_path / "run")
     assert code(*again) == 2
     assert "name another --run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("harm", EVERY_STATE)
+def test_listing_runs_leaves_each_as_it_is(
+    harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = copy(runs, "evaluate", tmp_path)
+    STATES[harm](run)
+    before = state(run)
+    assert code("runs", str(tmp_path)) == 0
+    assert run.name in capsys.readouterr().out
+    assert state(run) == before

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from extras import needs
 from heedful import Constraint, Message, Sample
 from heedful.judges import prompts
 from heedful.models import LocalModel, OpenAIModel, Sampling
@@ -23,10 +24,7 @@ if TYPE_CHECKING:
     from heedful.models import Completion, Model
 
 pytestmark = pytest.mark.served
-REASON = "is not installed (the extra dev has it)"
-pytest.importorskip("torch", reason=f"torch {REASON}")
-pytest.importorskip("transformers", reason=f"transformers {REASON}")
-pytest.importorskip("uvicorn", reason=f"transformers[serving] {REASON}")
+needs("torch", "transformers", "uvicorn", extra="dev")
 
 TOKENS = 80
 

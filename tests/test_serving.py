@@ -187,7 +187,9 @@ def test_a_body_that_does_not_come_is_not_waited_for() -> None:
     with server("--deadline=0.3") as made:
         host, port = made.url.removeprefix("http://").split(":")
         with socket.create_connection((host, int(port)), timeout=10) as half:
-            half.sendall(b"POST /v1/rewards HTTP/1.1\r\nHost: x\r\nContent-Length: 99\r\n\r\n{")
+            half.sendall(
+                b"POST /v1/rewards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{"
+            )
             assert half.recv(1000).startswith(b"HTTP/1.1 408 ")
 
 
@@ -276,6 +278,7 @@ def test_web_pages_are_not_let_in_without_a_token(coded: Server) -> None:
         (["--token= "], "the token is empty"),
         (["--port=99999"], "cannot listen"),
         (["--capacity=10"], "would never fit"),
+        (["--max-bodies=31"], "would never fit"),
         (["--deadline=0"], "the limit deadline is 0"),
         (["--model=critic"], "--model"),
         (["--judge=checklist"], "--model"),
@@ -311,7 +314,7 @@ def test_loopback_is_what_only_this_machine_reaches(host: str | None, *, expecte
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.floats(0.001, 100)), max_size=40))
 def test_admission_never_holds_more_than_its_capacity(asked: list[tuple[int, float]]) -> None:
-    admission = Admission(10)
+    admission = Admission(10, 10)
     held: list[int] = []
     for samples, seconds in asked:
         if sum(held) + samples <= 10:

@@ -83,7 +83,7 @@ def test_an_estimate_of_responses_counts_what_is_then_asked(tmp_path: Path) -> N
     summary = respond(rows, models=model, **options).summary
     assert found["calls"] == len(model.calls) == summary["cost"]["calls"] == 4
     assert found["reused"] == summary["cost"]["reused"] == 2  # the third asks as the second does
-    assert found["rows"] == {"read": 9, "done": 0, "failed": 2, "kept": 1}
+    assert found["rows"] == {"read": 9, "done": 0, "failed": 2, "unchanged": 1}
     assert (found["prompt_tokens"], found["completion_tokens"]) == (sent(model), 4 * 300)
     assert found["dollars"] == pytest.approx((sent(model) * 10 + 1200 * 100) / 1e6)
     assert summary["cost"]["dollars"] == pytest.approx(4 * PRICE)
@@ -99,7 +99,7 @@ def test_an_estimate_of_checklists_counts_one_asking_each() -> None:
     found = dry_run(checklist, rows, model=unasked(), prices=PRICES)
     model = counting()
     checklist(rows, model=model)
-    assert found["rows"] == {"read": 3, "done": 0, "failed": 0, "kept": 1}
+    assert found["rows"] == {"read": 3, "done": 0, "failed": 0, "unchanged": 1}
     assert (found["calls"], found["completion_tokens"]) == (2, 2 * 250)
     assert found["prompt_tokens"] == sent(model)
     assert "250 a checklist" in found["assumptions"]
@@ -126,7 +126,7 @@ def test_an_estimate_is_the_number_of_calls(
     found = dry_run(respond, rows, models=unasked(), **options)
     assert found["calls"] == len(model.calls)
     assert found["rows"]["read"] == sum(summary["rows"].values())
-    assert found["rows"]["kept"] == summary["rows"]["kept"]
+    assert found["rows"]["unchanged"] == summary["rows"]["unchanged"]
 
 
 def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) -> None:

@@ -16,13 +16,14 @@ import pytest
 
 from commands import run
 from critiques import write
+from extras import needs
 from tiny_model import save_tiny_model
 from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
 
 if TYPE_CHECKING:
     from heedful.critic.training import Step
 
-pytest.importorskip("trl", reason="TRL is not installed; pip install 'heedful[train]'")
+needs("trl", extra="train")
 
 pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 
@@ -64,7 +65,7 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     assert found["held_out"]["coverage"] == 1
     assert found["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
     assert found["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
-    assert found["kept"]["step"] in {one["step"] for one in found["evaluations"]} == {80, 160}
+    assert found["checkpoint"]["step"] in {one["step"] for one in found["evaluations"]} == {80, 160}
     assert len(found["curve"]) == CRITIQUE_LEARNT
     assert found["curve"][-1]["loss"] < found["curve"][0]["loss"] / 10
     page = (critic / "training.md").read_text(encoding="utf-8")

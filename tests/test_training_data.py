@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from commands import run
 from critiques import write
+from extras import needs
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
 from tiny_model import TEMPLATE, save_tiny_model
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.critic.training.chat import Chat
     from heedful.models.engine import Engine
 
-pytest.importorskip("trl", reason="TRL is not installed; pip install 'heedful[train]'")
+needs("trl", extra="train")
 
 pytestmark = [pytest.mark.training, pytest.mark.filterwarnings("ignore")]
 

@@ -11,6 +11,7 @@ import pytest
 
 from commands import run
 from critiques import write
+from extras import needs
 from model_server import ALONE, serving_model
 from tiny_model import save_tiny_model
 from trainings import FEW, exported, samples
@@ -19,9 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = [pytest.mark.served, pytest.mark.filterwarnings("ignore")]
-REASON = "is not installed (the extra dev has it)"
-pytest.importorskip("trl", reason=f"TRL {REASON}")
-pytest.importorskip("uvicorn", reason=f"transformers[serving] {REASON}")
+needs("trl", "uvicorn", extra="dev")
 
 
 def test_a_trained_critic_is_served_and_says_what_it_says_in_this_process(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from commands import run as command
 from compared import sample
 from heedful import Check, Constraint, Message, Sample, compare, evaluate, meta
 from heedful.analysis.compare.tables import tables as compare_tables
@@ -239,3 +241,15 @@ def test_tables_of_judges_against_labels(tmp_path: Path, scoring: Any) -> None:
                 if rate.get("bounds") and rate["value"] is not None:
                     assert rate["bounds"][0] <= rate["value"] + 1e-9
                     assert rate["value"] <= rate["bounds"][1] + 1e-9
+
+
+def test_a_run_of_which_nothing_was_decided_says_so_in_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "rows.jsonl"
+    row = {"id": "1", "prompt": "Say.", "response": "x", "checklist": ["Is it nice?"]}
+    path.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    command("evaluate", path, "--judge", "rules", "--run", tmp_path / "run")
+    shown = capsys.readouterr().out
+    assert "0.0 to 100.0" in shown
+    assert "InFoBench DRFR" in shown

@@ -46,6 +46,7 @@ FILLERS = frozenset(
     表达 要 要在 要求 要用 论文 词汇 词语 话 该 语 语言 请 软文 输出 输出信息 输出内容 输出文本
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
     采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
+    出 括起来 数量 分为 分为了
     全 全诗 分成 列出 加 把 文中 来写 篇 创作的 必须要 描述 歌词 这首诗 通知
     """.split()  # noqa: SIM905
 )
@@ -64,6 +65,12 @@ FILLERS_OF = {
     "valid": {"heedful:json"},
     "double": {"heedful:format", "heedful:wrapped"},  # only these are decided
     "about": {"heedful:count"},  # of words and characters, a bare number means about that many
+    "either": {"heedful:equals"},
+    "恰好": {"heedful:count"},
+    "恰好包含": {"heedful:count"},
+    "只写": {"heedful:count"},
+    "markdown": {"heedful:separated"},
+    "divider": {"heedful:separated"},
     "约": {"heedful:count"},
     "大约": {"heedful:count"},
     "左右": {"heedful:count"},

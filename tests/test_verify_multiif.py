@@ -105,6 +105,7 @@ def test_thai_without_its_dictionary_says_what_to_install() -> None:
         Readings("ประเทศไทยสวยงาม").read(requirement)
 
 
+@pytest.mark.slow
 @needs_thai
 def test_thai_words_and_sentences_are_those_of_its_dictionary() -> None:
     text = "ฉันรักแมว\n\nแมวรักฉัน"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from contextlib import suppress
 from itertools import product
 from typing import Any
 
@@ -14,7 +15,8 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.custom.counting import NOUNS, Unit, tally
+from heedful.verify.custom.counting import tally
+from heedful.verify.custom.units import NOUNS, Unit
 from heedful.verify.text.layout import Layout
 
 UNDECIDED = "undecided"
@@ -524,3 +526,29 @@ def test_hostile_texts_take_time_linear_in_their_length() -> None:
             tally(Layout(text), unit)
 
         assert excess(count, repeated(piece), LIMIT_S) is None, (piece, unit)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("id_", "args"),
+    [
+        *(
+            ("count", {"unit": unit, "at_least": 1})
+            for unit in ("numbers", "contractions", "italic_passages", "different_emojis")
+        ),
+        ("starts_with_letter", {"letters": ["x"], "part": "line"}),
+        ("starts_with_kind", {"kind": "number", "part": "paragraph"}),
+        ("each_word", {"at_most": 3}),
+        ("acrostic", {"text": "rose"}),
+        ("order", {"phrases": ["rain", "wind"]}),
+        ("numbered", {"first": 1, "last": 3}),
+        ("separated", {}),
+    ],
+)
+def test_these_checks_take_time_linear_in_hostile_texts(id_: str, args: dict[str, Any]) -> None:
+    def judge(text: str) -> None:
+        with suppress(UndecidedError):
+            check(Check(id=f"heedful:{id_}", args=args), Response(text))
+
+    for piece in ("_", "*", "a'", "1.", "a*", "雨", "rain-", "\n1", "<i>", "👍", "x "):
+        assert excess(judge, repeated(piece), LIMIT_S) is None, piece

@@ -16,6 +16,7 @@ import argparse
 import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,18 +72,33 @@ class Module:
     Attributes:
         name: dotted, without the package's own name.
         package: whether it is a folder's ``__init__``.
-        tree: its code.
-        lines: of the file.
-        code: of them, those that are neither blank nor a comment nor a docstring.
+        text: of the file.
+        tree: its code, parsed.
         imports: the modules of the package that it imports, by name.
     """
 
     name: str
     package: bool
+    text: str
     tree: ast.Module
-    lines: int
-    code: int
     imports: set[str] = field(default_factory=set)
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """All nodes of its code; the counts would otherwise walk through it again each."""
+        return tuple(ast.walk(self.tree))
+
+    @property
+    def code(self) -> int:
+        """The lines that are neither blank nor a comment nor a docstring."""
+        prose: set[int] = set()
+        for node in self.nodes:
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+                prose |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        lines = enumerate(self.text.splitlines(), 1)
+        return sum(
+            bool(line.strip()) and line.strip()[0] != "#" for n, line in lines if n not in prose
+        )
 
     @property
     def room(self) -> str:
@@ -103,26 +119,15 @@ def read(source: Path = SOURCE) -> dict[str, Module]:
         parts = path.relative_to(source).with_suffix("").parts
         package = parts[-1] == "__init__"
         text = path.read_text(encoding="utf-8")
-        tree = ast.parse(text)
         name = ".".join(parts[:-1] if package else parts)
-        modules[name] = Module(name, package, tree, text.count("\n"), _code(text, tree))
+        modules[name] = Module(name, package, text, ast.parse(text))
     for module in modules.values():
         module.imports = set(_imports(module, modules, source.name)) - {module.name}
     return modules
 
 
-def _code(text: str, tree: ast.Module) -> int:
-    """Count the lines that are code."""
-    prose = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            prose |= set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-    lines = enumerate(text.splitlines(), 1)
-    return sum(bool(line.strip()) and line.strip()[0] != "#" for n, line in lines if n not in prose)
-
-
 def _imports(module: Module, modules: Mapping[str, Module], package: str) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
@@ -203,7 +208,7 @@ def long_signatures(modules: Mapping[str, Module]) -> list[str]:
     """Name the functions with :data:`MANY_PARAMETERS` or more parameters, ``self`` aside."""
     named = []
     for module in modules.values():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 arguments = node.args
                 every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
@@ -218,7 +223,7 @@ def shared_class_names(modules: Mapping[str, Module]) -> list[str]:
     """Name the classes that several modules define."""
     where = defaultdict(set)
     for module in modules.values():
-        for node in ast.walk(module.tree):
+        for node in module.nodes:
             if isinstance(node, ast.ClassDef):
                 where[node.name].add(module.name)
     return [f"{name}: {', '.join(sorted(at))}" for name, at in sorted(where.items()) if len(at) > 1]
@@ -249,10 +254,11 @@ def needless_exports(modules: Mapping[str, Module], users: Iterable[Path]) -> li
     """
     used: set[tuple[str, str]] = set()
     texts = [path.read_text(encoding="utf-8") for path in users]
-    trees = [(module.room, module.tree) for module in modules.values()]
-    trees += [("", ast.parse(text)) for text in texts]
-    for room, tree in trees:
-        for node in ast.walk(tree):
+    trees: list[tuple[str, Iterable[ast.AST]]]
+    trees = [(module.room, module.nodes) for module in modules.values()]
+    trees += [("", ast.walk(ast.parse(text))) for text in texts]
+    for room, nodes in trees:
+        for node in nodes:
             if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(SOURCE.name):
                 name = (node.module or "").removeprefix(SOURCE.name).removeprefix(".")
                 if name.partition(".")[0] != room:
@@ -270,7 +276,7 @@ def needless_exports(modules: Mapping[str, Module], users: Iterable[Path]) -> li
 def measure(modules: Mapping[str, Module]) -> dict[str, list[str] | int]:
     """Count everything; a list's length is its count, and its items say what was counted."""
     return {
-        "lines of source": sum(module.lines for module in modules.values()),
+        "lines of source": sum(module.text.count("\n") for module in modules.values()),
         "lines of code": sum(module.code for module in modules.values()),
         "modules": len(modules),
         "rooms": sorted({module.room for module in modules.values()} - set(ENTRANCE)),

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import random
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import world
-from heedful import Sample
+from heedful import Critique, Judgment, Status
 from heedful.critic.training import SftSettings, train_sft
-from heedful.rewards import Reward, for_trl, trl_rewards
+from heedful.rewards import Divergence, Reward, for_trl
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful import Judge
+    from heedful import Judge, Sample
 
 __all__ = ["grpo", "make_writer"]
 
@@ -50,7 +51,14 @@ def make_writer(folder: Path, model: Path, *, rows: int, steps: int) -> None:
 
 
 def grpo(
-    output: Path, writer: Path, critic: Judge, *, steps: int, seed: int, shortest: int
+    output: Path,
+    writer: Path,
+    critic: Judge,
+    *,
+    steps: int,
+    seed: int,
+    shortest: int,
+    gates: str,
 ) -> None:
     """Train the policy with the critic's reward, and record the true one beside it.
 
@@ -65,20 +73,21 @@ def grpo(
         seed: of the instructions and the responses.
         shortest: words that a response must have before it may end. Critics have never seen an
             empty response, and to the truth it meets nothing.
+        gates: heedful's gates of the reward, ``all`` or ``none``.
     """
     from datasets import Dataset
     from transformers import PrinterCallback
     from trl import GRPOConfig, GRPOTrainer
 
     prompts = _prompts(PROMPTS * steps, f"policy {seed}")
-    # Empty responses are judged here, to show what a critic makes of them; by default they get 0.
-    judged = Reward(critic, concurrency=PROMPTS * RESPONSES, judge_empty=True)
-    with judged as reward, warnings.catch_warnings():
+    judged = Reward(critic, gates=gates, concurrency=PROMPTS * RESPONSES)
+    # The truth is only looked at: an alarm doesn't end the training here.
+    divergence = Divergence(Reward(_Truth(), gates="none"), share=1.0)
+    with judged as reward, divergence.reference, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         trainer = GRPOTrainer(
             model=str(writer),
-            # The truth is only looked at.
-            reward_funcs=[trl_rewards([for_trl(reward, name="critic"), truth], weights=[1.0, 0.0])],
+            reward_funcs=[for_trl(reward, name="critic", divergence=divergence)],
             train_dataset=Dataset.from_list(prompts),
             args=GRPOConfig(
                 output_dir=str(output.with_suffix("")),
@@ -105,27 +114,31 @@ def grpo(
         {
             "step": entry["step"],
             "reward": entry["rewards/critic/mean"],
-            "truth": entry["rewards/truth/mean"],
+            "truth": entry["critic/reference"],
             "words": entry["completions/mean_length"],
         }
         for entry in trainer.state.log_history
         if "rewards/critic/mean" in entry
     ]
-    output.write_text(json.dumps({"steps": log, "rewards": about}, indent=1))
+    result = {"steps": log, "alarm": divergence.alarm, "rewards": about}
+    output.write_text(json.dumps(result, indent=1))
 
 
-def truth(completions: list[Any], checklist: list[list[str]], **_: Any) -> list[float | None]:
-    """Reward with the share of constraints that are met, as heedful's verifiers know."""
-    samples = [
-        Sample(
-            id=str(at),
-            checklist=tuple(map(world.constraint, texts)),
-            response=said[0]["content"],
+class _Truth:
+    """A judge that knows this world."""
+
+    name = "truth"
+    config: ClassVar[dict[str, str]] = {}
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        """Judge what is requested by code."""
+        positions = range(len(sample.checklist)) if requested is None else requested
+        met = (world.met(sample.checklist[at].text, sample.response or "") for at in positions)
+        return Critique(
+            judgments=tuple(
+                Judgment(status=Status.MET if is_met else Status.UNMET) for is_met in met
+            )
         )
-        for at, (said, texts) in enumerate(zip(completions, checklist, strict=True))
-    ]
-    with Reward(judge_empty=True) as code:
-        return [one.value for one in code.score_sync(samples)]
 
 
 def _prompts(number: int, name: str) -> list[dict[str, Any]]:

@@ -29,6 +29,7 @@ WINDOW = 10
 POLICIES = {
     "policy": "Reward and truth of a policy that writes three words or more",
     "policy-free": "Reward and truth of a policy that may write nothing",
+    "policy-gated": "Reward and truth of a policy that may write nothing, with heedful's gates",
 }
 """Titles by the name of the file."""
 

@@ -126,8 +126,12 @@ CRITICS = (
 )
 MAIN = CRITICS[1]
 
-POLICIES = {"policy": min(world.LENGTHS), "policy-free": 0}
-"""The policies, and how many words each of their responses must have at least."""
+POLICIES = {
+    "policy": (min(world.LENGTHS), "none"),
+    "policy-free": (0, "none"),
+    "policy-gated": (0, "all"),
+}
+"""The policies: how many words their responses must have at least, and the gates of the reward."""
 
 STAGES_OF_RUN = ("base", "policy", "critics", "report")
 
@@ -290,10 +294,10 @@ def measure(step: Steps, one: Critic, critic: Path) -> None:
 
 
 def reward(
-    step: Steps, scale: Scale, seed: int, about: tuple[str, int], writer: Path, critic: Path
+    step: Steps, scale: Scale, seed: int, about: tuple[str, int, str], writer: Path, critic: Path
 ) -> None:
     """Train a policy with a critic's reward."""
-    name, shortest = about
+    name, shortest, gates = about
     step(
         f"{name}.json",
         lambda path: policy.grpo(
@@ -303,6 +307,7 @@ def reward(
             steps=scale.policy_steps,
             seed=seed,
             shortest=shortest,
+            gates=gates,
         ),
     )
 
@@ -313,8 +318,9 @@ def seed_steps(out: Path, scale: Scale, seed: int, stages: set[str], deadline: f
     experts_data(step, scale, seed)
     main_critic = train(step, scale, seed, MAIN, out / "base")
     if "policy" in stages and main_critic is not None:
-        for name, shortest in POLICIES.items():
-            reward(step, scale, seed, (name, shortest), out / "writer", main_critic)
+        for name, (shortest, gates) in POLICIES.items():
+            about = name, shortest, gates
+            reward(step, scale, seed, about, out / "writer", main_critic)
     if "critics" in stages:
         # In a smoke test the first ones do: the rest is the same with other data.
         for one in CRITICS[:8] if scale.model == "smoke" else CRITICS:

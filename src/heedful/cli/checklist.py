@@ -12,7 +12,9 @@ from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DataFlags, Outcome, RunFlags, print_outcome
+from heedful.cli.running import Outcome, PartFlags, RunFlags, print_outcome
+from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
 
 @Parameter(name="*")
@@ -21,7 +23,8 @@ class DecompositionFlags:
     """How checklists are made, and for which samples.
 
     Attributes:
-        prompt: plain (with types and priorities) or if_critic (IF-Critic's published format).
+        prompt: plain (with types and priorities), rubric (questions in the model's words) or
+            if_critic (IF-Critic's published format).
         prompt_file: A file whose text replaces that of the prompt, with {{conversation}} in it.
         overwrite: Also replace a checklist that is there.
     """
@@ -38,7 +41,7 @@ def checklist(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     compile: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the flag's name
     decomposition: DecompositionFlags = DecompositionFlags(),
-    data: DataFlags = DataFlags(),  # noqa: B008 - immutable
+    data: PartFlags = PartFlags(),  # noqa: B008 - immutable
     model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
@@ -91,17 +94,19 @@ def checklist(
     )
 
 
-def _compile(path: Path, output: Path | None, data: DataFlags, *, quiet: bool) -> int:
+def _compile(path: Path, output: Path | None, data: PartFlags, *, quiet: bool) -> int:
     """Show what each constraint becomes, and write the samples with their checks."""
     from heedful.data import formats
     from heedful.jobs.checklists import compiled
 
+    if data.part():
+        raise UsageError(f"--{data.part()[0]} is given without a model", hint="leave it out")
     source = formats.open_source(path, format=data.format, task=data.task)
     coverage = compiled.Coverage()
     for row in compiled.compiled_rows(source):
         coverage.add(row)
         if not quiet:
-            sys.stdout.write("\n".join(compiled.lines(row)) + "\n")
+            sys.stdout.write(printable("\n".join(compiled.lines(row))) + "\n")
     unread = [
         {"line": each.line, "id": each.id, "problem": each.problem}
         for each in source

@@ -15,6 +15,8 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from heedful.analysis.compare.headline import GateResult
+
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +40,30 @@ class ComparisonFlags:
     anyway: Annotated[bool, Parameter(negative="")] = False
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class GateFlags:
+    """When the exit code says that a run is worse.
+
+    Attributes:
+        no_worse_than: A run: exit with 3 if another is worse by more than the margin, with p below
+            0.05, in the rates of --metric, or in that of the first line. It is the baseline.
+        margin: By how many points another may be worse.
+        require_shown: Exit with 3 also where the interval leaves open whether another is worse.
+    """
+
+    no_worse_than: str | None = None
+    margin: float = 0.0
+    require_shown: Annotated[bool, Parameter(negative="")] = False
+
+
 def compare(
     *runs: Annotated[str, Parameter(name="RUN")],
     comparison: ComparisonFlags = ComparisonFlags(),
+    gate: GateFlags = GateFlags(),
     seed: int = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    comment: Path | None = None,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> int:
     """Compare the same samples under several models or judges.
@@ -51,8 +72,10 @@ def compare(
         runs: Directories of finished runs; RUN@MODEL for the rows of one model in a run. One run
             alone is compared by model.
         comparison: How runs are compared.
+        gate: When the exit code says that a run is worse.
         seed: For the randomization tests.
         output: Write the numbers to a .json file, or the tables to a .md or .html file.
+        comment: Write the headline and the first tables to a .md file, for a pull request.
         quiet: Print nothing.
 
     Returns:
@@ -60,32 +83,80 @@ def compare(
     """
     from heedful.analysis.compare import compare as compare_runs
     from heedful.analysis.compare import tables as report
+    from heedful.data.formats.base import atomically
 
     writers: dict[str, Callable[[dict[str, Any]], str]] = {
         ".json": lambda summary: json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
         ".md": lambda summary: report.document(summary).markdown(),
         ".html": lambda summary: report.document(summary).html(),
     }
+    named, baseline = _with_baseline(runs, comparison, gate)
     if output is not None:
-        _check_output(output, list(writers), runs)
+        _check_output(output, list(writers), named)
+    if comment is not None:
+        _check_output(comment, [".md"], named)
+    metrics = [name for words in comparison.metric or () for name in _names(words)]
     summary = compare_runs(
-        *runs,
-        metrics=[name for words in comparison.metric or () for name in _names(words)],
+        *named,
+        metrics=metrics,
         by=None if comparison.by is None else _names(comparison.by),
         match=comparison.match,
-        baseline=comparison.baseline,
+        baseline=baseline,
         anyway=comparison.anyway,
         seed=seed,
     )
+    results = [] if gate.no_worse_than is None else _checked(summary, gate, chosen=bool(metrics))
+    said = [result.said for result in results]
     if output is not None:
-        from heedful.data.formats.base import atomically
-
         with atomically(output) as file:
             file.write(writers[output.suffix.lower()](summary))
+    if comment is not None:
+        with atomically(comment) as file:
+            file.write(report.document(summary, brief=True, first=said).markdown())
+    failing = ("worse", "open") if gate.require_shown else ("worse",)
     outcome = Outcome(
-        view=lambda: report.view(summary), written=[output], complete=_is_complete(summary)
+        view=lambda: report.view(summary),
+        written=[output, comment],
+        complete=_is_complete(summary),
+        hints=[result.said for result in results if result.verdict not in failing],
+        failures=[result.said for result in results if result.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
+
+
+def _with_baseline(
+    runs: tuple[str, ...], comparison: ComparisonFlags, gate: GateFlags
+) -> tuple[tuple[str, ...], str | None]:
+    """Name the runs and the baseline, which a gate's run is.
+
+    Raises:
+        UsageError: flags don't go together.
+    """
+    old = gate.no_worse_than
+    if not 0 <= gate.margin <= 100:  # noqa: PLR2004 - points
+        raise UsageError(
+            f"--margin is {gate.margin:g}", hint="give points from 0 to 100, such as 2"
+        )
+    if old is None:
+        if gate.margin or gate.require_shown:
+            raise UsageError("nothing to be no worse than", hint="name a run: --no-worse-than RUN")
+        return runs, comparison.baseline
+    if comparison.baseline not in (None, old):
+        raise UsageError("--no-worse-than and --baseline name two runs", hint="leave one out")
+    return (runs if old in runs else (*runs, old)), old
+
+
+def _checked(summary: dict[str, Any], gate: GateFlags, *, chosen: bool) -> list[GateResult]:
+    """Check each run against the baseline."""
+    from heedful.analysis.compare.headline import no_worse
+
+    return [
+        result
+        for pair in summary["pairs"]
+        if pair["second"] == summary["baseline"]
+        for rates in [[(f, name) for f, names in pair["metrics"].items() for name in names]]
+        for result in no_worse(pair, margin=gate.margin / 100, rates=rates if chosen else ())
+    ]
 
 
 def _is_complete(summary: dict[str, Any]) -> bool:

@@ -25,7 +25,7 @@ def checklists(
     Args:
         input: The file with the instructions and their checklists.
         output: Where the rows go: JSON lines with prompt and completion.
-        prompt: plain (with types and priorities) or if_critic, as for heedful checklist.
+        prompt: plain (with types and priorities), rubric or if_critic, as for heedful checklist.
         format: The format of INPUT; detected from the file by default.
         task: Keep only this task's rows (AdvancedIF).
         quiet: Print no numbers.

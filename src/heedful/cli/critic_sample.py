@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.judging import PROMPT
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DataFlags, RunFlags
+from heedful.cli.running import PartFlags, RunFlags
 
 
 @Parameter(name="*", group="Model")
@@ -50,7 +50,7 @@ def sample(
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     sampled: CritiqueFlags = CritiqueFlags(),
-    data: DataFlags = DataFlags(),  # noqa: B008 - immutable
+    data: PartFlags = PartFlags(),  # noqa: B008 - immutable
     model_flags: ExpertFlags = ExpertFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:

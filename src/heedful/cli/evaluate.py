@@ -11,12 +11,12 @@ from cyclopts import Parameter
 
 from heedful.cli import judging
 from heedful.cli.judging import JudgeFlags, ResultFlags
-from heedful.cli.running import DataFlags, RunFlags
+from heedful.cli.running import PartFlags, RunFlags
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class JudgedDataFlags(DataFlags):
+class JudgedDataFlags(PartFlags):
     """How the input is read.
 
     Attributes:
@@ -28,7 +28,9 @@ class JudgedDataFlags(DataFlags):
 
 
 def evaluate(
-    input: Annotated[Path, Parameter(name=["--input", "-i"])],  # noqa: A002 - AdvancedIF's name
+    input: Annotated[  # noqa: A002 - AdvancedIF's name
+        list[Path], Parameter(name=["--input", "-i"], negative="")
+    ],
     *,
     responses: Path | None = None,
     judge: Annotated[str | None, Parameter(name=["--judge", "-j"])] = None,
@@ -40,7 +42,7 @@ def evaluate(
     """Judge every response against its checklist and say how well the constraints were met.
 
     Args:
-        input: The file to judge.
+        input: The file to judge; several, a 'PATTERN*' or - (standard input).
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model), or a plugin's; with commas, in turn. Default:
@@ -53,23 +55,26 @@ def evaluate(
     Returns:
         The exit code.
     """
+    from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
     from heedful.jobs.evaluate import evaluate as judge_all
 
     who = judging.make(judge, model_flags, scoring=results.scoring, seed=results.seed)
     exclude = data.exclude_generation_failures
     options = (data.format, results.scoring, results.seed, data.task, dict(who.config))
-    run = flags.run or default_run(input, responses, *options, *(["excluded"] if exclude else []))
+    files = readable(input)
+    run = flags.run or default_run(
+        files, responses, *options, *data.part(), *(["excluded"] if exclude else [])
+    )
     job = partial(
         judge_all,
-        input,
+        files,
         judge=who,
         scoring=results.scoring,
         seed=results.seed,
         responses=responses,
         output=results.output,
-        format=data.format,
-        task=data.task,
+        **data.reading(),
         exclude_generation_failures=exclude,
     )
     return judging.carry_out(job, flags, model_flags, results, run=run)

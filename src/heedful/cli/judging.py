@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -10,10 +11,12 @@ from cyclopts import Parameter
 
 from heedful.cli import running
 from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
+from heedful.cli.gates import below, gates
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from heedful.cli.running import RunFlags
     from heedful.core.nouns import Scoring
@@ -29,14 +32,17 @@ PROMPT = "plain"
 
 PERCENT = 100
 
+REPLACED = ("--judge", "-j", "--run", "--limit")
+"""Flags that another judge makes useless."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolFlags(ConnectionFlags):
     """How a judge goes about its work.
 
     Attributes:
-        prompt: plain, structured, structured_object, if_critic, advancedif or cfbench. By default
-            the one that the model's folder names, or plain.
+        prompt: plain, structured, structured_object, if_critic, advancedif, cfbench or criteria. By
+            default the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.
@@ -84,12 +90,14 @@ class ResultFlags:
         seed: Seed of the random words in faithful IFEval.
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
+        fail_under: Exit with 3 when a rate is lower, as fully_met=0.8; several with commas.
     """
 
     scoring: Literal["strict", "faithful"] = "strict"
     seed: int = 0
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
     min_coverage: float = 0.0
+    fail_under: Annotated[list[str] | None, Parameter(negative="")] = None
 
 
 def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: int) -> Judge:
@@ -130,6 +138,7 @@ def carry_out(
         UsageError: the output is one of the files that the flags name, or the share is not one.
     """
     output, least = results.output, results.min_coverage
+    limits = gates(results.fail_under or ())
     if not 0 <= least <= 1:
         hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
         raise UsageError(f"--min-coverage is {least:g}", hint=hint)
@@ -158,6 +167,9 @@ def carry_out(
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
             complete=_is_complete(summary, results.min_coverage),
+            failures=[said for gate in limits if (said := below(gate, summary))],
+            hints=[*_unread(result), *_too_little(summary, results.min_coverage)],
+            next_step=_next_step(summary, model_flags),
         )
 
     return running.carry_out(
@@ -169,6 +181,53 @@ def carry_out(
         outcome=outcome,
         output=run,
     )
+
+
+def _unread(result: Evaluation) -> Iterator[str]:
+    """Show a reply that could not be read, and the likely reason."""
+    from heedful.jobs.unparsed import example
+
+    unread = example(result)
+    if unread is not None:
+        yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
+        if unread.hint:
+            yield unread.hint
+
+
+def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str]:
+    """Say why the exit code is 1, where nothing else does."""
+    if summary["coverage"] < min_coverage:
+        yield (
+            f"exit code {running.INCOMPLETE}: coverage {PERCENT * summary['coverage']:.1f} % is "
+            f"below --min-coverage {min_coverage:g}"
+        )
+    elif not summary["verdicts"]["met"] + summary["verdicts"]["unmet"]:
+        yield f"exit code {running.INCOMPLETE}: no verdict was decided"
+
+
+def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
+    """Say how many constraints only a model decides, and the command that asks one."""
+    left = summary["needs_model"]
+    if not left or model_flags.model:
+        return ""
+    from heedful.engine.sessions import COMMAND
+
+    words = " ".join(_asking_a_model(COMMAND.get() or ()))
+    return (
+        f"{amount(left, 'constraint')} left for a model: {words} --model NAME\n"
+        f"  (--dry-run counts the calls and the cost; --limit 5 tries five rows)"
+    )
+
+
+def _asking_a_model(words: Sequence[str]) -> Iterator[str]:
+    """Yield the words of this command that stay when a model judges too, fit for a shell."""
+    yield "heedful"
+    skip = False
+    for word in words:
+        flag, equals, _ = word.partition("=")
+        if not skip and flag not in REPLACED:
+            yield shlex.quote(word)
+        skip = not skip and flag in REPLACED and not equals
 
 
 def _same_place(one: Path, other: Path) -> bool:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterator
 
 LINE = "%(asctime)s %(levelname)s %(message)s"
@@ -61,21 +64,21 @@ class Logs:
         if self.log_file is None:
             handler = logging.StreamHandler()
             redrawn = REDRAWN if sys.stderr.isatty() else ""
-            handler.setFormatter(logging.Formatter(redrawn + LINE))
+            handler.setFormatter(_formatter(redrawn + LINE))
         else:
             from heedful.data.formats.base import refuse_run_files
 
             refuse_run_files(self.log_file)
             _refuse_data(self.log_file)
             try:
-                handler = logging.FileHandler(self.log_file, encoding="utf-8")
+                handler = _log_file(self.log_file)
             except OSError as error:
                 raise UsageError(
                     f"the log cannot be written: {error.strerror}",
                     where=str(self.log_file),
                     hint="name another file with --log-file",
                 ) from error
-            handler.setFormatter(logging.Formatter(LINE))
+            handler.setFormatter(_formatter(LINE))
         before = logger.level
         logger.setLevel(level)
         logger.addHandler(handler)
@@ -84,7 +87,33 @@ class Logs:
         finally:
             logger.removeHandler(handler)
             logger.setLevel(before)
-            handler.close()
+            with suppress(OSError):  # it has been said that the log cannot be written
+                handler.close()
+
+
+def _formatter(line: str) -> logging.Formatter:
+    """Make what writes each message as one line, without signs that a terminal would obey."""
+    import logging
+
+    class Formatter(logging.Formatter):
+        def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+            record.message = printable(" ".join(record.message.splitlines()))
+            return super().formatMessage(record)
+
+    return Formatter(line)
+
+
+def _log_file(path: Path) -> logging.Handler:
+    """Open a log; if it cannot be written any more, that is said once, and the work goes on."""
+    import logging
+
+    class Log(logging.FileHandler):
+        def handleError(self, _: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+            if self.level <= logging.CRITICAL:
+                self.setLevel(logging.CRITICAL + 1)
+                say(f"heedful: {path}: the log cannot be written any more: {sys.exc_info()[1]}")
+
+    return Log(path, encoding="utf-8")
 
 
 def _refuse_data(path: Path) -> None:

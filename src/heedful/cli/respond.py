@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect, sampling
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import DataFlags, RunFlags
+from heedful.cli.running import PartFlags, RunFlags
 
 
 @Parameter(name="*")
@@ -39,7 +39,7 @@ def respond(
     *,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     wanted: ResponseFlags = ResponseFlags(),
-    data: DataFlags = DataFlags(),  # noqa: B008 - immutable
+    data: PartFlags = PartFlags(),  # noqa: B008 - immutable
     model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:

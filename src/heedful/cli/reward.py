@@ -14,7 +14,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from heedful.rewards.terms import LengthPenalty, Terms
 
-Aggregates = Literal["fraction", "all_or_nothing", "psr", "weighted", "gate"]
+Aggregates = Literal["fraction", "all_or_nothing", "hybrid", "psr", "weighted", "gate"]
 
 JUDGE_FIRST = "judge the responses first: heedful evaluate INPUT --run RUN, then name that run"
 
@@ -39,9 +39,9 @@ class RewardFlags:
     """How verdicts become a reward.
 
     Attributes:
-        aggregate: fraction of the constraints met; all_or_nothing; psr, CFBench's by priority;
-            weighted by the field weight of the constraints; gate: the fraction met of what has no
-            check, but 0 where code found anything unmet.
+        aggregate: fraction of the constraints met; all_or_nothing; hybrid, the mean of the two;
+            psr, CFBench's by priority; weighted by the field weight of the constraints; gate: the
+            fraction met of what has no check, but 0 where code found anything unmet.
         gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
             commas: empty, near_empty, cut_off, too_long, disguised, repetition, gibberish, echo,
             self_grading, addresses_judge, refusal, language, too_short.
@@ -178,7 +178,7 @@ def best(
     from heedful.rewards.policy_pairs import best as keep
 
     summary = keep(judged, rewarding.terms(), output=output, ties=ties, seed=seed, to=to)
-    return _finish(summary, "best", output, done=summary["kept"] > 0, quiet=quiet)
+    return _finish(summary, "best", output, done=summary["written"] > 0, quiet=quiet)
 
 
 def stats(

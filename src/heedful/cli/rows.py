@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from heedful.cli.connection import CallFlags
-    from heedful.cli.running import DataFlags, RunFlags
+    from heedful.cli.running import PartFlags, RunFlags
     from heedful.jobs.rows import Generation
 
 
@@ -25,7 +25,7 @@ def add_to_rows(
     output: Path | None,
     *,
     name: tuple[object, ...],
-    data: DataFlags,
+    data: PartFlags,
     model_flags: CallFlags,
     flags: RunFlags,
 ) -> int:
@@ -43,12 +43,15 @@ def add_to_rows(
     Returns:
         The exit code.
     """
+    from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
 
+    files = readable([input])
+
     return carry_out(
-        partial(function, input, output=output, format=data.format, task=data.task),
+        partial(function, files, output=output, **data.reading()),
         flags,
-        run=flags.run or default_run(input, None, *name),
+        run=flags.run or default_run(files, None, *name, *data.part()),
         models=model_flags.model,
         concurrency=model_flags.max_concurrency,
         outcome=partial(_outcome, output=output),

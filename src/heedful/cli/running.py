@@ -6,7 +6,6 @@ A command makes a function that only lacks the options of a run, and says how it
 
 from __future__ import annotations
 
-import sys
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
@@ -20,7 +19,7 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from rich.console import RenderableType
 
@@ -31,21 +30,72 @@ T = TypeVar("T")
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
 
+FAILED = 3
+"""The exit code where a rate is below its least, or a run is worse than another."""
+
 PROBLEMS_SHOWN = 5
 
 
 @Parameter(name="*", group="Data")
 @dataclass(frozen=True, kw_only=True)
-class DataFlags:
-    """How the input is read.
+class FormatFlags:
+    """The format of the input.
 
     Attributes:
         format: The format of INPUT; detected from the file by default.
-        task: Keep only this task's rows (AdvancedIF).
+        map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
     """
 
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
+    map: str | None = None
+
+    def __post_init__(self) -> None:
+        """Make the mapping the format, by which all that follows goes."""
+        if self.map is None:
+            return
+        if self.format is not None:
+            raise UsageError("--map and --format are both given", hint="a mapping is a format")
+        object.__setattr__(self, "format", f"map:{self.map}")
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class DataFlags(FormatFlags):
+    """How the input is read.
+
+    Attributes:
+        task: Keep only this task's rows (AdvancedIF).
+    """
+
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class PartFlags(DataFlags):
+    """Which rows of the input are taken.
+
+    Attributes:
+        limit: Take only the first N rows.
+        sample: Take N rows at random, by --seed where the command has it.
+    """
+
+    limit: int | None = None
+    sample: int | None = None
+
+    def reading(self) -> dict[str, Any]:
+        """Return the options that say how the input is read."""
+        return {
+            "format": self.format,
+            "task": self.task,
+            "limit": self.limit,
+            "sample": self.sample,
+        }
+
+    def part(self) -> list[str]:
+        """Name the part that is taken, as in the name of a run; nothing for all rows."""
+        named = {"limit": self.limit, "sample": self.sample}
+        return [f"{name} {number}" for name, number in named.items() if number is not None]
 
 
 @Parameter(name="*", group="Run")
@@ -114,7 +164,9 @@ class Outcome:
         names: the file that names all of them.
         resumed: rows that an earlier session had finished.
         hints: how to go on, a line each.
+        next_step: what a reader of the tables may want to do next; the last line.
         complete: whether the numbers cover all of the input.
+        failures: what the numbers fall short of, a line each.
     """
 
     view: Callable[[], RenderableType]
@@ -124,7 +176,9 @@ class Outcome:
     names: Path | str | None = None
     resumed: int = 0
     hints: Sequence[str] = field(default=())
+    next_step: str = ""
     complete: bool = True
+    failures: Sequence[str] = ()
 
 
 def carry_out(
@@ -209,15 +263,21 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
         for path in outcome.written:
             if path is not None:
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
+        if outcome.next_step:
+            console.print(f"\n  {outcome.next_step}", soft_wrap=True)
+    terminal.say(*_problems(outcome), *outcome.hints, *outcome.failures)
+    if outcome.failures:
+        return FAILED
+    return 0 if outcome.complete else INCOMPLETE
+
+
+def _problems(outcome: Outcome) -> Iterator[str]:
     for problem in outcome.problems[:PROBLEMS_SHOWN]:
-        sys.stderr.write(f"{_place(problem)}{problem['problem']}\n")
+        yield f"{_place(problem)}{problem['problem']}"
     more = outcome.failed - min(len(outcome.problems), PROBLEMS_SHOWN)
     if more > 0:
         named = f"; {outcome.names} names each" if outcome.names is not None else ""
-        sys.stderr.write(f"… and {more:,} more{named}\n")
-    for hint in outcome.hints:
-        sys.stderr.write(f"{hint}\n")
-    return 0 if outcome.complete else INCOMPLETE
+        yield f"… and {more:,} more{named}"
 
 
 def _place(problem: Mapping[str, Any]) -> str:

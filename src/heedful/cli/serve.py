@@ -50,6 +50,7 @@ class ServerFlags:
         capacity: Samples accepted at a time; requests beyond are refused with 429.
         max_batch: Samples in one request.
         max_body: Mebibytes of one request.
+        max_bodies: Mebibytes of all requests of which anything is being judged.
         cache: A directory that keeps the model's answers over restarts.
     """
 
@@ -61,6 +62,7 @@ class ServerFlags:
     capacity: int = 8192
     max_batch: int = 4096
     max_body: float = 32.0
+    max_bodies: float = 256.0
     cache: Path | None = None
 
     def limits(self) -> Limits:
@@ -75,6 +77,7 @@ class ServerFlags:
             capacity=self.capacity,
             batch=self.max_batch,
             body=int(self.max_body * 2**20),
+            bodies=int(self.max_bodies * 2**20),
             deadline=self.deadline,
             grace=self.grace,
         )

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
+import sys
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from typing import TextIO
+from heedful.core.errors import UsageError
+from heedful.core.text import printable
 
-    from rich.console import Console
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, TextIO
+
+    from rich.console import Console, ConsoleOptions
+    from rich.segment import Segment
 
 WIDTH = 80
 """Columns that every table fits into."""
@@ -36,9 +44,79 @@ def console() -> Console:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
+        def print(self, *objects: Any, **options: Any) -> None:
+            try:
+                super().print(*map(_Shown, objects), **options)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise _unprintable(error) from error
+
     made = Piped(highlight=False, markup=False, emoji=False)
     made.width = max(made.width, WIDTH)
     return made
+
+
+class _Shown:
+    """What is shown of something: its text, without signs that a terminal would obey."""
+
+    def __init__(self, renderable: Any) -> None:
+        self._renderable = renderable
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        from rich.segment import Segment
+
+        for text, style, control in console.render(self._renderable, options):
+            yield Segment(text if control else printable(text), style, control)
+
+
+def say(*lines: str) -> None:
+    """Write to standard error, each text in one line, whatever is in it."""
+    # On a full disk, or where nobody reads any more, the exit code has to suffice.
+    with suppress(OSError):
+        sys.stderr.writelines(f"{printable(' '.join(line.splitlines()))}\n" for line in lines)
+        sys.stderr.flush()
+
+
+def open_closed_streams() -> None:
+    """Open what a caller has closed of standard input, output and error, to read and keep nothing.
+
+    The next files that are opened would take their numbers, and get what is meant for them.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+
+
+def flush(stream: TextIO) -> None:
+    """Write out what is printed while an error can still be told.
+
+    Raises:
+        UsageError: it cannot be written, as on a full disk.
+        BrokenPipeError: nobody reads it any more.
+    """
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _unprintable(error) from error
+
+
+def _unprintable(error: OSError) -> UsageError:
+    # Python would try again at its end, and complain at length.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return UsageError(
+        f"the result cannot be printed: {error.strerror or error}",
+        where="standard output",
+        hint="files that were to be written are complete; the same command prints again",
+    )
 
 
 def spell_out(*streams: TextIO) -> None:

@@ -1,12 +1,27 @@
-"""Small helpers for text: words that messages share, line ends, blanks."""
+"""Small helpers for text: words that messages share, line ends, blanks, and what may be shown."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
-__all__ = ["amount", "dollars", "is_blank", "unix_lines"]
+__all__ = [
+    "amount",
+    "dollars",
+    "is_blank",
+    "one_line",
+    "printable",
+    "spreadsheet_cell",
+    "unix_lines",
+]
 
 SMALL = 0.001
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+"""Controls that a terminal obeys, and those that turn the direction of what follows."""
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+"""Beginnings of what a spreadsheet computes; the wide signs count too in East Asian versions."""
 
 _UNSEEN = frozenset("\u115f\u1160\u2800\u3164\uffa0\ufffc")
 """Characters that show nothing: Hangul's fillers, the empty braille pattern, an object's place."""
@@ -50,3 +65,40 @@ def is_blank(text: str) -> bool:
     (True, False)
     """
     return all(unicodedata.category(char)[0] in "ZCM" or char in _UNSEEN for char in text)
+
+
+def one_line(text: str, most: int) -> str:
+    r"""Write the beginning of a text in one line, without signs that a terminal obeys.
+
+    >>> one_line("a\n\x1b[31mb  c", 100), one_line("abcdef", 3)
+    ('a [31mb c', 'abc…')
+
+    Args:
+        text: any text, of any length.
+        most: characters that are shown.
+    """
+    words = "".join(
+        char if unicodedata.category(char)[0] != "C" else " " for char in text[: 4 * most]
+    ).split()
+    line = " ".join(words)
+    cut = len(line) > most or len(text) > 4 * most
+    return f"{line[:most].rstrip()}…" if cut else line
+
+
+def printable(text: str) -> str:
+    r"""Replace what a terminal would obey rather than show; line ends and tabs stay.
+
+    >>> printable("red: \x1b[31m\n").encode("ascii", "namereplace")
+    b'red: \\N{REPLACEMENT CHARACTER}[31m\n'
+    """
+    return _CONTROLS.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def spreadsheet_cell(value: object) -> str:
+    """Write a cell of CSV so that a spreadsheet takes no text for a formula, and CSV can hold it.
+
+    >>> spreadsheet_cell("=1+1"), spreadsheet_cell(-1), spreadsheet_cell(None)
+    ("'=1+1", '-1', '')
+    """
+    text = "" if value is None else str(value).replace("\0", "\N{SYMBOL FOR NULL}")
+    return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text

@@ -17,11 +17,11 @@ from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Container, Sequence
     from typing import Unpack
 
     from heedful.core.nouns import Sample
-    from heedful.data.formats import Source
+    from heedful.data.formats import Row, Source, Sources
     from heedful.data.formats.memory import InMemory
 
 __all__ = [
@@ -42,8 +42,8 @@ COARSE_NS = 2_000_000_000
 """The coarsest clock of a file system, in nanoseconds: FAT's."""
 
 
-Data: TypeAlias = "str | os.PathLike[str] | InMemory"
-"""Data of a job: a file in any format that heedful reads, or rows in memory.
+Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | InMemory"
+"""Data of a job: a file in any format that heedful reads, several, or rows in memory.
 
 Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
 the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
@@ -107,16 +107,17 @@ RUNS = Path("heedful-runs")
 
 
 def default_run(
-    data: str | os.PathLike[str], responses: str | os.PathLike[str] | None, *options: object
+    data: Path | Sequence[Path], responses: str | os.PathLike[str] | None, *options: object
 ) -> Path:
     """Name a run that the user has not named, after the content of its input and its options.
 
     The same command on the same content finds the same run again; anything else makes another.
     """
-    files = [Path(path) for path in (data, responses) if path is not None]
+    paths = [data] if isinstance(data, Path) else list(data)
+    read = paths if responses is None else [*paths, Path(responses)]
     # A file that is missing is refused with a better message when it is opened.
-    contents = [fingerprint(path) for path in files if path.is_file()]
-    return unnamed(files[0].stem, *contents, *map(str, options))
+    contents = [fingerprint(path) for path in read if path.is_file()]
+    return unnamed(paths[0].name.partition(".")[0] or "run", *contents, *map(str, options))
 
 
 def unnamed(stem: str, *options: Any) -> Path:
@@ -125,14 +126,15 @@ def unnamed(stem: str, *options: Any) -> Path:
     return RUNS / f"{stem}-{digest}"
 
 
-def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | None:
-    """Open a file; rows in memory have no source.
+def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sources | None:
+    """Open a file, or several; rows in memory have no source.
 
     Raises:
         InputError: the file is missing, empty or in no known format.
         UsageError: rows in memory are given with options that are a file's, or aren't rows.
     """
-    if not isinstance(data, str | os.PathLike):
+    paths = files(data)
+    if not paths:
         from heedful.data.formats.memory import check_rows
 
         if any(reading.values()):
@@ -143,7 +145,18 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | None:
         return None
     from heedful.data import formats
 
-    return formats.open_source(Path(data), **reading)
+    parts = [formats.open_source(path, **reading) for path in paths]
+    return parts[0] if len(parts) == 1 else formats.Sources(parts)
+
+
+def files(data: object) -> list[Path]:
+    """List the files that data names: one path, or a list of paths; rows are none."""
+    if isinstance(data, str | os.PathLike):
+        return [Path(data)]
+    if not isinstance(data, list | tuple) or not data:
+        return []
+    paths = [Path(each) for each in data if isinstance(each, str | os.PathLike)]
+    return paths if len(paths) == len(data) else []
 
 
 class Fingerprint(str):
@@ -213,9 +226,12 @@ def items(source: InMemory) -> Iterator[Item[Sample]]:
     """Make rows, of a file or in memory, a run's items; in memory, lines are numbers from 1."""
     from heedful.data.formats.memory import rows
 
-    for row in rows(source):
-        key = row.id if row.sample is None else row.sample.id
-        yield Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+    return map(_item, rows(source))
+
+
+def _item(row: Row) -> Item[Sample]:
+    key = row.id if row.sample is None else row.sample.id
+    return Item(line=row.line, id=key, value=row.sample, problem=row.problem)
 
 
 class Selection(NamedTuple):
@@ -268,13 +284,15 @@ class Selection(NamedTuple):
             chosen = frozenset(random.Random(self.seed).sample(range(total), least))
         for number, record in enumerate(_records(source)):
             if number in chosen:
-                yield from record
+                yield from map(_item, record)
             elif self.sample is None:
                 return
 
 
-def _records(source: InMemory) -> Iterator[Iterator[Item[Sample]]]:
-    return (turns for _, turns in groupby(items(source), key=lambda item: item.line))
+def _records(source: InMemory) -> Iterator[Iterator[Row]]:
+    from heedful.data.formats.memory import rows
+
+    return (turns for _, turns in groupby(rows(source), key=lambda row: (row.file, row.line)))
 
 
 def encode(sample: Sample) -> str:

@@ -10,17 +10,18 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from pydantic_core import from_json
 
+from heedful.core.closing import Closing
 from heedful.core.errors import RunError, UsageError
 from heedful.core.nouns import Sample
 from heedful.data.formats import Row, named
 from heedful.engine.inputs import unnamed
 from heedful.engine.reader import Reader
 from heedful.engine.salvage import salvaged
+from heedful.engine.summary_shape import is_summary
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterator, Mapping
-    from types import TracebackType
 
     from heedful.data.formats import Format
     from heedful.engine.records import Entry, UsageRecord
@@ -42,25 +43,10 @@ READ_BY = {
 }
 """The command that reads the runs of a command; ``heedful view`` shows all others."""
 
-JUDGED = {
-    "heedful": str,
-    "judge": str,
-    "scoring": str,
-    "coverage": int | float,
-    "samples": int,
-    "constraints": int,
-    "verdicts": dict,
-    "metrics": dict,
-    "problems": list,
-    "undecided": list,
-    "decided_by": dict,
-}
-"""The keys of a summary of ``evaluate`` that its readers rely on."""
-
 T = TypeVar("T")
 
 
-class SavedRun:
+class SavedRun(Closing):
     """A run opened read-only; nothing in its directory is changed.
 
     Opening takes any run, also one under way; :meth:`open` refuses what a reader cannot use.
@@ -157,23 +143,11 @@ class SavedRun:
             )
         if finished and not self.finished:
             raise RunError(
-                "this run is not finished, so not all of its input is there",
+                f"this run is not finished, or its {SUMMARY} was removed",
                 where=where,
-                hint="let the command that began it finish, then come back",
+                hint="give the command that made it again: it goes on where it stopped, and "
+                "writes the file",
             )
-
-    def __enter__(self) -> Self:
-        """Return the run itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Close the run."""
-        self.close()
 
     def close(self) -> None:
         """Close the run's store."""
@@ -226,9 +200,9 @@ class SavedRun:
         try:
             summary = json.loads(path.read_text(encoding="utf-8"))
             foreign = self._is_foreign(summary)
-            problem = "the summary is of another version of heedful, or of another run"
+            problem = "the summary is damaged, of another version of heedful, or of another run"
         except FileNotFoundError:
-            foreign, problem = True, "this run has no summary, so it is not finished"
+            foreign, problem = True, f"this run is not finished, or its {SUMMARY} was removed"
         except (OSError, ValueError, RecursionError) as error:
             foreign, problem = True, f"the summary cannot be read: {error}"
         if foreign:
@@ -247,9 +221,7 @@ class SavedRun:
             return True
         if not self.judged:
             return False
-        rows = summary["rows"]
-        known = all(isinstance(summary.get(key), kind) for key, kind in JUDGED.items())
-        return not known or not all(isinstance(rows.get(key), int) for key in ("read", "failed"))
+        return not is_summary(summary)
 
     def entries(self, since: int = 0) -> Iterator[Entry]:
         """Yield its rows as stored, from a place on, in input order, in constant memory.

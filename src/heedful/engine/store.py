@@ -18,8 +18,9 @@ import sqlite3
 import time
 import weakref
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.engine.configurations import differences
@@ -39,7 +40,6 @@ from heedful.engine.schema import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from types import TracebackType
 
 __all__ = ["Entry", "Input", "Store", "UsageRecord"]
 
@@ -58,7 +58,7 @@ FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
 
 
-class Store:
+class Store(Closing):
     """The rows of one run.
 
     Use it as a context manager: leaving it commits what is pending and closes the file.
@@ -106,21 +106,8 @@ class Store:
         if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
             refuse_damaged(db.execute, Path(path))
-        db.executescript(SCHEMA)
+        db.executescript(f"BEGIN; {SCHEMA} COMMIT")
         return db
-
-    def __enter__(self) -> Self:
-        """Return the store itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Commit what is pending and close the file."""
-        self.close()
 
     def close(self) -> None:
         """Commit what is pending and close the file."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
-from heedful.data.formats import Source
+from heedful.data.formats import Source, Sources
 from heedful.engine.inputs import (
     DataOptions,
     Selection,
@@ -133,7 +133,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._seed = seed
         self._output = None if output is None else Path(output)
         task = reading.get("task")
-        source: Source | SavedRun | None
+        source: Source | Sources | SavedRun | None
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(
             data,
@@ -184,7 +184,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
         try:
-            critique = await judge_in_order(self.judge, row)
+            critique = await judge_in_order(self.judge, row, scoring=self._scoring)
         except Exception:  # failed requests count too, postponed ones when they are answered
             self._requested += len(row.checklist)
             raise
@@ -228,7 +228,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
     ) -> Evaluation:
         """Summarise, and write the results."""
-        if isinstance(self._rows, Source) and self._rows.exclude_failures:
+        if isinstance(self._rows, Source | Sources) and self._rows.exclude_failures:
             self.about["excluded"] = self._rows.excluded
         del prices
         summary = self._tally.finish(store, self._seed, self.about)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
-from heedful.core.text import amount
+from heedful.core.text import amount, one_line
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
@@ -18,6 +19,7 @@ from heedful.reporting.notation import (
     interval,
     percent,
     share_decided,
+    without_interval,
 )
 from heedful.reporting.table import Table
 
@@ -35,6 +37,16 @@ BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
 
 REASONS_SHOWN = 3
+REASON_CHARACTERS = 300
+
+LEADING = (
+    ("constraints met", "cfbench", "csr"),
+    ("responses fully met", "cfbench", "isr"),
+    ("by priority", "cfbench", "psr"),
+    ("weighted score", "rubric", "score"),
+)
+"""The rates that are said first: words, family and name."""
+
 TURNS_SHOWN = 10
 
 GROUPS_SHOWN = 12
@@ -57,7 +69,9 @@ def view(summary: Mapping[str, Any]) -> RenderableType:
     from rich.console import Group
 
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
-    parts = list(tables(summary, groups=GROUPS_SHOWN)) if decided else []
+    shown = tables(summary, groups=GROUPS_SHOWN)
+    # Where nothing was decided, one table says so.
+    parts = list(shown) if decided else list(islice(shown, 1 if summary["metrics"] else 0))
     body = Document("", parts=parts, notes=list(notes(summary)))
     return Group(_headline(summary), body.terminal())
 
@@ -135,6 +149,8 @@ def _metrics(
         for reading, measure in labels.get("agreement", {}).items()
         if measure["denominator"]
     ]
+    shown = [measure for rates in families.values() for measure in rates.values()]
+    note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
 
@@ -226,7 +242,8 @@ def _paragraphs(summary: Mapping[str, Any]) -> list[str]:
         f"heedful {summary['heedful']}" + (f", on {files}" if files else "") + "."
     )
     cost = [f"Cost: {cost_line(summary['cost'])}."] if "cost" in summary else []
-    return [text, how, *cost]
+    lead = [sentence(summary)] if verdicts["met"] + verdicts["unmet"] else []
+    return [*lead, text, how, *cost]
 
 
 def _excluded(summary: Mapping[str, Any]) -> str:
@@ -239,6 +256,34 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     from rich.text import Text
 
     text = Text()
+    shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
+    if decided and shown:
+        text.append(f"\n  {' · '.join(shown)}", style="bold")
+    _append_counts(text, summary)
+    failed = summary["rows"]["failed"]
+    if failed:
+        text.append("\n  ")
+        text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
+        text.append("; every coverage counts them as undecided")
+    if summary.get("excluded"):
+        text.append(f"\n  {_excluded(summary)}", style="yellow")
+    for line in _reasons(summary):
+        text.append(f"\n    {line}", style="yellow")
+    if len(summary["decided_by"]) > 1:
+        by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
+        text.append(f"\n  decided by {', '.join(by)}")
+    if "cost" in summary:
+        text.append(f"\n  {cost_line(summary['cost'])}")
+    if "saved" in summary:
+        text.append(f"\n  {_saved(summary['saved'])}")
+    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
+    return text
+
+
+def _append_counts(text: Text, summary: Mapping[str, Any]) -> None:
+    """Count the verdicts by status, and those decided."""
+    verdicts = summary["verdicts"]
+    decided = verdicts["met"] + verdicts["unmet"]
     text.append(f"\n  {amount(summary['samples'], 'sample')}, ")
     text.append(f"{amount(summary['constraints'], 'constraint')}: ")
     text.append(f"{verdicts['met']:,} met", style="green")
@@ -254,24 +299,49 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     applicable = summary["constraints"] - inapplicable
     text.append(f"\n  {decided:,} of {applicable:,} verdicts decided")
     text.append(f", coverage {percent(summary['coverage'], 1)} %")
-    failed = summary["rows"]["failed"]
-    if failed:
-        text.append("\n  ")
-        text.append(f"{amount(failed, 'row')} could not be read or judged", style="bold red")
-        text.append("; every coverage counts them as undecided")
-    if summary.get("excluded"):
-        text.append(f"\n  {_excluded(summary)}", style="yellow")
-    for reason in summary["undecided"][:REASONS_SHOWN]:
-        text.append(f"\n    {reason['verdicts']:,} undecided: {reason['reason']}", style="yellow")
-    if len(summary["decided_by"]) > 1:
-        by = (f"{judge} {count:,}" for judge, count in summary["decided_by"].items())
-        text.append(f"\n  decided by {', '.join(by)}")
-    if "cost" in summary:
-        text.append(f"\n  {cost_line(summary['cost'])}")
-    if "saved" in summary:
-        text.append(f"\n  {_saved(summary['saved'])}")
-    text.append(f"\n  judge {summary['judge']}, {summary['scoring']} scoring\n")
-    return text
+
+
+def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say why verdicts are missing: those that need a model together, then the commonest."""
+    left = summary.get("needs_model", 0)
+    if left:
+        yield f"{left:,} undecided: code does not decide them, and no model was asked"
+    others = [item for item in summary["undecided"] if not item.get("needs_model")]
+    for item in others[:REASONS_SHOWN]:
+        yield f"{item['verdicts']:,} undecided: {one_line(item['reason'], REASON_CHARACTERS)}"
+    rest = sum(summary["verdicts"][status] for status in ("unparsed", "failed", "unsupported"))
+    rest -= left + sum(item["verdicts"] for item in others[:REASONS_SHOWN])
+    if rest > 0:
+        yield f"{rest:,} more, for other reasons: undecided in summary.json"
+
+
+def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:
+    """Name the rates that say most, in plain words, in the order in which they are said."""
+    metrics = summary["metrics"]
+    measures = [(words, metrics.get(family, {}).get(name)) for words, family, name in LEADING]
+    # A rate of which nothing is decided is said too: not to say it would hide that.
+    return [(words, each) for words, each in measures if each and each["bounds"]]
+
+
+def _said(measure: Measure) -> str:
+    """Write a rate; where verdicts are missing, with what it may still become."""
+    said = percent(measure["value"], 1)
+    said += "" if measure["value"] is None else " %"
+    if measure["coverage"] < 1:
+        said += f" ({interval(measure['bounds'])} with the undecided)"
+    return said
+
+
+def sentence(summary: Mapping[str, Any]) -> str:
+    """Sum a run up in a sentence, as for a pull request."""
+    said = []
+    for words, measure in rates(summary):
+        between = measure.get("interval")
+        bounds = f" ({INTERVAL} {interval(between)})" if between else ""
+        said.append(f"{words} {_said(measure)}{bounds}")
+    rows = amount(summary["samples"], "response")
+    coverage = f"{percent(summary['coverage'], 1)} % of the verdicts decided"
+    return f"{rows}: {', '.join(said) or 'nothing decided'}; {coverage}."
 
 
 def _saved(saved: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from heedful.engine.inputs import Selection, encode, fingerprint, open_data
 from heedful.engine.job import Job
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
-from heedful.jobs.rows import KEPT, Addition, Generation, is_failed, summarise
+from heedful.jobs.rows import UNCHANGED, Addition, Generation, is_failed, summarise
 from heedful.judges.prompts.base import lacks_instruction
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class Recipe:
 
 async def keep() -> Addition:
     """Leave a row as it is."""
-    return Addition(counts={KEPT: 1})
+    return Addition(counts={UNCHANGED: 1})
 
 
 def read_and_written(data: object, running: RunOptions) -> list[str | os.PathLike[str]]:
@@ -133,7 +133,7 @@ class RowsJob(Job[Task, Generation]):
         self._selection = Selection.of(reading)
         self._files = source.files if source else ()
         self._rows = source or cast("InMemory", data)
-        self._format = source.format.name if source else None
+        self._format = source.format.name if source and source.format else None
         self._task = task
         self._config = {
             "store": STORE_VERSION,
@@ -150,7 +150,7 @@ class RowsJob(Job[Task, Generation]):
             "task": self._task,
             **recipe.about,
         }
-        self._kept = 0
+        self._unchanged = 0
         self.assumptions = recipe.assumptions
 
     @property
@@ -179,7 +179,7 @@ class RowsJob(Job[Task, Generation]):
     async def work(self, row: Task) -> str:
         """Do one task; what it adds."""
         addition = await row.make()
-        self._kept += addition.counts.get(KEPT, 0)
+        self._unchanged += addition.counts.get(UNCHANGED, 0)
         return addition.model_dump_json(exclude_defaults=True)
 
     def is_unfinished(self, entry: Entry) -> bool:
@@ -205,7 +205,7 @@ class RowsJob(Job[Task, Generation]):
 
     def counts_dry_run(self) -> dict[str, int]:
         """Count the rows that would stay as they are."""
-        return {KEPT: self._kept}
+        return {UNCHANGED: self._unchanged}
 
     def result(
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Addition", "Generated", "Generation", "generated_entry"]
 
-KEPT = "kept"
+UNCHANGED = "unchanged"
 """Counts rows that already have what the run adds."""
 
 
@@ -151,7 +151,7 @@ def summarise(
         The summary, as in ``summary.json``.
     """
     counts: Counter[str] = Counter()
-    rows: Counter[str] = Counter(made=0, kept=0, failed=0, unread=0)
+    rows: Counter[str] = Counter(completed=0, unchanged=0, failed=0, unread=0)
     problems: list[dict[str, Any]] = []
     account = CostSummary(store.usage_records(), prices)
     for row, addition in _rows(store):
@@ -163,9 +163,9 @@ def summarise(
             if len(problems) < PROBLEMS_LISTED:
                 problems.append({"line": row.line, "id": row.id, "problem": row.problem})
         else:
-            rows["made"] += 1
-    rows[KEPT] = counts.pop(KEPT, 0)
-    rows["made"] -= rows[KEPT]
+            rows["completed"] += 1
+    rows[UNCHANGED] = counts.pop(UNCHANGED, 0)
+    rows["completed"] -= rows[UNCHANGED]
     result = {**about, "rows": dict(rows), "counts": dict(counts), "problems": problems}
     if account:
         result["cost"] = account.result()

@@ -48,9 +48,9 @@ def view(summary: Mapping[str, Any]) -> Text:
     rows, counts = summary["rows"], summary["counts"]
     text = Text()
     text.append(f"\n  {amount(sum(rows.values()), 'row')}: ")
-    text.append(f"{rows['made']:,} made", style="green")
-    if rows["kept"]:
-        text.append(f", {rows['kept']:,} kept")
+    text.append(f"{rows['completed']:,} completed", style="green")
+    if rows["unchanged"]:
+        text.append(f", {rows['unchanged']:,} unchanged")
     if rows["failed"]:
         text.append(", ")
         text.append(f"{rows['failed']:,} failed", style="bold red")

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
+from heedful.core.nouns import Status
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
@@ -16,10 +18,9 @@ from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, StoredSample, line, s
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
     from typing import TextIO
 
-    from heedful.core.nouns import Critique, Scoring
+    from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.engine.store import Entry, Store
     from heedful.models import Price
 
@@ -33,7 +34,7 @@ PART = f"{RESULTS}.part"
 """The results file while it is written; what a killed session left is written over."""
 
 
-class Tally:
+class Tally(Closing):
     """Counts a run's rows and writes them into the results file, in input order.
 
     What it comes to depends on the store alone: rows that are counted as they finish and rows that
@@ -59,7 +60,8 @@ class Tally:
         self._scoring = scoring
         self._summary = Summary(scoring=scoring)
         self._problems: list[dict[str, Any]] = []
-        self._reasons: Counter[str] = Counter()
+        self._reasons: Counter[tuple[str, bool]] = Counter()
+        self._needs_model = 0
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
         self._file: TextIO | None = None
@@ -67,16 +69,7 @@ class Tally:
             with _writing(directory):
                 self._file = (directory / PART).open("w", encoding="utf-8", newline="\n")
 
-    def __enter__(self) -> Self:
-        """Return the tally itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Drop the results file unless it is complete."""
         if self._file is not None and self._directory is not None:
             with suppress(OSError):
@@ -98,7 +91,7 @@ class Tally:
             self._summary.fail()
         else:
             scores = self._summary.add(row.sample, row.critique)
-            self._count_reasons(row.critique)
+            self._count_reasons(row.sample, row.critique)
             self._deciders.add(row.critique)
             self._account.add(row.critique)
         if self._file is not None and self._directory is not None:
@@ -107,13 +100,20 @@ class Tally:
                 fields = stored.fields if isinstance(stored, StoredSample) else None
                 self._file.write(line(row, self._scoring, scores, fields))
 
-    def _count_reasons(self, critique: Critique) -> None:
-        """Count why verdicts were not reached; reasons that quote a reply don't fill the memory."""
+    def _count_reasons(self, sample: Sample, critique: Critique) -> None:
+        """Count why verdicts were not reached, and those that only a model can reach.
+
+        Reasons that quote a reply don't fill the memory.
+        """
         reasons = self._reasons
-        for judgment in critique.judgments:
-            if not judgment.status.settled:
-                reason = judgment.explanation
-                reasons[reason if reason in reasons or len(reasons) < REASONS_KEPT else OTHER] += 1
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
+            if judgment.status.settled:
+                continue
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            self._needs_model += needs
+            key = judgment.explanation, needs
+            known = key in reasons or len(reasons) < REASONS_KEPT
+            reasons[key if known else (OTHER, needs)] += 1
 
     def finish(self, store: Store, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
         """Sum up, and put the results and the summary in their places.
@@ -134,9 +134,10 @@ class Tally:
             "problems": self._problems,
         }
         result["undecided"] = [
-            {"reason": reason, "verdicts": count}
-            for reason, count in self._reasons.most_common(REASONS_LISTED)
+            {"reason": reason, "verdicts": count, "needs_model": needs}
+            for (reason, needs), count in self._reasons.most_common(REASONS_LISTED)
         ]
+        result["needs_model"] = self._needs_model
         result["decided_by"] = dict(self._deciders.verdicts.most_common())
         self._account.record(store.usage_records())
         if self._account:

@@ -136,7 +136,7 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
     if name == "rules":
         return Rules(scoring=scoring, seed=seed)
     if name == "recorded":
-        return Recorded()
+        return Recorded(scoring)
     if name == "compiled":
         return Compiled()
     if name == CHECKLIST:

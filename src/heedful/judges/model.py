@@ -100,13 +100,16 @@ class Checklist:
         positions = list(range(len(sample.checklist))) if requested is None else list(requested)
         if not positions:
             return Critique()
+        asked = self._askable(sample, positions)
+        if len(asked) < len(positions):
+            return self._beside(await self.judge(sample, asked), asked, positions)
         reason = lacking(sample, self.prompt)
         if reason is not None:
             constraints = [sample.checklist[position] for position in positions]
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
         groups = self._groups(positions)
         if len(groups) == 1:
-            return await self._ask(sample, positions)
+            return await self._ask(sample, groups[0])
         answers = await asyncio.gather(*(self._ask(sample, group) for group in groups))
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
@@ -124,10 +127,26 @@ class Checklist:
         Returns:
             The text; ``None`` where nothing is sent.
         """
+        positions = self._askable(sample, positions)
         if not positions or lacking(sample, self.prompt) is not None:
             return None
         prompts = (self._messages(sample, group) for group in self._groups(positions))
         return "\n\n".join(message.content for messages in prompts for message in messages)
+
+    def _askable(self, sample: Sample, positions: Sequence[int]) -> list[int]:
+        """Return the constraints that the prompt can ask for: levels need one that knows them."""
+        levels = getattr(self.prompt, "levels", False)
+        return [at for at in positions if levels or sample.checklist[at].scale is None]
+
+    def _beside(
+        self, critique: Critique, asked: Sequence[int], positions: Sequence[int]
+    ) -> Critique:
+        """Add judgments on the constraints that could not be asked."""
+        reason = f"the prompt {self.prompt.name} can't ask for a level (use --prompt criteria)"
+        judgment = Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
+        judgments = dict.fromkeys(positions, judgment)
+        judgments |= dict(zip(asked, critique.judgments, strict=True))
+        return critique.model_copy(update={"judgments": tuple(judgments.values())})
 
     def _groups(self, positions: Sequence[int]) -> list[Sequence[int]]:
         """Divide the requested constraints into calls."""

@@ -10,13 +10,21 @@ from heedful.judges import prompts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Recording, Sample
+    from heedful.core.nouns import Recording, Sample, Scoring
 
 
 class Recorded:
     """Parses the judge output in the file, so that scoring saved judgments needs no call."""
 
     name = "recorded"
+
+    def __init__(self, scoring: Scoring = "strict") -> None:
+        """Make the judge.
+
+        Args:
+            scoring: ``faithful`` reads replies as published codes do, where that differs.
+        """
+        self.scoring = scoring
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -35,7 +43,7 @@ class Recorded:
             reason = str(recording.declared.get("error", "the judge's reply is missing"))
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
         # A reply can be matched to its constraints only against the whole checklist.
-        judgments = prompts.read(recording, sample.checklist)
+        judgments = prompts.read(recording, sample.checklist, self.scoring)
         return Critique(
             judgments=tuple(
                 _signed(judgments[position], f"{self.name}:{recording.prompt}")

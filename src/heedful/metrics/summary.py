@@ -201,6 +201,16 @@ class Summary:
         read = self._counts.total()
         return read / (read + self._failed) if read else 0.0
 
+    def _pooled(self, packed: int) -> ClusterShare:
+        """Turn a packed tally into its part of a rate over verdicts.
+
+        StructFlowBench's code counts undecided verdicts as unmet here too.
+        """
+        share = pooled(unpack(packed))
+        if self._scoring == "strict" or any(r.benchmark != "structflow" for r in self._outcomes):
+            return share
+        return share._replace(denominator=share.units)
+
     def _number(self, share: ClusterShare) -> int:
         return self._shares.setdefault(share, len(self._shares))
 
@@ -213,7 +223,7 @@ class Summary:
         def shares(kind: str, number: int) -> Mapping[Any, ClusterShare]:
             if kind == "share":
                 return {None: listed[number]}
-            return {None: pooled(unpack(number))} if kind == "constraint" else parts[number]
+            return {None: self._pooled(number)} if kind == "constraint" else parts[number]
 
         return shares
 
@@ -289,9 +299,14 @@ class Summary:
         metrics = self._measures(shares)
         if "advancedif" in metrics:
             metrics["advancedif"] |= self._unreadable_measures(shares)
-            metrics["advancedif"] |= self._macro(parts, "macro_overall", "advancedif", "task")
+            metrics["advancedif"] |= self._macro(
+                parts, "macro_overall", ("advancedif", "overall"), "task"
+            )
         if "profbench" in metrics:
-            metrics["profbench"] |= self._macro(parts, "overall", "profbench", "domain")
+            metrics["profbench"] |= self._macro(parts, "overall", ("profbench", "score"), "domain")
+        if "multichallenge" in metrics:
+            rate = "multichallenge", "passed"
+            metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
         ssr = self._systems.ssr(readable=self._readable)
@@ -315,15 +330,14 @@ class Summary:
         self,
         parts: Sequence[Mapping[Rate, ClusterShare]],
         name: str,
-        family: str,
+        rate: Rate,
         tag: str,
     ) -> dict[str, RateEstimate]:
-        """Average a family's rate over the values of a tag, each weighing the same.
+        """Average a rate over the values of a tag, each weighing the same.
 
         Faithful scoring rounds each of ProfBench's domains first.
         """
-        rate = family, "score" if family == "profbench" else "overall"
-        digits = 3 if family == "profbench" and self._scoring == "faithful" else None
+        digits = 3 if rate[0] == "profbench" and self._scoring == "faithful" else None
         strata, together = {}, {}
         for task, counts in self._tags.get(tag, GroupCounts()):
             overall = _collect(counts, parts).get(rate)
@@ -335,6 +349,13 @@ class Summary:
         mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
         return {name: mean}
 
+    def _pool(self, tallies: Mapping[int, int]) -> Counter[ClusterShare]:
+        """Turn packed tallies into contributions to a rate over verdicts."""
+        shares: Counter[ClusterShare] = Counter()
+        for packed, count in tallies.items():
+            shares[self._pooled(packed)] += count
+        return shares
+
     def _by_constraint(self) -> dict[str, Any]:
         by_dimension: dict[str, Any] = {}
         for dimension, groups in self._dimensions.items():
@@ -342,7 +363,9 @@ class Summary:
                 by_dimension[dimension] = dict(DROPPED)
             elif groups.cells:
                 by_dimension[dimension] = {
-                    value: self._measure(_pool(tallies), ("constraint", dimension, value), None)
+                    value: self._measure(
+                        self._pool(tallies), ("constraint", dimension, value), None
+                    )
                     for value, tallies in groups
                 }
         return by_dimension
@@ -431,11 +454,3 @@ def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, ClusterSha
                 shares = by_rate[rate] = {}
             shares[share] = shares.get(share, 0) + count
     return by_rate
-
-
-def _pool(tallies: Mapping[int, int]) -> Counter[ClusterShare]:
-    """Turn packed tallies into contributions to a rate over verdicts."""
-    shares: Counter[ClusterShare] = Counter()
-    for packed, count in tallies.items():
-        shares[pooled(unpack(packed))] += count
-    return shares

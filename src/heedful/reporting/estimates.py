@@ -60,7 +60,7 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
 
 def _rows(rows: Mapping[str, int], verb: str) -> Text:
     text = Text(f"\n  {amount(rows['read'], 'row')}")
-    counted = {"done before": "done", "kept": "kept", f"cannot be {verb}": "failed"}
+    counted = {"done before": "done", "unchanged": "unchanged", f"cannot be {verb}": "failed"}
     for what, name in counted.items():
         text.append(f", {rows[name]:,} {what}" if rows.get(name) else "")
     return text

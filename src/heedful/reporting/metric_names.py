@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FAMILIES", "label", "ranked"]
+__all__ = ["FAMILIES", "KEYS", "in_words", "label", "ranked"]
 
 FAMILIES = {
     "multiif": "Multi-IF",
@@ -15,6 +15,7 @@ FAMILIES = {
     "advancedif": "AdvancedIF",
     "sysbench": "SysBench",
     "structflow": "StructFlowBench",
+    "multichallenge": "MultiChallenge",
     "healthbench": "HealthBench",
     "researchrubrics": "ResearchRubrics",
     "profbench": "ProfBench",
@@ -47,6 +48,30 @@ NAMES = {
     **{f"turn_{turn}": f"turn {turn}" for turn in (1, 2, 3)},
     **{f"turn_{turn}_languages": f"turn {turn}, mean of languages" for turn in (1, 2, 3)},
 }
+
+
+KEYS = {
+    "constraints_met": ("cfbench", "csr"),
+    "fully_met": ("cfbench", "isr"),
+    "weighted": ("rubric", "score"),
+}
+"""Rates that every run has, or every rubric, by a name that needs no paper."""
+
+WORDS = {
+    ("cfbench", "csr"): "constraints met",
+    ("cfbench", "isr"): "responses fully met",
+    ("infobench", "drfr"): "constraints met, pooled",
+}
+
+
+def in_words(family: str, name: str) -> str:
+    """Name a rate in words, and as its paper does.
+
+    >>> in_words("cfbench", "isr"), in_words("ifeval", "prompt_strict")
+    ('responses fully met (CFBench ISR)', 'IFEval prompt strict')
+    """
+    words = WORDS.get((family, name))
+    return label(family, name) if words is None else f"{words} ({label(family, name)})"
 
 
 def label(family: str, name: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.text import amount, dollars
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     Measure = Mapping[str, Any]
 
@@ -30,6 +30,7 @@ __all__ = [
     "price",
     "share_decided",
     "signed",
+    "without_interval",
 ]
 
 NOTHING = "–"
@@ -81,12 +82,28 @@ def interval(bounds: Sequence[float] | None, write: Any = percent, digits: int =
     >>> interval([0.25, 0.5]), interval([-0.01, 0.02], signed), interval(None)
     ('25.0 to 50.0', '−1.0 to +2.0', '–')
 
+    An end of a difference that isn't 0 isn't written as 0:
+
+    >>> interval([0.0002, 0.02], signed), interval([0, 0.02], signed)
+    ('+0.02 to +2.0', '0.0 to +2.0')
+
     Args:
         bounds: its ends.
         write: how an end is written: :func:`percent`, :func:`signed` or :func:`decimal`.
-        digits: after the point.
+        digits: after the point; more for an end of a difference that is close to 0.
     """
-    return " to ".join(write(bound, digits) for bound in bounds) if bounds else NOTHING
+    if not bounds:
+        return NOTHING
+    least = [digits] * len(bounds)
+    if write is signed:
+        least = [_digits(bound, digits) for bound in bounds]
+    return " to ".join(write(bound, number) for bound, number in zip(bounds, least, strict=True))
+
+
+def _digits(value: float, digits: int) -> int:
+    """Count the digits that show a value, in points, to differ from 0; not more than three more."""
+    more = (number for number in range(digits, digits + 4) if round(100 * abs(value), number) > 0)
+    return next(more, digits)
 
 
 def estimate(
@@ -175,6 +192,16 @@ def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
         percent(measure["coverage"], 1),
         bounds(measure),
     )
+
+
+def without_interval(measures: Iterable[Measure]) -> str:
+    """Say why rates have no interval, if any rate has none.
+
+    Args:
+        measures: with ``value`` and ``interval``.
+    """
+    bare = any(m["value"] is not None and not m["interval"] for m in measures)
+    return f"No interval ({NOTHING}): a single instruction or conversation." if bare else ""
 
 
 def price(paid: float | None, *, uncounted: bool = False) -> str:

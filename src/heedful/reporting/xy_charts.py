@@ -147,31 +147,7 @@ def line_chart(
         for point in line.points
     ]
     across, up = x.channel("x"), y.channel("y")
-    number = ".1%" if y.percent else ".4~g"
-    tooltip = [
-        {"field": "series", "title": "of", "type": "nominal"},
-        {"field": "x", "title": x.label, "type": "nominal" if x.names else "quantitative"},
-        *(
-            {"field": field, "title": title, "type": "quantitative", "format": number}
-            for field, title in (("y", y.label), ("low", "from"), ("high", "to"))
-        ),
-    ]
-    layers: list[Spec] = [
-        {
-            "transform": [{"filter": "datum.joined"}],
-            "mark": {"type": "line", "strokeWidth": 2},
-            "encoding": {"strokeDash": dash_channel(order)},
-        },
-        {
-            "transform": [{"filter": "isValid(datum.low)"}],
-            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5},
-            "encoding": {"y": {**up, "field": "low"}, "y2": {"field": "high"}},
-        },
-        {
-            "mark": {"type": "point", "filled": True, "size": 56, "opacity": 1},
-            "encoding": {"shape": shape_channel(order), "tooltip": tooltip},
-        },
-    ]
+    layers = _layers(order, up, _tooltip(x, y))
     shared: Spec = {"x": across, "y": up, "color": {"value": COLOURS[0]}}
     if len(order) > 1:
         shared["color"] = colour_channel(order)
@@ -190,6 +166,39 @@ def line_chart(
         "layer": layers,
         "config": CONFIG,
     }
+
+
+def _tooltip(x: Axis, y: Axis) -> list[Spec]:
+    """Say what a point is: its line, its place, its value and interval."""
+    number = ".1%" if y.percent else ".4~g"
+    return [
+        {"field": "series", "title": "of", "type": "nominal"},
+        {"field": "x", "title": x.label, "type": "nominal" if x.names else "quantitative"},
+        *(
+            {"field": field, "title": title, "type": "quantitative", "format": number}
+            for field, title in (("y", y.label), ("low", "from"), ("high", "to"))
+        ),
+    ]
+
+
+def _layers(order: Sequence[str], up: Spec, tooltip: Sequence[Spec]) -> list[Spec]:
+    """Draw the lines, the intervals on them and the points on these."""
+    return [
+        {
+            "transform": [{"filter": "datum.joined"}],
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {"strokeDash": dash_channel(order)},
+        },
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.5},
+            "encoding": {"y": {**up, "field": "low"}, "y2": {"field": "high"}},
+        },
+        {
+            "mark": {"type": "point", "filled": True, "size": 56, "opacity": 1},
+            "encoding": {"shape": shape_channel(order), "tooltip": tooltip},
+        },
+    ]
 
 
 def _level(level: tuple[float, str], up: Spec) -> list[Spec]:
@@ -243,61 +252,51 @@ def heat_map(
         for place, row in enumerate(down[1])
         for number, (column, value) in enumerate(zip(across[1], values[place], strict=True))
     ]
-    dark = bounds[0] + WHITE_FROM * (bounds[1] - bounds[0])
     longest = max(map(len, columns.values()), default=0)
     sides: Spec = {
         "y": _side("down", down[0], rows),
         "x": _side("across", across[0], columns),
     }
     sides["x"]["axis"]["labelAngle"] = -40 if longest > LEVEL_LETTERS else 0
-    ink = {"condition": {"test": f"datum.value > {dark}", "value": "#ffffff"}, "value": "#1b1f24"}
-    shade = {"domain": list(bounds), "range": ["#eaf3fa", "#0b3d66"], "clamp": True}
     tooltip = [
         {"field": "down", "title": down[0], "type": "nominal"},
         {"field": "across", "title": across[0], "type": "nominal"},
         {"field": "value", "title": "share", "type": "quantitative", "format": ".1%"},
     ]
-    decided = [{"filter": "isValid(datum.value)"}]
     return {
         "width": {"step": 60 if longest > LEVEL_LETTERS else max(60, 9 * longest)},
         "height": {"step": 34},
         "data": {"values": cells},
         "encoding": sides,
-        "layer": [
-            {
-                "transform": decided,
-                "mark": {"type": "rect"},
-                "encoding": {
-                    "color": {
-                        "field": "value",
-                        "type": "quantitative",
-                        "scale": shade,
-                        "legend": None,
-                    },
-                    "tooltip": tooltip,
-                },
-            },
-            {
-                "transform": [*decided, {"filter": "datum.marked"}],
-                "mark": {
-                    "type": "rect",
-                    "filled": False,
-                    "stroke": "var(--series-2)",
-                    "strokeWidth": 3,
-                    "tooltip": None,
-                },
-            },
-            {
-                "transform": decided,
-                "mark": {"type": "text"},
-                "encoding": {
-                    "text": {"field": "value", "type": "quantitative", "format": ".1%"},
-                    "color": ink,
-                },
-            },
-        ],
+        "layer": _cell_layers(bounds, tooltip),
         "config": CONFIG,
     }
+
+
+def _cell_layers(bounds: tuple[float, float], tooltip: Sequence[Spec]) -> list[Spec]:
+    """Draw the shades, the frames of the cells that are marked, and the numbers."""
+    dark = bounds[0] + WHITE_FROM * (bounds[1] - bounds[0])
+    ink = {"condition": {"test": f"datum.value > {dark}", "value": "#ffffff"}, "value": "#1b1f24"}
+    shade = {"domain": list(bounds), "range": ["#eaf3fa", "#0b3d66"], "clamp": True}
+    value = {"field": "value", "type": "quantitative"}
+    decided = [{"filter": "isValid(datum.value)"}]
+    frame = {"type": "rect", "filled": False, "stroke": "var(--series-2)", "strokeWidth": 3}
+    return [
+        {
+            "transform": decided,
+            "mark": {"type": "rect"},
+            "encoding": {"color": {**value, "scale": shade, "legend": None}, "tooltip": tooltip},
+        },
+        {
+            "transform": [*decided, {"filter": "datum.marked"}],
+            "mark": {**frame, "tooltip": None},
+        },
+        {
+            "transform": decided,
+            "mark": {"type": "text"},
+            "encoding": {"text": {**value, "format": ".1%"}, "color": ink},
+        },
+    ]
 
 
 def _side(field: str, title: str, names: Mapping[str, str]) -> Spec:

@@ -201,6 +201,11 @@ def _number(scored: Rewarded) -> float:
 
 
 def _refuse_undecided(reward: Reward, trainer: str) -> None:
+    if reward.dropout is not None:
+        raise UsageError(
+            f"{trainer} doesn't say the step of the training, which dropout depends on",
+            hint="call reward.score(samples, step=...) in a function of your own",
+        )
     if reward.terms.undecided is None:
         raise UsageError(
             f"{trainer} takes numbers only, and the reward may be undecided",

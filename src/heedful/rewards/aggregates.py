@@ -32,6 +32,15 @@ def all_or_nothing(_: Sequence[Constraint], met: Sequence[bool]) -> float:
     return float(all(is_met == 1 for is_met in met))
 
 
+def hybrid(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
+    """Compute the mean of :func:`fraction` and :func:`all_or_nothing`.
+
+    RIFL (arXiv 2511.10507) tries a mixture of the two, whose weights we don't know: halves are
+    ours. A response is worth more with each constraint met, and most for the last one.
+    """
+    return (fraction(constraints, met) + all_or_nothing(constraints, met)) / 2
+
+
 def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     """Give 1 where CFBench's requirement by priority passes, else 0 (arXiv 2408.01122).
 
@@ -94,6 +103,7 @@ def gate(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
 AGGREGATES: Mapping[str, Aggregate] = {
     "fraction": fraction,
     "all_or_nothing": all_or_nothing,
+    "hybrid": hybrid,
     "psr": psr,
     "weighted": weighted,
     "gate": gate,

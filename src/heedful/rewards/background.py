@@ -12,17 +12,37 @@ import threading
 import weakref
 from concurrent.futures import Future
 from contextvars import copy_context
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from heedful.engine.call_cache import cache_calls
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from contextvars import Context
 
+    from heedful.core.nouns import Critique, Sample
     from heedful.engine.store import Store, UsageRecord
+    from heedful.rewards.terms import Rewarded
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RewardSession:
+    """A reward at work in one event loop.
+
+    Judging continues when nobody waits for it any more: its answers are cached, and others may wait
+    for the same.
+
+    Attributes:
+        reward: begins to judge a response as far as its reward depends on it; the task raises
+            :class:`~heedful.core.errors.StopRunError` as :meth:`Reward.score` does.
+        critique: begins to judge a response's whole checklist; no reward is counted.
+    """
+
+    reward: Callable[[Sample], asyncio.Task[Rewarded]]
+    critique: Callable[[Sample], asyncio.Task[Critique]]
 
 
 class Background:

@@ -193,7 +193,7 @@ def best(
             as for fine-tuning, with a card.
 
     Returns:
-        ``instructions``, ``responses``, ``kept``; ``undecided_groups``: instructions without a
+        ``instructions``, ``responses``, ``written``; ``undecided_groups``: instructions without a
         decided reward, which have no best; ``unprompted``: those left out with ``to``, as
         they have no prompt; ``best_mean`` and ``all_mean``: the mean over instructions of the
         best and of the mean reward; and what :func:`row_counts` adds.
@@ -215,7 +215,7 @@ def best(
             means.append(math.fsum(map(_value, known)) / len(known))
     result = {
         **row_counts(groups),
-        "kept": 0,
+        "written": 0,
         "undecided_groups": len(groups.candidates) - len(taken),
         "unprompted": 0,
         "best_mean": _mean(list(taken.values())),
@@ -225,7 +225,7 @@ def best(
     def chosen_samples() -> Iterator[tuple[Sample, float]]:
         for sample, value in _taken(data, taken):
             lost = to is not None and not sample.conversation
-            result["unprompted" if lost else "kept"] += 1
+            result["unprompted" if lost else "written"] += 1
             if not lost:
                 yield sample, value
 

@@ -74,7 +74,7 @@ def _reward(terms: Terms) -> Iterator[tuple[str, Any]]:
 
 
 def _counts(summary: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    for name in ("instructions", "responses", "pairs", "kept"):
+    for name in ("instructions", "responses", "pairs", "written"):
         if name in summary:
             yield name, summary[name]
     yield "verdicts decided", _percent(summary["coverage"])

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
+from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Status
+from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
@@ -22,44 +23,25 @@ from heedful.judges.compose import Cascade, better
 from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
-from heedful.rewards.background import Background, Foreground
-from heedful.rewards.gates import GATES
+from heedful.rewards.background import Background, Foreground, RewardSession
+from heedful.rewards.tally import RewardTally
 from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Callable, Collection, Mapping
+    from collections.abc import AsyncIterator, Collection, Mapping
     from concurrent.futures import Future
 
     from heedful.core.nouns import Constraint, Judgment, Sample
     from heedful.judges import Judge
     from heedful.models import Price
     from heedful.rewards.aggregates import Aggregate
+    from heedful.rewards.dropout import RubricDropout
     from heedful.rewards.guards import Guards
     from heedful.rewards.terms import LengthPenalty, Rewarded
 
-REASONS_LOGGED = 20
-"""Reasons for undecided rewards that are logged; others are only counted."""
 
-
-@dataclass(frozen=True, slots=True)
-class RewardSession:
-    """A reward at work in one event loop.
-
-    Judging continues when nobody waits for it any more: its answers are cached, and others may wait
-    for the same.
-
-    Attributes:
-        reward: begins to judge a response as far as its reward depends on it; the task raises
-            :class:`~heedful.core.errors.StopRunError` as :meth:`Reward.score` does.
-        critique: begins to judge a response's whole checklist; no reward is counted.
-    """
-
-    reward: Callable[[Sample], asyncio.Task[Rewarded]]
-    critique: Callable[[Sample], asyncio.Task[Critique]]
-
-
-class Reward:
+class Reward(Closing):
     """Judges responses and makes a reward of each.
 
     >>> from heedful import Check, Constraint, Sample
@@ -92,6 +74,7 @@ class Reward:
         length: LengthPenalty | None = None,
         undecided: float | None = None,
         judge_empty: bool = False,
+        dropout: RubricDropout | None = None,
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -99,8 +82,8 @@ class Reward:
 
         Args:
             judge: decides what code does not; ``None`` where code decides everything.
-            aggregate: ``fraction`` (IF-Critic), ``all_or_nothing`` (RIFL), ``psr`` (CFBench),
-                ``weighted``, ``gate``, or a function of constraints and verdicts.
+            aggregate: ``fraction`` (IF-Critic), ``all_or_nothing`` (RIFL), ``hybrid``, ``psr``
+                (CFBench), ``weighted``, ``gate``, or a function of constraints and verdicts.
             gates: the plain signs of gaming for which a response gets 0 without being judged, see
                 :data:`~heedful.rewards.gates.GATES`: ``all``, ``none``, or their names.
             guards: RIFL's criteria against reward hacking: ``off``; ``code``, where code finds
@@ -112,6 +95,8 @@ class Reward:
             undecided: the reward where verdicts are missing that it depends on; ``None`` leaves
                 it open, which trainers other than TRL do not take.
             judge_empty: judge empty and near-empty responses: turns these two gates off.
+            dropout: judge a random part of each checklist in each step, see
+                :class:`~heedful.rewards.dropout.RubricDropout`; :meth:`score` then needs the step.
             concurrency: responses judged at a time.
             cache: a directory that keeps the judge's answers over restarts; by default they are
                 cached while the reward lives.
@@ -130,6 +115,7 @@ class Reward:
         )
         self.judge = judge
         self.guard_judge = guard_judge
+        self.dropout = dropout
         self._rules = Rules()
         self._concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
@@ -137,25 +123,26 @@ class Reward:
         self._foreground: Foreground | None = None
         self._starting = threading.Lock()
         self._answered = False
-        self._counts: Counter[str] = Counter()
-        self._gated: Counter[str] = Counter()
-        self._explained: set[str] = set()
-        self._sum = 0.0
+        self._tally = RewardTally()
 
-    async def score(self, samples: Sequence[Sample]) -> list[Rewarded]:
+    async def score(self, samples: Sequence[Sample], *, step: int | None = None) -> list[Rewarded]:
         """Judge responses and compute their rewards, in their order.
 
         A response that cannot be judged has no reward, and its critique says why.
+
+        Args:
+            samples: the responses with their checklists.
+            step: of the training; only dropout depends on it.
 
         Raises:
             StopRunError: no call can succeed, as with a wrong key, and none ever did: training
                 should not begin. Later on such a failure leaves rewards undecided.
         """
-        return await asyncio.wrap_future(self._submitted(samples))
+        return await asyncio.wrap_future(self._submitted(samples, step))
 
-    def score_sync(self, samples: Sequence[Sample]) -> list[Rewarded]:
+    def score_sync(self, samples: Sequence[Sample], *, step: int | None = None) -> list[Rewarded]:
         """Do what :meth:`score` does and wait for it, inside of event loops too."""
-        return self._submitted(samples).result()
+        return self._submitted(samples, step).result()
 
     def summary(self, prices: Mapping[str, Price] | None = None) -> dict[str, Any]:
         """Sum up the rewards so far.
@@ -169,41 +156,15 @@ class Reward:
             constraints; ``guarded``: responses with a violated guard; ``gates``: how many responses
             each gate stopped; ``cost`` once models were called.
         """
-        counts = self._counts
-        responses, decided = counts["responses"], counts["decided"]
-        requested = counts["verdicts"]
-        result: dict[str, Any] = {
-            "responses": responses,
-            "decided": decided,
-            "undecided_rate": (responses - decided) / responses if responses else None,
-            "fallback": self.terms.undecided,
-            "mean": self._sum / decided if decided else None,
-            "verdicts": requested,
-            "coverage": counts["verdicts_decided"] / requested if requested else None,
-            "skipped": counts["skipped"],
-            "guarded": counts["guarded"],
-            "gates": {name: self._gated[name] for name in GATES if name in self.terms.gates},
-        }
         place = self._foreground or self._background
-        if place is not None:
-            account = CostSummary(place.usage_records(), prices)
-            if account:
-                result["cost"] = account.result()
-        return result
+        usage = () if place is None else place.usage_records()
+        return self._tally.result(self.terms, CostSummary(usage, prices))
 
     def close(self) -> None:
         """End the thread, close the models and commit the cache; using it again starts again."""
         if self._background is not None:
             self._background.close()
             self._background = None
-
-    def __enter__(self) -> Self:
-        """Return the reward itself."""
-        return self
-
-    def __exit__(self, *about: object) -> None:
-        """Close it."""
-        self.close()
 
     @asynccontextmanager
     async def session(self) -> AsyncIterator[RewardSession]:
@@ -212,8 +173,11 @@ class Reward:
         Answers are cached and counted as usual. At the end, unfinished judging is cancelled.
 
         Raises:
-            UsageError: a session is open already, or :meth:`score` has been called.
+            UsageError: a session is open already, or :meth:`score` has been called, or there is
+                dropout, whose steps a session doesn't know.
         """
+        if self.dropout is not None:
+            raise UsageError("a session has no steps for dropout", hint="use score(step=...)")
         if self._foreground is not None or self._background is not None:
             raise UsageError("the reward is in use", hint="make another, or close this one first")
         with self._opened() as store:
@@ -233,30 +197,43 @@ class Reward:
         store.configure({"command": "reward"})
         return store
 
-    def _submitted(self, samples: Sequence[Sample]) -> Future[list[Rewarded]]:
+    def _submitted(self, samples: Sequence[Sample], step: int | None) -> Future[list[Rewarded]]:
+        if self.dropout is not None and step is None:
+            raise UsageError(
+                "dropout needs the step of the training",
+                hint="give score(samples, step=...); of the trainers, TRL's adapter knows it",
+            )
         with self._starting:
             if self._foreground is not None:
                 raise UsageError("the reward is in use in a session", hint="use the session")
             if self._background is None:
                 self._background = Background(self._opened(), self._concurrency)
             background = self._background
-        return background.submit(self._score(samples, background.turn))
+        return background.submit(self._score(samples, background.turn, step))
 
-    async def _score(self, samples: Sequence[Sample], turn: asyncio.Semaphore) -> list[Rewarded]:
+    async def _score(
+        self, samples: Sequence[Sample], turn: asyncio.Semaphore, step: int | None
+    ) -> list[Rewarded]:
+        scored = await self._rewards(samples, turn, step)
+        for reward in scored:
+            self._tally.add(reward)
+        return scored
+
+    async def _rewards(
+        self, samples: Sequence[Sample], turn: asyncio.Semaphore, step: int | None
+    ) -> list[Rewarded]:
+        """Judge the responses of a batch, each by itself."""
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._reward(sample, turn)) for sample in samples]
+                tasks = [group.create_task(self._reward(each, turn, step)) for each in samples]
         except BaseExceptionGroup as group_error:
             # Rows do not raise; what does stops all of them, and the first says why.
             raise group_error.exceptions[0] from None
-        scored = [task.result() for task in tasks]
-        for reward in scored:
-            self._count(reward)
-        return scored
+        return [task.result() for task in tasks]
 
     async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         scored = await self._reward(sample, turn)
-        self._count(scored)
+        self._tally.add(scored)
         return scored
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
@@ -268,10 +245,14 @@ class Reward:
         async with turn:
             return await self._by_judge(self.judge, sample, known, left)
 
-    async def _reward(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
+    async def _reward(
+        self, sample: Sample, turn: asyncio.Semaphore, step: int | None = None
+    ) -> Rewarded:
         """Judge one response: code first, then the judge for the rest."""
-        known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
         gate = None if sample.response is None else self.terms.gate(sample)
+        if self.dropout is not None and step is not None:
+            sample = self.dropout.part(sample, step)
+        known = await self._judged(self._rules, sample, [*range(len(sample.checklist))])
         guards = self._guards_by_code(sample)
         first = self.terms.reward(sample, known, guards, gate=gate)
         left = _undecided(known.judgments)
@@ -348,7 +329,8 @@ class Reward:
             critique = await judge_in_order(judge, sample, requested)
             if len(critique.judgments) == len(requested):
                 return critique
-            reason = f"{len(critique.judgments)} judgments for {len(requested)} constraints"
+            judgments = amount(len(critique.judgments), "judgment")
+            reason = f"{judgments} for {amount(len(requested), 'constraint')}"
         except StopRunError as error:
             if not self._answered:
                 raise
@@ -360,34 +342,6 @@ class Reward:
         logger.error("no verdict of %s: %s", judge.name, reason)
         constraints = [sample.checklist[position] for position in requested]
         return Critique.undecided(constraints, Status.FAILED, reason, judge.name)
-
-    def _count(self, reward: Rewarded) -> None:
-        if reward.problem is not None:
-            logger.warning("no reward: %s", reward.problem)
-        elif not reward.decided:
-            self._explain(reward)
-        decided = sum(status.decided for status in reward.statuses)
-        self._counts.update(
-            responses=1,
-            decided=int(reward.decided),
-            verdicts=len(reward.statuses) - reward.skipped,
-            verdicts_decided=decided,
-            skipped=reward.skipped,
-            guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),
-        )
-        if reward.gate is not None:
-            self._gated[reward.gate.gate] += 1
-        if reward.decided and reward.value is not None:
-            self._sum += reward.value
-
-    def _explain(self, reward: Rewarded) -> None:
-        """Log why a reward is undecided, each reason once: a judge may fail for every row."""
-        judgments = (*reward.critique.judgments, *reward.guards)
-        undecided = (judgment.explanation for judgment in judgments if not judgment.status.settled)
-        reason = next(undecided, f"the aggregate gives {reward.bounds}")
-        if reason not in self._explained and len(self._explained) < REASONS_LOGGED:
-            self._explained.add(reason)
-            logger.warning("reward undecided: %s", reason)
 
 
 def _undecided(judgments: Sequence[Judgment]) -> list[int]:

@@ -76,6 +76,8 @@ def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int 
         return read({**fields, "completion": None, **completed}, number)
     except RowError as error:
         return unread(error, number)
+    except RecursionError:
+        return unread(RowError("the row is nested too deeply"), number)
 
 
 def unread(error: RowError, number: int) -> Sample:
@@ -104,7 +106,7 @@ def truth(value: Any) -> dict[str, Any]:
     if isinstance(value, str):
         try:
             content = json.loads(value)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise RowError(f"the row's label is {shown(value)}, not JSON: {error}") from error
     content = _plain(content)
     if isinstance(content, list):
@@ -155,7 +157,7 @@ def _decoded(record: dict[str, Any], key: str) -> dict[str, Any]:
         return record
     try:
         return {**record, key: json.loads(value)}
-    except ValueError:
+    except (ValueError, RecursionError):
         return record
 
 

@@ -44,7 +44,7 @@ def _pairs(summary: Summary) -> Document:
 def _best(summary: Summary) -> Document:
     lines = [
         *_read(summary),
-        f"{summary['kept']:,} kept, mean reward {decimal(summary['best_mean'])}",
+        f"{summary['written']:,} written, mean reward {decimal(summary['best_mean'])}",
         f"mean reward of all {decimal(summary['all_mean'])}",
     ]
     for name, without in (("undecided_groups", "a decided reward"), ("unprompted", "a prompt")):

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Sample
+    from heedful.rewards.divergence import Divergence
     from heedful.rewards.reward import Reward
     from heedful.rewards.terms import Rewarded
 
@@ -66,7 +67,13 @@ class _RunningSum:
 _SUM: ContextVar[_RunningSum | None] = ContextVar("heedful_trl_sum", default=None)
 
 
-def for_trl(reward: Reward, *, name: str = "heedful", blocking: bool = False) -> Function:
+def for_trl(
+    reward: Reward,
+    *,
+    name: str = "heedful",
+    blocking: bool = False,
+    divergence: Divergence | None = None,
+) -> Function:
     """Make a reward function of TRL's ``GRPOTrainer`` or ``RLOOTrainer`` (1.16).
 
     The data set has ``prompt``, and ``checklist``, ``constraints`` or ``checklist_struct``. The
@@ -87,6 +94,8 @@ def for_trl(reward: Reward, *, name: str = "heedful", blocking: bool = False) ->
         name: the function's name in the trainer's logs.
         blocking: make a plain function and not an ``async`` one; TRL runs the asynchronous ones of
             several rewards at the same time.
+        divergence: compares the reward with a second opinion on a part of each batch, logs the gap
+            as ``NAME/gap``, and ends the training at an alarm where it is to.
     """
 
     def check(columns: Mapping[str, Any]) -> None:
@@ -95,12 +104,22 @@ def for_trl(reward: Reward, *, name: str = "heedful", blocking: bool = False) ->
 
     async def score(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
         check(columns)
-        scored = await reward.score(_samples(prompts, completions, columns))
+        samples, step = _samples(prompts, completions, columns), _step(columns)
+        scored = await reward.score(samples, step=step)
+        if divergence is not None:
+            drawn = divergence.draw(len(samples), step or 0)
+            again = await divergence.reference.score([samples[at] for at in drawn], step=step)
+            _watch(divergence, name, [scored[at] for at in drawn], again, columns)
         return _logged(name, scored, columns, reward)
 
     def score_sync(prompts: Sequence[Any], completions: Sequence[Any], **columns: Any) -> Values:
         check(columns)
-        scored = reward.score_sync(_samples(prompts, completions, columns))
+        samples, step = _samples(prompts, completions, columns), _step(columns)
+        scored = reward.score_sync(samples, step=step)
+        if divergence is not None:
+            drawn = divergence.draw(len(samples), step or 0)
+            again = divergence.reference.score_sync([samples[at] for at in drawn], step=step)
+            _watch(divergence, name, [scored[at] for at in drawn], again, columns)
         return _logged(name, scored, columns, reward)
 
     function: Function = score_sync if blocking else score
@@ -300,6 +319,12 @@ def _samples(
     return samples
 
 
+def _step(columns: Mapping[str, Any]) -> int | None:
+    """Return the step of the training, where the trainer says it."""
+    step = getattr(columns.get("trainer_state"), "global_step", None)
+    return step if isinstance(step, int) else None
+
+
 def _finish_reasons(columns: Mapping[str, Any], size: int) -> list[str | None]:
     """Return ``length`` for completions that reached the trainer's limit without an end token."""
     trainer, completions = _trainer(columns), columns.get("completion_ids")
@@ -308,6 +333,24 @@ def _finish_reasons(columns: Mapping[str, Any], size: int) -> list[str | None]:
         return [None] * size
     ends = {getattr(trainer, name, None) for name in ("eos_token_id", "pad_token_id")}
     return ["length" if len(ids) >= limit and ids[-1] not in ends else None for ids in completions]
+
+
+def _watch(
+    divergence: Divergence,
+    name: str,
+    scored: Sequence[Rewarded],
+    again: Sequence[Rewarded],
+    columns: Mapping[str, Any],
+) -> None:
+    """Log the gap between two rewards of the same responses; end the training at an alarm."""
+    logs = divergence.record(_step(columns) or 0, scored, again)
+    metric = columns.get("log_metric")
+    if metric is not None:
+        for key, value in logs.items():
+            metric(f"{name}/{key}", value)
+    control = getattr(_trainer(columns), "control", None)
+    if divergence.alarm is not None and divergence.stop and control is not None:
+        control.should_training_stop = control.should_save = True
 
 
 def _logged(

@@ -51,6 +51,8 @@ _BUILT_IN = (
     "heedful.verify.custom.structure",
     "heedful.verify.custom.phrases",
     "heedful.verify.custom.start_end",
+    "heedful.verify.custom.beginnings",
+    "heedful.verify.custom.sequence",
     "heedful.verify.custom.formatting",
     "heedful.verify.custom.forms",
     "heedful.verify.custom.language",

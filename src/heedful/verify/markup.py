@@ -95,6 +95,17 @@ def bold_passages(text: str) -> int:
     return _count_closed(_BOLD, text, end)
 
 
+def bold_words(text: str) -> int:
+    """Count the words of bold passages, as spaces part them.
+
+    >>> bold_words("**heavy rain** and **snow**")
+    3
+    """
+    return sum(len(passage.split()) for passage in _BOLD_TEXT.findall(text))
+
+
+_BOLD_TEXT = re.compile(r"\*\*(?=\S)[^*\n]+\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
+
 _MARK_BUT_LINK = re.compile(
     r"\*\*(?=\S)[^*\n]+\*\*|^(?:\s{0,3}#{1,6}\s+\S|[^\S\n]*(?:```|~~~)"
     r"|[^\S\n]*(?:\|\s*)?:?-{2,}+:?(?:\s*+\|\s*+:?-{2,}+:?)+\s*(?:\|\s*)?$)",

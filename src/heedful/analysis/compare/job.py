@@ -35,8 +35,8 @@ BY = ("type", "task", "split", "turn", "language", LANGUAGE_AND_TURN)
 
 def compare(
     *runs: str | os.PathLike[str],
-    metrics: Sequence[str] = (),
-    by: Sequence[str] | None = None,
+    metrics: str | Sequence[str] = (),
+    by: str | Sequence[str] | None = None,
     match: Match | None = None,
     baseline: str | os.PathLike[str] | None = None,
     anyway: bool = False,
@@ -58,8 +58,8 @@ def compare(
     Args:
         runs: directories of finished runs of :func:`heedful.evaluate`. ``RUN@MODEL`` is the rows
             of RUN whose tag ``model`` is MODEL; one run alone is compared by that tag.
-        metrics: rates, as ``isr`` or ``cfbench.isr``, or a family of them, as ``ifeval``; all
-            by default.
+        metrics: one or more rates, as ``isr`` or ``cfbench.isr``, or a family of them, as
+            ``ifeval``; all by default.
         by: break down by these: ``type``, ``subtype``, ``priority``, ``verifier``, or any tag;
             by default those of :data:`BY` that have two values or more.
         match: what makes two rows the same sample: ``id``; ``instruction``, the id without the
@@ -80,6 +80,8 @@ def compare(
         UsageError: the runs are not alike, or an option is unknown.
     """
     opened = sides([str(run) for run in runs])
+    metrics = [metrics] if isinstance(metrics, str) else metrics
+    by = [by] if isinstance(by, str) else by
     dimensions = tuple(dict.fromkeys(BY if by is None else by))
     reference = opened[0] if baseline is None else _baseline(str(baseline), runs, opened)
     pairs: list[dict[str, Any]] = []
@@ -223,7 +225,7 @@ def _faults(
         faults.append((what, "judge one of them again as the other was: heedful rejudge"))
     if counts.conversations:
         what = (
-            f"{counts.conversations:,} of {pairs} were asked different things, "
+            f"{counts.conversations:,} of {pairs} have different prompts, "
             f"as {pairing.example('conversations')!r}"
         )
         hint = "match them with --match conversation" if pairing.key != "conversation" else ""

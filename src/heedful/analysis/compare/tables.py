@@ -15,12 +15,13 @@ from heedful.analysis.compare.difference_tables import (
     summary,
     undecided,
 )
+from heedful.analysis.compare.headline import headlines
 from heedful.analysis.compare.several_tables import against, overview
 from heedful.core import taxonomy
 from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import p_value, percent, share_decided
+from heedful.reporting.notation import p_value, percent, share_decided, without_interval
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -47,8 +48,8 @@ CUT = 100
 READ = (
     "In per cent; Δ is first minus second, with its 95 % interval. p: the paired randomization "
     "test, which swaps the sides of whole instructions or conversations. Below 0.05 it shows which "
-    "side is higher, and the interval excludes 0; neither: no difference is shown. n: samples "
-    "compared{systems}; what only one side decided is in neither rate."
+    "side is higher, and the interval excludes 0; neither: no difference is shown. What only one "
+    "side decided is in neither rate."
 )
 
 COUNTED = "p: the paired randomization test of what only one side met."
@@ -64,15 +65,24 @@ def view(comparison: Mapping[str, Any]) -> RenderableType:
     return Document(TITLE, head(comparison), list(shown), notes(comparison)).terminal()
 
 
-def document(comparison: Mapping[str, Any]) -> Document:
+def document(
+    comparison: Mapping[str, Any], *, brief: bool = False, first: Sequence[str] = ()
+) -> Document:
     """Lay out a comparison as a document.
 
     Args:
         comparison: as :func:`heedful.compare` returns it.
+        brief: without breakdowns and verdicts that differ.
+        first: paragraphs that go first.
     """
-    return Document(
-        TITLE, head(comparison), list(tables(comparison, flips=FLIPS_WRITTEN)), notes(comparison)
+    shown = (
+        tables(
+            {**comparison, "pairs": [{**pair, "by": {}} for pair in comparison["pairs"]]}, flips=0
+        )
+        if brief
+        else tables(comparison, flips=FLIPS_WRITTEN)
     )
+    return Document(TITLE, [*first, *head(comparison)], list(shown), notes(comparison))
 
 
 def tables(
@@ -101,7 +111,7 @@ def tables(
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
         if pair["metrics"]:
-            yield _metrics(pair)
+            yield _metrics(pair, terminal=groups is not None)
         if groups is not None:
             rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
             yield from undecided(rates, _named(pair))
@@ -117,12 +127,16 @@ def _named(pair: Mapping[str, Any]) -> str:
 
 
 def head(comparison: Mapping[str, Any]) -> list[str]:
-    """Say what was compared on what, and what was left out: once, where of all pairs the same."""
+    """Say which is better, what was compared on what, and what was left out.
+
+    The last two are said once where they are the same of all pairs.
+    """
+    said = headlines(comparison)
     pairs = [(_named(pair), _compared(pair)) for pair in comparison["pairs"]]
-    said = {text for _, text in pairs}
-    if len(pairs) > 1 and len(said) == 1:
-        return [f"All {len(pairs)} pairs: {text}" for text in said]
-    return [f"{named}: {text}" for named, text in pairs]
+    texts = {text for _, text in pairs}
+    if len(pairs) > 1 and len(texts) == 1:
+        return [*said, *(f"All {len(pairs)} pairs: {text}" for text in texts)]
+    return [*said, *(f"{named}: {text}" for named, text in pairs)]
 
 
 def _compared(pair: Mapping[str, Any]) -> str:
@@ -198,16 +212,16 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
-def _metrics(pair: Mapping[str, Any]) -> Table:
-    systems = "; of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+def _metrics(pair: Mapping[str, Any], *, terminal: bool) -> Table:
+    systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+    note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
+    ranked_rates = list(_ranked(pair["metrics"]))
+    bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
         _named(pair),
         ("metric", *COLUMNS),
-        [
-            (label(family, name), *cells(measured))
-            for family, name, measured in _ranked(pair["metrics"])
-        ],
-        f"{READ.format(systems=systems)} {BOUNDS}",
+        [(label(family, name), *cells(measured)) for family, name, measured in ranked_rates],
+        f"{note} {bare}".strip(),
         details=DETAILS,
     ).filled()
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import from_json
 
 from heedful.core.errors import UsageError
+from heedful.core.text import spreadsheet_cell
 from heedful.data.formats.base import atomically, replacing
 from heedful.jobs.results import scored_entry
 
@@ -107,15 +108,15 @@ def _tags_of(entry: Entry) -> dict[str, Any]:
 
 
 def write_csv(path: Path, table: JudgmentTable) -> None:
-    """Write the rows as CSV.
+    """Write the rows as CSV; text that a spreadsheet would compute begins with an apostrophe.
 
     Raises:
         UsageError: the file cannot be written.
     """
     with atomically(path) as file:
-        writer = csv.writer(file, lineterminator="\n")
+        writer = csv.writer(file)  # ends lines with CR LF: with LF alone it would not quote a CR
         writer.writerow(table.columns)
-        writer.writerows(table)
+        writer.writerows(map(spreadsheet_cell, row) for row in table)
 
 
 def write_parquet(path: Path, table: JudgmentTable) -> None:

@@ -19,9 +19,11 @@ from heedful.analysis.meta.labels import (
 )
 from heedful.analysis.meta.measures import alpha, measures, paired
 from heedful.analysis.meta.options import settings
+from heedful.analysis.meta.pairwise import recorded_choices
 from heedful.analysis.meta.probes import Probed, flips
 from heedful.analysis.meta.saved import apparent_rate, corrected, from_run
 from heedful.core.errors import InputError, UsageError
+from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
@@ -104,7 +106,11 @@ async def meta_async(
     _check_options(judges, runs, probes, arbiter)
     bench = Bench(data, chosen, scoring=scoring, seed=seed)
     labelled = Labelled.of(bench.rows, by)
-    _check_labels(labelled, bench.where, judges)
+    choices = recorded_choices(bench.samples(), scoring)
+    if choices is not None and not any(target.labels for target in labelled.targets.values()):
+        judges = []  # there is no checklist to judge
+    elif choices is None:
+        _check_labels(labelled, bench.where, judges)
     # What needs no call comes first: a run that is not there should not cost the others.
     saved = [from_run(Path(run), labelled, explain=arbiter is not None) for run in runs]
     names = [group[0].judge for group in saved] + [who.name for who in judges]
@@ -116,6 +122,8 @@ async def meta_async(
     groups = judged + saved
     _tell_apart(groups)
     summary = _summary(groups, labelled, bench, by)
+    if choices is not None:
+        summary["choices"] = choices
     if probes:
         summary["probes"] = [
             await _probed(who, group[0], probe, labelled, bench)
@@ -221,7 +229,7 @@ def _check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> No
     """
     if not labelled.targets:
         raise InputError(
-            f"none of {labelled.read} rows has labels",
+            f"no labels in {amount(labelled.read, 'row')}",
             where=where,
             hint="give each row labels, or a critique to take as the truth",
         )
@@ -257,7 +265,7 @@ def _summary(
     summary: dict[str, Any] = {
         "heedful": __version__,
         "input": bench.where or None,
-        "format": bench.source.format.name if bench.source else None,
+        "format": bench.source.format.name if bench.source and bench.source.format else None,
         "scoring": bench.scoring,
         "seed": bench.seed,
         "by": by,

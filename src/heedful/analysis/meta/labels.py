@@ -20,7 +20,7 @@ from heedful.metrics.clusters import cluster_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Sample
+    from heedful.core.nouns import Constraint, Sample, Scoring
     from heedful.data.formats import Row
 
 __all__ = ["MET", "UNMET", "Labelled"]
@@ -44,6 +44,8 @@ class Target:
         measured: whether code can measure the constraints: a check, or a numerical type.
         annotations: for each annotator a letter for each constraint.
         print: of the checklist, to tell another one with the same id.
+        preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
+        weights: of the constraints; empty where all are worth the same.
     """
 
     id: str
@@ -54,6 +56,8 @@ class Target:
     measured: tuple[bool, ...]
     annotations: Mapping[str, str]
     print: bytes
+    preferred_to: tuple[str, ...] | None = None
+    weights: tuple[float, ...] = ()
 
 
 @dataclass
@@ -119,11 +123,13 @@ class Labelled:
             raise RowError(f"duplicate id {sample.id!r}", hint="give each row its own id")
         self.read += 1
         labels, origin = _labels(sample, annotations)
-        if set(labels) <= {UNKNOWN}:
+        preferred = _preferred(sample)
+        unlabelled = set(labels) <= {UNKNOWN}
+        if unlabelled and preferred is None:
             return
         if origin.startswith("recorded") and not _critiques(sample):
             self.circular += 1
-        self.origins[origin] += 1
+        self.origins["preferences" if unlabelled else origin] += 1
         group = sample.tags.get(by)
         about = cluster_of(sample)
         self.targets[sample.id] = Target(
@@ -138,6 +144,8 @@ class Labelled:
             ),
             annotations=annotations,
             print=fingerprint(sample),
+            preferred_to=preferred,
+            weights=_weights(sample.checklist),
         )
 
     @property
@@ -159,6 +167,9 @@ class RecordedCritiques:
 
     name = "recorded"
 
+    def __init__(self, scoring: Scoring = "strict") -> None:
+        self._scoring = scoring
+
     @property
     def config(self) -> Mapping[str, Any]:
         """Its name: the verdicts depend on the file alone."""
@@ -172,14 +183,16 @@ class RecordedCritiques:
             constraints = [sample.checklist[position] for position in positions]
             reason = "the file holds no critique of this row but its labels"
             return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
-        return await Panel(*map(_RecordedCritique, recordings)).judge(sample, requested)
+        members = (_RecordedCritique(recording, self._scoring) for recording in recordings)
+        return await Panel(*members).judge(sample, requested)
 
 
 class _RecordedCritique:
     """One recorded critique as a judge."""
 
-    def __init__(self, recording: Recording) -> None:
+    def __init__(self, recording: Recording, scoring: Scoring) -> None:
         self._recording = recording
+        self._scoring = scoring
         self.name = f"recorded:{recording.prompt}"
 
     @property
@@ -188,13 +201,13 @@ class _RecordedCritique:
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
         alone = sample.model_copy(update={"recording": self._recording})
-        return await Recorded().judge(alone, requested)
+        return await Recorded(self._scoring).judge(alone, requested)
 
 
 def without_labels(judge: Judge) -> Judge:
     """Return a judge in which every reader of recordings leaves the labels alone."""
     if isinstance(judge, Recorded):
-        return RecordedCritiques()
+        return RecordedCritiques(judge.scoring)
     if isinstance(judge, Cascade):
         return Cascade(*map(without_labels, judge.judges))
     if isinstance(judge, Panel):
@@ -259,6 +272,26 @@ def _annotations(sample: Sample) -> dict[str, str]:
         if any(verdict not in (True, False, None) for verdict in verdicts):
             raise RowError(f"annotations.{name} has other values than verdicts", hint=hint)
     return {str(name): "".join(map(_known, verdicts)) for name, verdicts in given.items()}
+
+
+def _preferred(sample: Sample) -> tuple[str, ...] | None:
+    """Read a row's field ``preferred_to``: the ids of rows that are worse responses.
+
+    Raises:
+        RowError: it is something else.
+    """
+    given = (sample.model_extra or {}).get("preferred_to")
+    if given is None:
+        return None
+    if not isinstance(given, list) or not all(isinstance(each, str | int) for each in given):
+        raise RowError("preferred_to isn't a list of ids", hint="name the worse responses' rows")
+    return tuple(dict.fromkeys(map(str, given)))
+
+
+def _weights(checklist: Sequence[Constraint]) -> tuple[float, ...]:
+    if all(each.weight is None for each in checklist):
+        return ()
+    return tuple(1.0 if each.weight is None else each.weight for each in checklist)
 
 
 def _known(label: bool | None) -> str:  # noqa: FBT001 - a label is true, false or unknown

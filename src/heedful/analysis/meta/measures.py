@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
+from heedful.analysis.meta.rankings import ranked
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
@@ -83,7 +84,7 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     result: dict[str, Any] = {
         "name": entry.name,
         "judge": entry.judge,
-        "draws": entry.samples,
+        "n_samples": entry.samples,
         "votes": entry.votes,
         "run": entry.run,
         "verdicts": _statuses(entry, labelled),
@@ -95,12 +96,15 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     if types:
         averages = _averaged(mean_over_types, entry, labelled, parts, zero=zero)
         result["per_type"] = {**averages, "types": sorted(types)}
+    ranks = ranked(scored, labelled, zero=zero)
+    if ranks is not None:
+        result["ranking"] = ranks
     result["by_constraint_type"] = _by_constraint_type(scored, entry, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
         result["calibration"] = calibrated
     if entry.samples > 1:
-        result["alpha_of_draws"] = alpha(entry.rows(labelled))
+        result["alpha_of_samples"] = alpha(entry.rows(labelled))
     if entry.cost is not None:
         result["cost"] = _cost(entry.cost, entry.judged)
     if entry.disagreeing:
@@ -326,6 +330,8 @@ def _parts(entry: JudgeEntry, labelled: Labelled, *, right: bool | None = None) 
     """
     parts: Parts = {}
     for target, samples in entry.rows(labelled):
+        if set(target.labels) <= {UNKNOWN}:
+            continue  # only ranked
         for place, states in enumerate(samples):
             settled = states if right is None else _settled(target.labels, states, right=right)
             key = (target.group, target.cluster, place)

@@ -150,7 +150,7 @@ def flips(
         "change_of_rate_met": {**change["difference"], "p": change["p"]},
         "to_met": to_met,
         "to_unmet": to_unmet,
-        "mended": corrected,
+        "corrected": corrected,
         "broken": broken,
     }
 

@@ -13,6 +13,7 @@ from heedful.analysis.meta.measures import by_instruction, coverage, recall_boun
 from heedful.analysis.meta.sums import open_bounds
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
+from heedful.core.text import amount
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.metrics.agreement import number
@@ -62,7 +63,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     entries[0].run = str(directory)
     if not entries[0].verdicts:
         strangers = entries[0].strangers
-        what = f"{strangers} rows have another checklist than the labels"
+        what = f"the checklist differs from that of the labels in {amount(strangers, 'row')}"
         raise InputError(
             what if strangers else "no row has the id of a labelled row",
             where=str(directory),
@@ -164,15 +165,13 @@ def _bounded(
         apparent: bounds of the apparent rate.
         recalls: bounds of sensitivity and specificity.
     """
-    ends = [apparent, *recalls]
-    corners = [
-        number(rogan_gladen(*corner))
-        for corner in product(*(end for end in ends if end is not None))
-    ]
-    known = [corner for corner in corners if corner is not None]
-    if len(known) < len(corners):  # the judge may be no better than chance
-        known = [0.0, 1.0]
-    whole = [min(known), max(known)] if all(end is not None for end in ends) else None
+    ends = [end for end in (apparent, *recalls) if end is not None]
+    whole = None
+    if len(ends) > len(recalls):
+        corners = [number(rogan_gladen(*corner)) for corner in product(*ends)]
+        known = [corner for corner in corners if corner is not None]
+        # Where the judge may be no better than chance, any rate is possible.
+        whole = [min(known), max(known)] if len(known) == len(corners) else [0.0, 1.0]
     return {
         "apparent": {**rates["apparent"], "bounds": apparent},
         "sensitivity": {**rates["sensitivity"], "bounds": recalls[0]},

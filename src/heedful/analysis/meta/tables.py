@@ -12,6 +12,8 @@ from heedful.analysis.meta.judge_tables import (
     errors,
     leaderboard,
 )
+from heedful.analysis.meta.ranking_tables import choice_tables, ranking_tables
+from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
     COVERAGE,
@@ -64,12 +66,15 @@ def headline(summary: Mapping[str, Any]) -> str:
     """Say what was measured on what."""
     labels = summary["labels"]
     total = labels["met"] + labels["unmet"]
-    origins = ", ".join(f"{origin} ({rows:,} rows)" for origin, rows in labels["from"].items())
+    origins = ", ".join(
+        f"{origin} ({amount(rows, 'row')})" for origin, rows in labels["from"].items()
+    )
     unread = summary["rows"]["failed"]
-    failed = f" {unread:,} rows could not be read." if unread else ""
+    failed = f" {amount(unread, 'row')} could not be read." if unread else ""
     return (
-        f"{total:,} labelled constraints ({labels['met']:,} met, {labels['unmet']:,} unmet) of "
-        f"{labels['rows']:,} responses to {labels['instructions']:,} instructions.{failed} "
+        f"{amount(total, 'labelled constraint')} ({labels['met']:,} met, "
+        f"{labels['unmet']:,} unmet) of {amount(labels['rows'], 'response')} to "
+        f"{amount(labels['instructions'], 'instruction')}.{failed} "
         f"Labels: {origins}. Scoring: {summary['scoring']}. "
         "Intervals: 95 %; instructions and conversations count whole."
     )
@@ -82,9 +87,13 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         summary: as :func:`heedful.meta` returns it.
     """
     judges = summary["judges"]
-    yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
-    yield errors(judges)
-    yield averages(judges, summary["by"])
+    labels = summary["labels"]
+    if labels["met"] + labels["unmet"]:
+        yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
+        yield errors(judges)
+        yield averages(judges, summary["by"])
+    yield from ranking_tables(judges, summary["by"])
+    yield from choice_tables(summary.get("choices"))
     yield from constraint_types(judges)
     yield from _alphas(summary)
     for judge in judges:
@@ -101,8 +110,8 @@ def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:
     names = {"judges": "the judges", "annotators": "the annotators of the file"}
     alphas = {names[key]: value for key, value in summary.get("alpha", {}).items()}
     for judge in summary["judges"]:
-        if "alpha_of_draws" in judge:
-            alphas[judge["name"]] = judge["alpha_of_draws"]
+        if "alpha_of_samples" in judge:
+            alphas[judge["name"]] = judge["alpha_of_samples"]
     if alphas:
         rows = [
             (
@@ -234,7 +243,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
                 f"{probe['to_met']:,}",
                 f"{probe['to_unmet']:,}",
                 f"{probe['broken']:,}",
-                f"{probe['mended']:,}",
+                f"{probe['corrected']:,}",
                 percent(probe["coverage"], 1) if probe["coverage"] < 1 else "",
             )
             for probe in probes

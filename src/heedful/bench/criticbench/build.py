@@ -271,7 +271,7 @@ def _about(
         "samples": plan.samples or N_SAMPLES,
         "sampling": plan.sampling.model_dump(mode="json", exclude_defaults=True),
         "rows": {
-            "made": len(entries) - len(failed),
+            "completed": len(entries) - len(failed),
             "failed": len(failed),
             "unread": len(questions.unread),
         },

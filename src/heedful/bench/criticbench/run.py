@@ -207,7 +207,7 @@ def _read(
         "heedful": __version__,
         **{key: config[key] for key in ("benchmark", "critics", "repeats", "sampling", "checks")},
         "thresholds": config["thresholds"],
-        "rows": {"made": len(critiques), "failed": len(failed), "waiting": waiting},
+        "rows": {"completed": len(critiques), "failed": len(failed), "waiting": waiting},
         "problems": failed,
         "cost": CostSummary(run.usage_records(), prices).result(),
     }

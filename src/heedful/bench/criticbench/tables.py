@@ -38,15 +38,16 @@ def build_document(summary: Result) -> Document:
         for generator, numbers in generators.items()
     ]
     selection = summary["selection"]
-    names = ("queries", "unsampled", "too_easy", "outranked", "kept", "unbalanced")
+    names = ("queries", "unsampled", "undecided", "too_easy", "outranked", "selected", "unbalanced")
     chosen = [[task, *(f"{n[name]:,}" for name in names)] for task, n in selection["tasks"].items()]
     columns = ["task", "generator", "correct %", INTERVAL, COVERAGE]
     columns += ["undecided", "empty", "failed", "triplets"]
-    note = "all that are not too easy are kept"
+    note = "all that are not too easy are selected"
     if selection["queries"] is not None:
-        note = f"the {selection['queries']:,} most {selection['ranking']} of each task are kept"
+        note = f"the {selection['queries']:,} most {selection['ranking']} of each task are selected"
     note += f"; certainty: {selection['certainty']}; unbalanced: responses without a counterpart"
-    words = ["task", "queries", "unsampled", "too easy", "outranked", "kept", "unbalanced"]
+    note += "; undecided: no answer could be graded"
+    words = ["task", *(name.replace("_", " ") for name in names)]
     tables = [
         Table(
             "How generators answered",

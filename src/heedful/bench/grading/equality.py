@@ -30,6 +30,8 @@ LONGEST_SENTENCE = 15
 _DECIMAL_COMMA = re.compile(r"\s*,\d")
 _AFTER_VERDICT = re.compile(r"^\w+[.,;:!]?\s*")
 _MODULO = re.compile(r"(?<![a-zA-Z])[pb]?mod(?![a-z])")
+_BAR = re.compile(r"\\(?:overline|bar|vec|hat|overrightarrow)\s*\{(\w+)\}")
+_COUNT = re.compile(r"\s*[ACP]\s*\((\d{1,4}),\s*(\d{1,4})\)\s*")
 _FORMAL = re.compile(r"[\d=\\]")
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 
@@ -89,7 +91,19 @@ def compare(gold: str, answer: str) -> EqualityResult:
     if is_quantified(first) or is_quantified(second):
         return _quantified(first, second)
     worded = _worded(gold, first, second)
-    return worded if worded is not None else _of_mathematics(first, second)
+    result = worded if worded is not None else _of_mathematics(first, second)
+    if result.equal is False and (first, second) != (tidy(gold), tidy(answer)):
+        larger = [in_one_unit(tidy(text), largest=True) for text in (gold, answer)]
+        return _of_mathematics(larger[0], larger[1])
+    if result.equal is False and (_is_count(gold) != _is_count(answer)):
+        return EqualityResult(None, "text", "a number of combinations, or a point")
+    return result
+
+
+def _is_count(text: str) -> bool:
+    """Check whether a text may be a number of combinations as well as a point with a name."""
+    match = _COUNT.fullmatch(text)
+    return match is not None and int(match[1]) >= int(match[2])
 
 
 def _quantified(gold: str, answer: str) -> EqualityResult:
@@ -119,6 +133,8 @@ def _of_mathematics(first: str, second: str) -> EqualityResult:
         return EqualityResult(None, result.method, "only one of them names a modulus")
     if result.equal is False and _spelling(first) == _spelling(second):
         return EqualityResult(None, "text", "they differ in capitals or spaces")
+    if result.equal is False and _BAR.sub(r"\1", first) == _BAR.sub(r"\1", second):
+        return EqualityResult(None, "text", "they differ in a bar or an arrow")
     return result
 
 

@@ -5,7 +5,8 @@ tests and what they expect; there the candidate is a :class:`Remote`. Between th
 that hold plain values (:mod:`heedful.bench.grading.plain`), so what a candidate returns has no
 methods of its own, and nothing that the tests know is in the candidate's process.
 
-This file is sent to both processes as text, so it imports the standard library and ``plain`` alone.
+This file is sent to both processes as text, so it imports the standard library, ``plain`` and
+``sharing`` alone.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from heedful.bench.grading.plain import (
     unmarked,
     update,
 )
+from heedful.bench.grading.sharing import Sharing
 
 ENDED = "it ended before its tests did"
 
@@ -86,6 +88,7 @@ class Peer:
         ambiguous: whether a function changed its arguments, or returned one of them.
         lost: what a value lost on its way, which tests that fail may have needed.
         foreign: whether an error came that isn't of a built-in kind.
+        sharing: objects that both processes have.
 
     Args:
         names: functions that the other may call by name.
@@ -109,6 +112,7 @@ class Peer:
         self.ambiguous = False
         self.lost: str | None = None
         self.foreign = False
+        self.sharing = Sharing()
 
     def send(self, message: dict[str, Any]) -> None:
         """Write a message."""
@@ -173,6 +177,7 @@ class Peer:
                     update(old, new)
             else:
                 self.ambiguous = True
+        self.sharing.keep(args, value, elsewhere=str(message.get("elsewhere", "")))
         return args[returned] if self._shared and returned is not None else value
 
     def _note(self, sent: list[Any]) -> None:
@@ -228,6 +233,7 @@ class Peer:
             ]
             if [*map(unmarked, after)] != [*map(unmarked, sent)]:
                 reply["args"] = ["tuple", *(encode(argument, self._export) for argument in every)]
+            reply["elsewhere"] = self.sharing.seen(value, every)
             for place, argument in enumerate(every):
                 if value is argument and isinstance(argument, MUTABLE):
                     reply["argument"] = place
@@ -326,6 +332,7 @@ def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) 
         elif peer.opaque and not isinstance(error, AssertionError):
             peer.undecided = "it returned a value that isn't plain, and the tests use more of it"
     result: dict[str, Any] = {"ambiguous": peer.ambiguous}
+    result |= {"aliased": peer.sharing.lost() if failed is None else None}
     result |= {"lost": peer.lost, "foreign": peer.foreign, "ended": peer.ended is not None}
     if peer.ended is not None:
         result |= {"passed": False, "reason": peer.ended}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from heedful.bench.grading import latex, symbolic
 from heedful.bench.grading.numerals import Numeral, based, numeral, same_number
-from heedful.bench.grading.units import Quantity, measure, unit
+from heedful.bench.grading.units import Quantity, Unit, measure, unit
 from heedful.bench.grading.words import is_text
 
 Method = Literal["letter", "text", "numeric", "symbolic", "set", "unit test"]
@@ -42,7 +43,16 @@ _UNCLEAR = (
     ),
 )
 _RATIO = re.compile(r"[^:{}\\]+(?::[^:{}\\]+)+")
-_TEMPERATURES = frozenset({"celsius", "fahrenheit", "K"})
+_TEMPERATURES = {
+    # a degree's size in kelvins, and zero kelvins on the scale
+    "celsius": (Fraction(1), Fraction("-273.15")),
+    "fahrenheit": (Fraction(5, 9), Fraction("-459.67")),
+    "K": (Fraction(1), Fraction(0)),
+}
+_SYMBOLS = {"C": {"celsius"}, "F": {"fahrenheit"}, "yensign": {"yuan", "yen"}}
+"""What else a unit's symbol may stand for, where the other answer says so."""
+
+_CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
 
 
 def compare_leaves(gold: str, answer: str) -> EqualityResult:
@@ -90,7 +100,8 @@ def _ratios(gold: str, answer: str) -> EqualityResult | None:
     if ours and theirs and len(first) == len(second):
         pairs = zip(map(str.strip, first), map(str.strip, second), strict=True)
         verdicts = [compare_leaves(*pair).equal for pair in pairs]
-        if all(verdicts):
+        times = all(_CLOCK.fullmatch(side.strip()) for side in (gold, answer))
+        if all(verdicts) or (_are_proportional(first, second) and not times):
             return EqualityResult(equal=True, method="set")
         if False in verdicts and not _are_proportional(first, second):
             return EqualityResult(equal=False, method="set")
@@ -151,32 +162,52 @@ def _is_angle(degrees: Quantity, radians: Quantity) -> bool:
 
 def _converted(first: Quantity, second: Quantity) -> EqualityResult:
     """Compare two measures: in the same unit, or in units that can be converted."""
-    symbols = {"C": "celsius", "F": "fahrenheit"}
     ours, theirs = unit(first.unit), unit(second.unit)
-    if symbols.get(first.unit) in dict(theirs.dimensions):  # 20 C isn't 20 coulombs then
+    if _SYMBOLS.get(first.unit, set()) & {*dict(theirs.dimensions)}:  # 20 C isn't 20 coulombs then
         ours = theirs
-    if symbols.get(second.unit) in dict(ours.dimensions):
+    if _SYMBOLS.get(second.unit, set()) & {*dict(ours.dimensions)}:
         theirs = ours
     if ours.dimensions == theirs.dimensions:
-        if ours.scale == theirs.scale:
-            return compare_leaves(first.value, second.value)
-        ratio = theirs.scale / ours.scale
-        first_number, second_number = numeral(first.value), numeral(second.value)
-        if first_number is not None and second_number is not None:
-            step = None if second_number.step is None else second_number.step * ratio
-            scaled = Numeral(
-                second_number.value * ratio, second_number.percent, step, second_number.digits
-            )
-            return EqualityResult(same_number(first_number, scaled), "numeric")
-        scale = rf"\frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
-        return compare_leaves(first.value, rf"{scale} \cdot ({second.value})")
-    names = {name for name, _ in ours.dimensions ^ theirs.dimensions}
-    if ours.known and theirs.known and not names <= _TEMPERATURES:
+        return _scaled(first.value, second.value, theirs.scale / ours.scale)
+    if _is_temperature(ours) and _is_temperature(theirs):
+        return _temperatures((first.value, ours), (second.value, theirs))
+    if ours.known and theirs.known:
         return EqualityResult(equal=False, method="numeric")
     result = compare_leaves(first.value, second.value)
-    if result.equal or names <= _TEMPERATURES:
-        return EqualityResult(None, result.method, "their units differ")
-    return result
+    return EqualityResult(None, result.method, "their units differ") if result.equal else result
+
+
+def _scaled(first: str, second: str, ratio: Fraction) -> EqualityResult:
+    """Compare a value with ``ratio`` times another."""
+    if ratio == 1:
+        return compare_leaves(first, second)
+    first_number, second_number = numeral(first), numeral(second)
+    if first_number is None or second_number is None:
+        scale = rf"\frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
+        return compare_leaves(first, rf"{scale} \cdot ({second})")
+    step = None if second_number.step is None else second_number.step * ratio
+    scaled = Numeral(second_number.value * ratio, second_number.percent, step, second_number.digits)
+    return EqualityResult(same_number(first_number, scaled), "numeric")
+
+
+def _is_temperature(given: Unit) -> bool:
+    return len(given.dimensions) == 1 and dict(given.dimensions).keys() <= _TEMPERATURES.keys()
+
+
+def _temperatures(first: tuple[str, Unit], second: tuple[str, Unit]) -> EqualityResult:
+    """Compare temperatures on two scales; a difference of temperatures is left undecided."""
+    numbers = [numeral(value) for value, _ in (first, second)]
+    ours, theirs = (_TEMPERATURES[next(iter(dict(of.dimensions)))] for _, of in (first, second))
+    if numbers[0] is None or numbers[1] is None:
+        return EqualityResult(None, "numeric", "their units differ")
+    ratio = theirs[0] / ours[0]
+    converted = (numbers[1].value - theirs[1]) * ratio + ours[1]
+    step = None if numbers[1].step is None else numbers[1].step * ratio
+    if same_number(numbers[0], Numeral(converted, step=step, digits=numbers[1].digits)):
+        return EqualityResult(equal=True, method="numeric")
+    if numbers[1].value * ratio == numbers[0].value:
+        return EqualityResult(None, "numeric", "a temperature, or a difference of temperatures")
+    return EqualityResult(equal=False, method="numeric")
 
 
 def _expressions(

@@ -271,20 +271,30 @@ def unmarked(written: Any) -> Any:
     return [parts[0], *sorted(parts[1:], key=repr)] if parts[:1] in _UNORDERED else parts
 
 
-def has_twins(values: Any) -> bool:
-    """Whether values hold the same object twice that can be changed."""
-    seen: set[int] = set()
+def changeable(values: Any) -> Iterator[Any]:
+    """Give the values inside some values that can be changed; one that is there twice, twice."""
     left = [values]
+    entered: set[int] = set()
     while left:
         value = left.pop()
         if isinstance(value, MUTABLE):
-            if id(value) in seen:
-                return True
-            seen.add(id(value))
+            yield value
+            if id(value) in entered:
+                continue
+            entered.add(id(value))
         if isinstance(value, dict):
-            left += value.values()
+            left += dict.values(value)
         elif isinstance(value, list | tuple | collections.deque):
             left += value
+
+
+def has_twins(values: Any) -> bool:
+    """Whether values hold the same object twice that can be changed."""
+    seen: set[int] = set()
+    for value in changeable(values):
+        if id(value) in seen:
+            return True
+        seen.add(id(value))
     return False
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from heedful.bench.grading import harness, plain
+from heedful.bench.grading import harness, plain, sharing
 from heedful.bench.grading.completions import setup
 from heedful.bench.grading.unseen import unseen
 from heedful.core.errors import RowError
@@ -105,8 +105,8 @@ def _run(
 
 @cache
 def _sent() -> str:
-    """Write the program that both processes begin with: it makes our two modules of their text."""
-    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, harness)]
+    """Write the program that both processes begin with: it makes our modules of their text."""
+    sources = [(module.__name__, inspect.getsource(module)) for module in (plain, sharing, harness)]
     return (
         "import sys, types\n"
         f"for name, source in {sources!r}:\n"

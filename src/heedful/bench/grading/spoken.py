@@ -8,7 +8,7 @@ answer. Words that then still change the number (``4 times x``) are for
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import numeric
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ _ORDINALS = _IRREGULAR | {
 }
 _PARTS = _ORDINALS | {"half": 2, "halve": 2, "quarter": 4}
 _ALTERNATIVES = "|".join(sorted(_VALUES, key=len, reverse=True))
-_COUNT = re.compile(
-    rf"""(?P<sign>(?:minus|negative)\s)?(?P<number>(?:a\s(?={"|".join(SCALES)}))?
+COUNT = re.compile(
+    rf"""(?<![\w])(?P<sign>(?:minus|negative)\s)?(?P<number>(?:a\s(?={"|".join(SCALES)}))?
     (?:{_ALTERNATIVES})(?:[\s-](?:and\s)?(?:{_ALTERNATIVES}))*)(?!\w)(?!-(?!\w+(?:\s|$)))""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -53,20 +53,30 @@ _ORDINAL = re.compile(
     re.IGNORECASE,
 )
 _DIGITS = "零〇一二两三四五六七八九"
-_CHINESE = re.compile(
-    rf"""(?P<sign>负)?(?P<percent>百分之)?(?:(?P<below>[{_DIGITS}十百千万亿]+)分之)?
-    (?P<number>[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>[百千万亿]+)?)
-    (?:点(?P<decimals>[{_DIGITS}]+))?
-    (?P<unit>[个只人本条名辆张块页岁次天年月日周分秒元角米克升度棵件种位头朵间支枚套双倍组根吨]
-    |小时|分钟|[厘毫千]米|千克|公[斤里]|美元|平方[厘千]?米|立方[厘千]?米|毫升)?""",
-    re.VERBOSE,
-)
-_CHINESE_UNITS = (
-    ("平方", "square "), ("立方", "cubic "), ("厘米", "cm"), ("毫米", "mm"), ("千米", "km"),
-    ("公里", "km"), ("千克", "kg"), ("公斤", "kg"), ("毫升", "ml"), ("小时", "hours"),
-    ("分钟", "minutes"), ("美元", "dollars"), ("米", "m"), ("克", "g"), ("升", "l"),
-    ("天", "days"), ("周", "weeks"), ("秒", "s"), ("度", "degrees"), ("年", "years"),
-)  # fmt: skip
+_CHINESE_UNITS = {
+    # of units that contain each other the longer one comes first
+    "千米": "km", "公里": "km", "厘米": "cm", "毫米": "mm", "分米": "dm", "毫升": "ml",
+    "千克": "kg", "公斤": "kg", "毫克": "mg", "千瓦时": "kWh", "千瓦": "kW", "小时": "hours",
+    "分钟": "minutes", "美元": "dollars", "摄氏度": "celsius", "华氏度": "fahrenheit",
+    "牛顿": "N", "焦耳": "J",
+    "瓦特": "W", "公顷": "hectare", "米": "m", "克": "g", "升": "l",
+    "吨": "tonnes", "天": "days", "周": "weeks", "时": "hours", "秒": "s", "度": "degrees",
+    "年": "years", "元": "元", "角": "角", "牛": "N", "焦": "J", "瓦": "W",
+}  # fmt: skip
+_MEASURE_WORDS = "个只人本条名辆张块页岁次月日分棵件种位头朵间支枚套双倍组根"
+_ONE_UNIT = rf"(?:平方|立方)?(?:{'|'.join(_CHINESE_UNITS)})"
+CHINESE_UNIT = rf"{_ONE_UNIT}(?:(?:[/每]|\s*/\s*){_ONE_UNIT})?"
+"""A unit in Chinese: 千米/时, 公里每小时, 平方厘米."""
+
+_CHINESE = rf"""(?P<sign>负)?(?P<percent>百分之)?(?:(?P<whole>[{_DIGITS}十百千万亿]+|\d+)又)?
+    (?:(?P<below>[{_DIGITS}十百千万亿]+|\d+)分之)?
+    (?P<number>\d+/\d+|[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>(?!千[米克瓦])[百千万亿]+)?)
+    (?:点(?P<decimals>[{_DIGITS}]+))?\s*(?P<unit>{CHINESE_UNIT}|[{_MEASURE_WORDS}])?"""
+CHINESE_NUMBER = re.compile(_CHINESE, re.VERBOSE)
+_PER = re.compile(rf"每(?P<per>{_ONE_UNIT})(?P<rest>.+)")
+_CLOCK_PART = re.compile(r"(?<=\d)分(?!钟)|(?<=[一二三四五六七八九十])分(?!钟|之)")
+_CHINESE_DATE = re.compile(r"(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]|\d{4}年(?:\d{1,2}月)?")
+_CHINESE_WORDS = {"一半": "\\frac{1}{2}", "半": "\\frac{1}{2}"}
 
 
 def in_digits(text: str) -> str:
@@ -79,7 +89,9 @@ def in_digits(text: str) -> str:
         text = _from_chinese(text)
     if not re.search("[a-zA-Z]{2}", text):
         return text
-    count = _COUNT.match(text)
+    if text.casefold() in {"half", "a half"}:
+        return r"\frac{1}{2}"
+    count = COUNT.match(text)
     if count:
         text = _with_count(text, count)
     text = re.sub(r"^(?:minus|negative) (?=\d)", "-", _JOINED.sub(" ", text, count=1))
@@ -139,24 +151,59 @@ def _room(value: int, smallest_scale: int) -> int:
 
 
 def _from_chinese(text: str) -> str:
-    match = _CHINESE.fullmatch(text)
-    if match is None:
+    """Write a number in Chinese, or a measure in one or more units, with digits and symbols."""
+    if _CHINESE_DATE.fullmatch(text):
         return text
+    if text in _CHINESE_WORDS:
+        return _CHINESE_WORDS[text]
+    if text.startswith("第"):
+        place = _from_chinese(text[1:])
+        return f"{place} th" if place.isdigit() else text
+    per = _PER.fullmatch(text)
+    if per:
+        text = f"{per['rest']}/{per['per']}"
+    if re.search("时|秒", text):  # of an hour, not of money
+        text = _CLOCK_PART.sub("分钟", text)
+    parts: list[_Part] = []
+    at = 0
+    while at < len(text):
+        match = CHINESE_NUMBER.match(text, at)
+        number = _number_of(match) if match else None
+        if match is None or number is None or (parts and not parts[-1].unit):
+            return text
+        parts.append(_Part(number, _unit_of(match["unit"] or "")))
+        at = match.end()
+    return " ".join(f"{part.number} {part.unit}".strip() for part in parts)
+
+
+class _Part(NamedTuple):
+    number: str
+    unit: str
+
+
+def _unit_of(name: str) -> str:
+    name = name.replace("平方", "square ").replace("立方", "cubic ").replace("每", "/")
+    for chinese, symbol in _CHINESE_UNITS.items():
+        name = name.replace(chinese, symbol)
+    return name
+
+
+def _number_of(match: re.Match[str]) -> str | None:
     number = _chinese(match["number"].removesuffix(match["scale"] or ""))
     scale = _chinese(match["scale"] or "") or "1"
-    below = _chinese(match["below"] or "")
-    if number is None or scale is None or below is None:
-        return text
+    below, whole = _chinese(match["below"] or ""), _chinese(match["whole"] or "")
+    if None in {number, scale, below, whole}:
+        return None
     if match["decimals"]:
-        number += "." + "".join(str(_digit(digit)) for digit in match["decimals"])
+        number = f"{number}.{''.join(str(_digit(digit)) for digit in match['decimals'])}"
     if scale != "1":
         number = rf"{number} \times 10^{{{len(scale) - 1}}}"
     if below:
         number = rf"\frac{{{number}}}{{{below}}}"
-    unit = match["unit"] or ""
-    for name, symbol in _CHINESE_UNITS:
-        unit = unit.replace(name, symbol)
-    return f"{'-' if match['sign'] else ''}{number}{'%' if match['percent'] else ''} {unit}".strip()
+    if whole:
+        space = "" if below else " "
+        number = f"{whole}{space}{number}"
+    return f"{'-' if match['sign'] else ''}{number}{'%' if match['percent'] else ''}"
 
 
 def _chinese(characters: str) -> str | None:

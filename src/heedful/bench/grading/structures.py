@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from heedful.bench.grading import latex, symbolic
 from heedful.bench.grading.leaves import EqualityResult, Method, compare_leaves
 from heedful.bench.grading.names import NAME, name_of, of_same_letter, spread, value_of
+from heedful.bench.grading.numerals import numeral
 from heedful.bench.grading.regions import relation, same_region, says_region
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ MOST_ITEMS = 64
 
 _DOTS = re.compile(r"\.\.\.|\\[lcd]?dots")
 _OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])")
+_LETTER = re.compile("[A-Z]")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
 
 
@@ -67,6 +69,9 @@ def _any_order(gold: list[str], answer: list[str], *, repeated: bool = False) ->
 def _matched(gold: list[str], answer: list[str]) -> EqualityResult:
     """Find a counterpart in the answer for each item of the gold."""
     if any(map(_DOTS.fullmatch, (*gold, *answer))):
+        ours, theirs = _without_dots(gold), _without_dots(answer)
+        if ours and theirs and _matched(ours, theirs).equal:
+            return EqualityResult(equal=True, method="set")
         return EqualityResult(None, "set", "a list with dots")
     if len(gold) != len(answer):
         return EqualityResult(equal=False, method="set")
@@ -89,6 +94,24 @@ def _matched(gold: list[str], answer: list[str]) -> EqualityResult:
         if undecided
         else EqualityResult(equal=True, method="set")
     )
+
+
+def _without_dots(items: list[str]) -> list[str] | None:
+    r"""Write out ``1, 3, \ldots, 9``; ``None`` where that isn't whole numbers in equal steps."""
+    places = [place for place, item in enumerate(items) if _DOTS.fullmatch(item)]
+    if not places:
+        return items
+    numbers = [numeral(item) for place, item in enumerate(items) if place not in places]
+    values = [int(n.value) for n in numbers if n and n.value.denominator == 1]
+    if len(places) > 1 or len(values) < len(numbers) or places[0] < 2 or len(items) < 4:  # noqa: PLR2004
+        return None  # two terms before the dots at least, and one behind
+    step, last = values[1] - values[0], values[-1]
+    if not step or (last - values[0]) // step > MOST_ITEMS:
+        return None
+    terms = list(range(values[0], last + (1 if step > 0 else -1), step))
+    known = values[: places[0]], values[places[0] :]
+    fits = terms[: len(known[0])] == known[0] and terms[-len(known[1]) :] == known[1]
+    return list(map(str, terms)) if fits else None
 
 
 def _of_items(gold: str, answer: str) -> EqualityResult:
@@ -184,7 +207,14 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     ]
     if result.equal and all(only) and only[0] != only[1]:
         return EqualityResult(None, "set", "they are of different variables")
+    if result.equal and gold_items != answer_items and _is_ranking(gold_items):
+        return EqualityResult(None, "set", "a list of names in another order")
     return result
+
+
+def _is_ranking(items: list[str]) -> bool:
+    """Check whether a list is of three names or more, whose order may be a ranking."""
+    return len(items) > 2 and all(map(_LETTER.fullmatch, items))  # noqa: PLR2004 - A and B is a pair
 
 
 def _alternatives(gold: str, answer: str) -> EqualityResult | None:
@@ -194,7 +224,8 @@ def _alternatives(gold: str, answer: str) -> EqualityResult | None:
     if not groups:
         return None
     apart = any(any(map(name_of, g.items)) and _only_name(g.items) is None for g in groups)
-    if apart and all(group and ors == len(group.items) - 1 for ors, group in texts):
+    named = all(group and all(map(name_of, group.items)) for _, group in texts)
+    if apart and named and all(group and ors == len(group.items) - 1 for ors, group in texts):
         return _any_order(list(groups[0].items), list(groups[1].items))
     tuples = any(group is not None and group.ordered for _, group in texts)
     if apart or tuples:

@@ -26,6 +26,8 @@ _ESCAPED = re.compile(r"\\(?:[{}|]|\\)")
 _MISREAD = re.compile(
     r"""!\s*!                                   # a double factorial, taken for two
     |(?<![_\d])\d+\s+\d                         # two numbers
+    |(?<![\\a-zA-Z])[a-zA-Z]\d                  # an index or a power that has lost its sign
+    |(?<![\\a-zA-Z])(?:of|at|by|is|the|for|per|to)(?![a-zA-Z])   # words
     |\d\.\d*\.                                  # a section or a date
     |\^\s*\{?\s*(?:T|H|\*|\+|-)\s*(?:\}|$|[^\w\s({\\])   # a transpose, a conjugate, a sign
     |\^\s*T(?![a-zA-Z])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from heedful.bench.grading.notation import respelled
 from heedful.bench.grading.spoken import in_digits
 
 _CHARACTERS = str.maketrans(
@@ -56,6 +57,8 @@ _SIMPLER = (
     (re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))"), r"^\\circ "),
     (re.compile(r"\\%|\\text\{\s*%\s*\}"), "%"),
     (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\\(?:begin|end)\{(?:equation|gather(?:ed)?)\*?\}"), ""),
+    (re.compile(r"^([a-z])(\d)(?=\s*=)|(?<=[,;\s])([a-z])(\d)(?=\s*=)"), r"\1\3_\2\4"),
     (re.compile(r"\\begin\{[bB]?(?:matrix|smallmatrix)\}"), r"\\begin{pmatrix}"),
     (re.compile(r"\\end\{[bB]?(?:matrix|smallmatrix)\}"), r"\\end{pmatrix}"),
     (re.compile(r"\\begin\{array\}\s*\{[^{}]*\}"), r"\\begin{pmatrix}"),
@@ -69,13 +72,16 @@ _SIMPLER = (
     (re.compile(r"\\(min|max|gcd|lcm)\s*\\\{([^{}]*)\\\}"), r"\\\1(\2)"),
     (re.compile(r"\{\s*(\w+)\s*\\choose\s*(\w+)\s*\}"), r"\\binom{\1}{\2}"),
 )
+_ALIGNED = re.compile(
+    r"\\begin\{(align(?:ed)?|split|eqnarray)(\*?)\}(?P<lines>.*?)\\end\{\1\2\}", re.DOTALL
+)
 _ANGLE = re.compile(
     r"(?<!\d)(\d++)\s*(?:\^\s*\{?\s*\\circ\s*\}?|°)\s*(\d+)\s*(?:\^\s*\{?\s*\\prime\s*\}?|['′])(?!['′])"
     r"(?:\s*(\d+)\s*(?:\^\s*\{?\s*\\prime\s*\\prime\s*\}?|''|″))?"
 )
 _WRAPPER = re.compile(
     r"\\(?:text(?:bf|it|rm|normal)?|math(?:rm|bf|it|sf|normal)|boldsymbol|bm|mbox|hbox"
-    r"|operatorname\*?|boxed|fbox|rm|bf|it)\s*\{([^{}]*)\}"
+    r"|operatorname\*?|boxed|fbox|rm|bf|it)\s*\{((?:[^{}]|\{[^{}]*\})*+)\}"
 )
 _OLD_STYLE = re.compile(r"\\(?:rm|bf|it|mathrm|mathbf|text)(?![a-zA-Z])\s*")
 _BARE_FRACTION = re.compile(r"\\(frac|binom)\s*(\d|[a-zA-Z]|\{[^{}]*\})\s*(\d|[a-zA-Z]|\{[^{}]*\})")
@@ -93,7 +99,6 @@ _BEFORE_PRODUCT = re.compile(
     r"(?P<argument>\d++(?:\.\d++)?(?:\s*(?:[a-zA-Z]|\\(?!cdot|times)[a-z]++))?|[a-zA-Z]|\\[a-z]++)"
     r"\s*+(?=\\(?:cdot|times)(?![a-z]))"
 )
-_PLAIN_ROOT = re.compile(r"(?<![a-zA-Z\\])sqrt\s*\(([^()]*)\)")
 _PLAIN_FUNCTION = re.compile(
     r"(?<![a-zA-Z\\])(arcsin|arccos|arctan|sin|cos|tan|cot|csc|ln|log)(?![a-zA-Z])(?=\s*[\w\\({^])"
 )
@@ -103,7 +108,7 @@ _MONEY = re.compile(
     \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
     re.VERBOSE,
 )
-_CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yen", "￥": "yen"}
+_CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yensign", "￥": "yensign"}
 _MULTIPLES = {"k": "thousand", "m": "million", "b": "billion"}
 _REPEATING = re.compile(
     r"""(?<![\d.])(?P<whole>\d*)\.(?P<start>\d*?)(?:
@@ -127,7 +132,7 @@ def tidy(text: str) -> str:
     >>> tidy(r"$\left(\dfrac12,\; \text{cm}\right)$.")
     '(\\frac{1}{2}, cm )'
     """
-    text = text.strip()
+    text = text.strip(" \n\t`")
     if _DOUBLED.search(text) and not _SINGLE.search(text):
         text = text.replace("\\\\", "\\")
     money = _MONEY.fullmatch(text)
@@ -137,7 +142,8 @@ def tidy(text: str) -> str:
         return f"{money['sign']}{money['sum']} {_MULTIPLES.get(scale, scale)} {currency}".replace(
             "  ", " "
         )
-    text = _in_ascii(_ANGLE.sub(_degrees, text))
+    text = _in_ascii(_ANGLE.sub(_degrees, respelled(text)))
+    text = _ALIGNED.sub(_on_one_line, text)
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -148,7 +154,7 @@ def tidy(text: str) -> str:
     text = _BARE_FRACTION.sub(lambda m: rf"\{m[1]}{_braced(m[2])}{_braced(m[3])}", text)
     text = _BARE_ROOT.sub(lambda m: rf"\sqrt{_braced(m[1])}", text)
     text = _BARE_EXPONENT.sub(r"^{\1}", text)
-    text = _PLAIN_PI.sub(r"\\pi ", _PLAIN_ROOT.sub(r"\\sqrt{\1}", text))
+    text = _PLAIN_PI.sub(r"\\pi ", text)
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", _REPEATING.sub(_as_fraction, text))
     text = _SPACED_FACTOR.sub(r"\\frac{\1}{\2} ", text)
     text = _BEFORE_PRODUCT.sub(r"\g<function>(\g<argument>) ", text)
@@ -177,6 +183,15 @@ def _in_ascii(text: str) -> str:
 
 def _plain(text: str) -> str:
     return unicodedata.normalize("NFKC", text)
+
+
+def _on_one_line(match: re.Match[str]) -> str:
+    """Write a chain of equations over several lines on one; a line with a new left side is new."""
+    joined = ""
+    for line in re.split(r"\\\\(?:\[[^\]]*\])?", match["lines"]):
+        left, _, right = line.strip().partition("&")
+        joined += f"{', ' if joined and left.strip() else ' '}{left} {right.replace('&', ' ')}"
+    return joined.strip(" ,")
 
 
 def _as_fraction(match: re.Match[str]) -> str:

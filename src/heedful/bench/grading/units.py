@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 
 from heedful.bench.grading.numerals import numeral
+from heedful.bench.grading.spoken import CHINESE_UNIT
 
 LONGEST = 300
 """Characters of a measure; a longer text is none, and would take long to search for a unit."""
@@ -17,7 +18,7 @@ _SIZES = {
     "m meter metre": "", "g gram gramme": "", "s sec second": "", "K kelvin": "",
     "A amp ampere": "", "mol mole": "", "dollar usd": "", "euro eur": "", "yuan 元 rmb": "",
     "yen": "",
-    "celsius": "", "fahrenheit": "", "rad radian": "", "degree deg": "",
+    "celsius": "", "fahrenheit": "", "yensign": "", "rad radian": "", "degree deg": "",
     "in inch": "127/5000 m", "ft foot feet": "381/1250 m", "yd yard": "3 ft", "mi mile": "5280 ft",
     "min minute": "60 s", "h hr hour": "60 min", "d day": "24 h", "wk week": "7 d",
     "l L liter litre": "1/1000 m^3", "cc": "1/1000000 m^3", "lb lbs pound": "45359237/100000 g",
@@ -71,8 +72,8 @@ _MEASURED = re.compile(
       |{_CHINESE_MEASURE}(?:/{_CHINESE_MEASURE})?|/)""",
     re.VERBOSE,
 )
-_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+([a-zA-Z]++)")
-_COMPOUND = re.compile(r"(?:\d+(?:\.\d+)?\s*[a-zA-Z]+\.?[\s,]*(?:and\s+)?){2,3}")
+_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d++)?)\s*+([a-zA-Z]++|元|角)")
+_COMPOUND = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:[a-zA-Z]+|元|角)\.?[\s,]*(?:and\s+)?){2,3}")
 _FUNCTIONS = re.compile(
     r"(?:sin|cos|tan|cot|csc|log|ln|exp|lim|max|det|gcd|lcm|mod|and|or|pi|sqrt)(?![a-z])",
     re.IGNORECASE,
@@ -81,7 +82,19 @@ _FACTOR = re.compile(
     r"(?P<over>/|\bper\b)|(?P<name>[a-zA-Z]+|[\u4e00-\u9fff]+)(?:\s*\^\s*\{?(?P<power>-?\d)\}?)?"
 )
 _DEGREES_OF = re.compile(r"degrees?\s+(?=celsius|fahrenheit)", re.IGNORECASE)
+_OF = re.compile(r"(?<![a-z])(?:of|from|to|for|by|and|than|with|without|not)(?![a-z])")
 _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
+
+
+_SPOKEN = "|".join(sorted(filter(str.isascii, _WHOLE_NAMES - {"kph"}), key=len, reverse=True))
+_SYMBOLS = "km|cm|mm|dm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
+_SAID = rf"""(?:(?:square|cubic|sq)\.?\s+)?(?:(?i:{_SPOKEN})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
+    (?:\s*\^\s*\{{?-?\d\}}?|[²³]|\s+(?:squared|cubed))?"""
+SAID_UNIT = re.compile(
+    rf"(?:\s*-?{_SAID}(?:\s*(?:/|per(?![a-z]))\s*{_SAID})?|{CHINESE_UNIT})",
+    re.VERBOSE,
+)
+"""A known unit, as a sentence goes on with it after a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +136,7 @@ def measure(text: str) -> Quantity:
     match = _MEASURED.fullmatch(text.strip()) if len(text) <= LONGEST else None
     if match is None:
         return Quantity(text)
-    value, name = match["value"].strip(), match["unit"].strip()
+    value, name = match["value"].strip(), match["unit"].strip().replace("\\cdot", " ")
     powers = all(word.casefold() in _POWERS for word in name.split())
     if powers:  # 5 squared is 25
         return Quantity(text)
@@ -186,6 +199,8 @@ def unit(name: str) -> Unit:
 
     A factor that is not known is a unit of its own, of size 1.
     """
+    if _OF.search(name):
+        return Unit(frozenset({(name, 1)}), Fraction(1), known=False)
     powers: dict[str, int] = {}
     scale, known = Fraction(1), True
     sign, ahead, last, last_sign = 1, 1, "", 1
@@ -225,12 +240,17 @@ def _defined(word: str) -> Unit:
     return Unit(of.dimensions, Fraction(number) * of.scale, known=True)
 
 
-def in_one_unit(text: str) -> str:
-    """Write a measure in two units in the smaller one: ``1 hour 30 minutes`` is ``90 minutes``."""
+def in_one_unit(text: str, *, largest: bool = False) -> str:
+    """Write a measure in several units in the last of them: ``1 hour 30 minutes`` in minutes.
+
+    Args:
+        text: a tidied answer; one that is no such measure comes back as it is.
+        largest: write it in the first unit instead.
+    """
     if not _COMPOUND.fullmatch(text):
         return text
     parts = [(Fraction(number), unit(name), name) for number, name in _PART.findall(text)]
-    _, last, name = parts[-1]
+    _, last, name = parts[0] if largest else parts[-1]
     if not all(part.known and part.dimensions == last.dimensions for _, part, _ in parts):
         return text
     total = sum(number * part.scale for number, part, _ in parts) / last.scale

@@ -21,20 +21,26 @@ _EXITS = {"SystemExit", "KeyboardInterrupt", "BaseException", "GeneratorExit"}
 _CATCHERS = {"raises", "assertRaises", "assertRaisesRegex", "suppress"}
 
 
+_IDENTITY = {("operator", "is_"), ("operator", "is_not")}
+_IDENTITY |= {("self", "assertIs"), ("self", "assertIsNot")}
+
+
 def unseen(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
     """Say what tests use that doesn't reach them and may decide them; ``None`` if nothing.
 
     Args:
         tests: the problem's tests, which are Python.
-        report: what their process reports: ``lost``, ``foreign`` and ``ended``.
+        report: what their process reports: ``lost``, ``foreign``, ``aliased`` and ``ended``.
         passed: whether the program passed them.
     """
     nodes = list(ast.walk(ast.parse(tests)))
     names = {name for node in nodes for name in _names(node)}
     if names & _OUTPUT:
         return "the tests use standard streams, which the program doesn't share"
+    if any(map(_is_identity, nodes)):
+        return "the tests ask whether two objects are the same"
     if passed:
-        return None
+        return report.get("aliased")
     if report.get("ended"):
         return "the tests want it to exit, and that ends it" if names & _EXITS else None
     handlers = [node.type for node in nodes if isinstance(node, ast.ExceptHandler)]
@@ -47,7 +53,6 @@ def unseen(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
             "it raised an error of its own kind, and only the built-in ones can be sent",
         ),
         (caught - _bound(nodes), "the tests catch an error of the program's own kind"),
-        (any(map(_is_identity, nodes)), "the tests ask whether two objects are the same"),
         (names & _STATE, "the tests use files or other state that the program doesn't share"),
     )
     return next((reason for holds, reason in reasons if holds), None)
@@ -76,6 +81,10 @@ def _names(node: ast.AST) -> tuple[str, ...]:
 
 def _is_identity(node: ast.AST) -> bool:
     """Whether it compares two objects by identity, neither of which is the same everywhere."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == "id"
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and (node.value.id, node.attr) in _IDENTITY
     if not isinstance(node, ast.Compare):
         return False
     sides = [node.left, *node.comparators]
@@ -91,4 +100,4 @@ def _is_everywhere(side: ast.expr) -> bool:
         return isinstance(side.func, ast.Name) and side.func.id == "type"
     if isinstance(side, ast.Name):
         return hasattr(builtins, side.id)
-    return isinstance(side, ast.Constant)
+    return isinstance(side, ast.Constant) and (side.value is None or isinstance(side.value, bool))

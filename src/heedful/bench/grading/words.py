@@ -20,7 +20,12 @@ _RUN = re.compile(r"[a-zA-Z]+")
 _FUNCTION = re.compile(
     r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?|log|ln|exp|lim|max|min|sup|inf|det|gcd|lcm|mod|dim|ker"
 )
-_VERDICT = re.compile(r"(?P<word>yes|no|true|false)(?:$|[.,;:!]|\s+[-–])", re.IGNORECASE)
+_VERDICT = re.compile(
+    r"(?P<word>yes|no|true|false)(?:$|[.,;:!]|\s+[-–])"
+    r"|(?P<chinese>是|否|不是|对|正确|不对|错|错误)(?:的)?(?:$|[.,;:!])",
+    re.IGNORECASE,
+)
+_CHINESE_VERDICTS = {"是": "yes", "否": "no", "不是": "no", "对": "true", "正确": "true"}
 _ARTICLE = re.compile(r"\b(?:[Tt]he|a|an|is|are|[Ii]t|[Tt]here|[Aa]nswer|of)\b")
 _OPENING_ARTICLE = re.compile(r"^An?\b(?=\s+[a-z])")
 _ONLY_WORDS = re.compile(r"[^\W\d_]*(?:[\s.,;:!?'\"’-]++[^\W\d_]*+)*+")
@@ -30,17 +35,32 @@ _LONG_WORD = re.compile(r"(?<!\\)\b[^\W\d_]{2,}")  # one letter alone is a name:
 _SAME = (
     # Of each pair the second is what the first is taken for.
     (
-        re.compile(r"(?:there(?:is|are)|ithas|has)?no(?:real)?(?:solutions?|roots?)(?:exists?)?"),
+        re.compile(
+            r"(?:(?:the)?(?:equation|system|there|it)?(?:is|are|has|have))?no(?:real)?"
+            r"(?:solutions?|roots?)(?:exists?)?|(?:原?方程组?|不等式组?)?(?:无|没有)(?:实数)?[解根]"
+        ),
         "none",
     ),
-    (re.compile(r"(?:thesystemis)?inconsistent|\\?emptyset|\\?\{\\?\}|emptyset|none"), "none"),
     (
-        re.compile(r"(?:thelimit)?(?:itis|is)?(?:doesnotexist|dne|undefined|notdefined)"),
+        re.compile(
+            r"(?:thesystemis)?inconsistent|\\?emptyset|\\?\{\\?\}|(?:the)?emptyset|none|空集"
+        ),
+        "none",
+    ),
+    (
+        re.compile(
+            r"(?:thelimit)?(?:itis|is)?(?:doesnotexist|dne|undefined|notdefined)|(?:极限)?不存在|(?:无|没有)意义"
+        ),
         "undefined",
     ),
-    (re.compile(r"(?:\+|positive|plus)?\\?inf(?:ty|inity)"), "infinity"),
-    (re.compile(r"(?:-|negative|minus)\\?inf(?:ty|inity)"), "-infinity"),
-    (re.compile(r"infinitely\s*many(?:solutions?)?"), "infinitely many"),
+    (re.compile(r"(?:\+|positive|plus)?\\?inf(?:ty|inity)|正?无穷大?"), "infinity"),
+    (re.compile(r"(?:-|negative|minus)\\?inf(?:ty|inity)|负无穷大?"), "-infinity"),
+    (
+        re.compile(
+            r"(?:there(?:is|are))?infinitelymany(?:solutions?)?|(?:有?无数|有?无穷多)个?组?解?"
+        ),
+        "infinitely many",
+    ),
 )
 
 
@@ -61,6 +81,8 @@ def is_phrase(text: str) -> bool:
 def verdict_word(text: str) -> str | None:
     """Return the yes, no, true or false that an answer is, or that it begins with."""
     match = _VERDICT.match(text.strip())
+    if match and match["chinese"]:
+        return _CHINESE_VERDICTS.get(match["chinese"], "false")
     return match["word"].casefold() if match else None
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Recording, Status
-from heedful.core.text import amount
+from heedful.core.text import amount, spreadsheet_cell
 from heedful.data.formats.base import atomically
 from heedful.engine.inputs import items, open_data
 from heedful.engine.saved_run import SavedRun
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
 
-__all__ = ["KINDS", "MARK", "SUBJECTS", "Kind", "Subject", "cell", "draw"]
+__all__ = ["KINDS", "MARK", "SUBJECTS", "Kind", "Subject", "draw"]
 
 MARK = "\ufeff"
 """Begins a CSV file, and tells spreadsheets that it is UTF-8."""
@@ -106,16 +106,7 @@ def draw(
         UsageError: an option makes no sense, or the output cannot be written or exists.
     """
     output = Path(output)
-    if subject not in SUBJECTS:
-        hint = f"use one of {', '.join(SUBJECTS)}"
-        raise UsageError(f"no such audit: {subject!r}", hint=hint)
-    if samples < 1:
-        raise UsageError(f"samples is {samples}", hint="give at least 1")
-    if output.suffix not in {".csv", ".jsonl"}:
-        raise UsageError("an audit is CSV or JSON lines", where=str(output), hint="name it .csv")
-    if output.exists():
-        what = "the file exists, and may be filled in already"
-        raise UsageError(what, where=str(output), hint="name another, or remove it")
+    _check(output, subject, samples)
     ranks: dict[str, list[tuple[bytes, int]]] = {}
     unusable: Counter[str] = Counter()
     for place, (sample, judgments) in enumerate(_read(data, format)):
@@ -147,6 +138,19 @@ def draw(
         "unusable": unusable.total(),
         "reasons": dict(unusable.most_common()),
     }
+
+
+def _check(output: Path, subject: str, samples: int) -> None:
+    if subject not in SUBJECTS:
+        hint = f"use one of {', '.join(SUBJECTS)}"
+        raise UsageError(f"no such audit: {subject!r}", hint=hint)
+    if samples < 1:
+        raise UsageError(f"samples is {samples}", hint="give at least 1")
+    if output.suffix not in {".csv", ".jsonl"}:
+        raise UsageError("an audit is CSV or JSON lines", where=str(output), hint="name it .csv")
+    if output.exists():
+        what = "the file exists, and may be filled in already"
+        raise UsageError(what, where=str(output), hint="name another, or remove it")
 
 
 def _read(
@@ -254,11 +258,5 @@ def _write(path: Path, rows: Sequence[dict[str, Any]], columns: Sequence[str]) -
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\r\n")
         table.writerow(columns)
-        table.writerows([cell(row[column]) for column in columns] for row in rows)
+        table.writerows([spreadsheet_cell(row[column]) for column in columns] for row in rows)
         file.write(MARK + text.getvalue())
-
-
-def cell(value: object) -> str:
-    """Write a cell so that a spreadsheet takes no response for a formula, and CSV can hold it."""
-    text = "" if value is None else str(value).replace("\0", "\N{SYMBOL FOR NULL}")
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

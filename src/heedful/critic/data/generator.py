@@ -47,7 +47,8 @@ def checklist_data(
     Args:
         data: a file in any format that heedful reads, or samples.
         output: where to write the rows, as JSON lines.
-        prompt: ``plain`` (types and priorities) or ``if_critic``, as for ``heedful checklist``.
+        prompt: ``plain`` (types and priorities), ``rubric`` or ``if_critic``, as for
+            ``heedful checklist``.
         format: the format's name; by default detected from the file.
         task: keep only this task's rows (AdvancedIF).
 

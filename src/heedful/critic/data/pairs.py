@@ -108,7 +108,7 @@ class Pairs:
         """Sum up the last pass."""
         return {
             "input": [str(path) for path in self._source.files] if self._source else None,
-            "format": self._source.format.name if self._source else None,
+            "format": self._source and self._source.format and self._source.format.name,
             "method": self.method,
             "similarity": self.similarity,
             "candidates": self.candidates,

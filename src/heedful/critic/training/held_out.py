@@ -200,7 +200,7 @@ def score(measured: dict[str, Any]) -> float:
     return -1.0 if low is None else float(low)
 
 
-_OF_RUNS = {"run", "judge", "votes", "draws", "disagreements", "cost", "per_type"}
+_OF_RUNS = {"run", "judge", "votes", "n_samples", "disagreements", "cost", "per_type"}
 
 
 def _undecided(constraints: Sequence[Constraint], status: Status, reason: str) -> list[Judgment]:

@@ -76,23 +76,9 @@ def collected(
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
-        "rows": {
-            "read": rows.counts["rows"],
-            "trained_on": len(job.tokens.rows),
-            "left_out": {
-                name.removeprefix("dropped:"): count
-                for name, count in sorted(rows.counts.items())
-                if name.startswith("dropped:")
-            },
-        },
-        "tokens": {
-            "prompts": job.tokens.prompt,
-            "answers": job.tokens.answer,
-            "longest_row": job.tokens.longest,
-            "longest_answer": job.tokens.longest_answer,
-        },
+        **_sizes(job),
         "problems": rows.problems,
-        "kept": {
+        "checkpoint": {
             "step": best["step"] if best else last,
             "of": last,
             "because": "best mean F1, the undecided taken as wrong" if best else "last",
@@ -107,6 +93,28 @@ def collected(
         "settings": job.settings.model_dump(mode="json"),
         "configuration": dict(configuration),
         "versions": _versions(),
+    }
+
+
+def _sizes(job: TrainingPlan) -> dict[str, Any]:
+    """Count the rows and their tokens."""
+    counts, tokens = job.rows.counts, job.tokens
+    return {
+        "rows": {
+            "read": counts["rows"],
+            "trained_on": len(tokens.rows),
+            "left_out": {
+                name.removeprefix("dropped:"): count
+                for name, count in sorted(counts.items())
+                if name.startswith("dropped:")
+            },
+        },
+        "tokens": {
+            "prompts": tokens.prompt,
+            "answers": tokens.answer,
+            "longest_row": tokens.longest,
+            "longest_answer": tokens.longest_answer,
+        },
     }
 
 
@@ -128,7 +136,7 @@ def document(report: Mapping[str, Any]) -> Document:
 
 def summary(report: Mapping[str, Any]) -> str:
     """Summarise the training in a few sentences."""
-    rows, kept, held_out = report["rows"], report["kept"], report["held_out"]
+    rows, kept, held_out = report["rows"], report["checkpoint"], report["held_out"]
     kind = "pair" if report["stage"] == "dpo" else "row"
     said = [f"Trained on {amount(rows['trained_on'], kind)} in {_hours(report['seconds'])}."]
     out = sum(rows["left_out"].values())
@@ -151,7 +159,7 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
     parts = []
     held_out = report["held_out"]
     if held_out is not None:
-        evaluations, kept = report["evaluations"], report["kept"]["step"]
+        evaluations, kept = report["evaluations"], report["checkpoint"]["step"]
         columns = ("step", *(_SHOWN[rate] for rate in _RATES), "coverage %")
         rows = [
             [

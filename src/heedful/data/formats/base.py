@@ -64,12 +64,14 @@ class Row:
         sample: the sample.
         id: the row's id, where it has one that can be read.
         problem: what is wrong, and the hint; ``sample`` is then ``None``.
+        file: the name of its file, where several are read as one.
     """
 
     line: int
     sample: Sample | None = None
     id: str | None = None
     problem: str | None = None
+    file: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +140,8 @@ class Format:
         reply: the prompt in whose form results hold a judge's reply; ``None`` where they hold none.
         turns: takes a record apart that holds several turns of one conversation, each to be a
             sample that follows on the one before; raises as ``sample`` does.
+        follows: whether a turn's conversation goes on from the sample before and its response;
+            otherwise ``sample`` gives each turn its whole conversation.
     """
 
     name: str
@@ -147,6 +151,7 @@ class Format:
     writer: Callable[[Path], Writer | None] = _no_writer
     reply: str | None = None
     turns: Callable[[dict[str, Any]], list[dict[str, Any]]] = _one
+    follows: bool = True
 
     def missing(self, record: Mapping[str, Any]) -> list[str]:
         """Name the groups of keys of which the record has none, such as ``prompt or messages``."""

@@ -1,5 +1,7 @@
 """Lazy readers of JSON Lines, JSON arrays, CSV and Parquet: no record is skipped in silence.
 
+Text files may be compressed with gzip.
+
 The kind of a file is known by its content, not by its name: ``[`` opens a JSON array, ``{`` JSON
 Lines, anything else is CSV with a header row. All are UTF-8, with or without a byte order mark.
 Memory does not grow with the number of rows. A row that cannot be read comes out as a
@@ -10,9 +12,11 @@ from __future__ import annotations
 
 import codecs
 import csv
+import io
 import json
 import re
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, cast
 
 from pydantic_core import from_json
 
@@ -22,12 +26,14 @@ from heedful.data.formats import parquet, xlsx
 from heedful.data.formats.window import CHUNK, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 __all__ = ["FileKind", "Record", "kind", "records", "shown"]
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
+
+_GZIP = b"\x1f\x8b"
 
 _CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
@@ -64,6 +70,9 @@ def kind(path: Path) -> FileKind:
         raise InputError("the file is UTF-16", where=str(path), hint="save it as UTF-8")
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if text.startswith(parquet.MAGIC):
+        if is_compressed(path):
+            hint = "Parquet is compressed already: gunzip FILE"
+            raise InputError("this is Parquet inside gzip", where=str(path), hint=hint)
         return "parquet"
     if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
         return "xlsx"
@@ -89,7 +98,20 @@ def records(path: Path) -> Iterator[Record]:
         InputError: as :func:`kind`, or a CSV header that names a column twice.
     """
     readers = {"array": _array, "lines": _lines, "csv": _table, "parquet": _parquet, "xlsx": _xlsx}
-    return readers[kind(path)](path)
+    rows = readers[kind(path)](path)
+    return _until_damaged(rows) if is_compressed(path) else rows
+
+
+def _until_damaged(rows: Iterator[Record]) -> Iterator[Record]:
+    """Give the rows of a compressed file up to where it is damaged, which the last one says."""
+    line = 0
+    try:
+        for row in rows:
+            line = row.line
+            yield row
+    except (EOFError, OSError, zlib.error) as error:
+        what = f"the compressed file is damaged or cut off: {error}{_lost(line)}"
+        yield Record(line + 1, {}, what)
 
 
 def shown(value: Any) -> str:
@@ -124,16 +146,46 @@ def _head(path: Path) -> bytes:
             "this isn't a regular file", where=where, hint="it is read twice; save a pipe to a file"
         )
     try:
-        with path.open("rb") as file:
+        with opened(path) as file:
             head = file.read(CHUNK)
             while head and not head.removeprefix(codecs.BOM_UTF8).strip():
                 head = file.read(CHUNK)
-    except OSError as error:
-        reason = error.strerror or str(error)
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"the file cannot be read: {reason}", where=where) from error
     if not head:
         raise InputError("the file is empty", where=where, hint="it needs at least one row")
     return head
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell by its first bytes whether a file is compressed with gzip."""
+    with path.open("rb") as file:
+        return file.read(2) == _GZIP
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, as they were before it was compressed."""
+    if not is_compressed(path):
+        return path.open("rb")
+    import gzip
+
+    return cast("BinaryIO", gzip.open(path, "rb"))
+
+
+def _text_lines(file: BinaryIO) -> Iterable[bytes]:
+    """Yield the lines of a file; of a compressed one, none so long that it fills the memory.
+
+    Raises:
+        OSError: a line of a compressed file is longer than a cell may be.
+    """
+    if isinstance(file, io.BufferedReader):
+        yield from file
+        return
+    while line := file.readline(_CELL_LIMIT):
+        if len(line) == _CELL_LIMIT:
+            raise OSError(f"a line is longer than {_CELL_LIMIT:,} bytes")
+        yield line
 
 
 def _refuse_spread_object(path: Path, head: bytes) -> None:
@@ -151,8 +203,8 @@ def _refuse_spread_object(path: Path, head: bytes) -> None:
 
 def _lines(path: Path) -> Iterator[Record]:
     """Read JSON Lines; a line that is blank is not a record."""
-    with path.open("rb") as file:
-        for line, raw in enumerate(file, start=1):
+    with opened(path) as file:
+        for line, raw in enumerate(_text_lines(file), start=1):
             content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
             if content and not content.isspace():
                 yield _from_json(line, content)
@@ -200,7 +252,7 @@ def _checked(line: int, text: str, value: Any) -> Record:
 
 def _array(path: Path) -> Iterator[Record]:
     """Read a JSON array element by element."""
-    with path.open("rb") as file:
+    with opened(path) as file:
         window = Window(file)
         window.peek()
         window.advance(window.at + 1)
@@ -273,7 +325,7 @@ class _Decoded:
         self.flaw: str | None = None
 
     def __iter__(self) -> Iterator[str]:
-        for line, raw in enumerate(self._file, start=1):
+        for line, raw in enumerate(_text_lines(self._file), start=1):
             content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
             try:
                 yield content.decode()
@@ -290,7 +342,7 @@ class _Decoded:
 def _table(path: Path) -> Iterator[Record]:
     """Read CSV by its header; cells are text, of up to 2**28 characters."""
     csv.field_size_limit(max(csv.field_size_limit(), _CELL_LIMIT))
-    with path.open("rb") as file:
+    with opened(path) as file:
         lines = _Decoded(file)
         rows = csv.reader(lines, strict=True)
         header = _header(path, rows, lines)
@@ -329,7 +381,8 @@ def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]
 
 
 def _parquet(path: Path) -> Iterator[Record]:
-    return (Record(number, row) for number, row in enumerate(parquet.rows(path), start=1))
+    numbered = enumerate(parquet.rows(path), start=1)
+    return (Record(number, row, problem) for number, (row, problem) in numbered)
 
 
 def _xlsx(path: Path) -> Iterator[Record]:

@@ -14,10 +14,23 @@ from heedful.core.nouns import Message
 from heedful.data.formats import (
     advancedif,
     cfbench,
+    complexbench,
+    followbench,
+    healthbench,
     if_critic,
+    if_rewardbench,
     ifeval,
+    infobench,
+    llmbar,
+    mapped,
+    multichallenge,
     multiif,
     native,
+    profbench,
+    researchrubrics,
+    rewardbench2,
+    ruverbench,
+    structflow,
     sysbench,
     table,
     trace,
@@ -35,7 +48,27 @@ if TYPE_CHECKING:
 
 _PLUGINS = "heedful.formats"
 
-_SPECIFIC = (sysbench, cfbench, multiif, ifeval, advancedif, if_critic, trace)
+_SPECIFIC = (
+    structflow,
+    if_rewardbench,
+    llmbar,
+    rewardbench2,
+    healthbench,
+    researchrubrics,
+    profbench,
+    ruverbench,
+    complexbench,
+    infobench,
+    multichallenge,
+    followbench,
+    sysbench,
+    cfbench,
+    multiif,
+    ifeval,
+    advancedif,
+    if_critic,
+    trace,
+)
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
 }
@@ -128,7 +161,7 @@ class Source:
             if senseless is not None:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
             wanted = self.task is None or _is_of(sample, self.task)
-            if before is not None:
+            if before is not None and self.format.follows:
                 conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
             if joined is not None:
@@ -159,7 +192,8 @@ def open_source(
 
     Args:
         path: JSON Lines, a JSON array or CSV.
-        format: one of :data:`FORMATS`, or a plugin's; detected by default.
+        format: one of :data:`FORMATS`, or a plugin's; detected by default. A mapping of columns is
+            one too: ``map:question=prompt,answer=response,rubric=checklist``.
         responses: a file of responses to join by id or by prompt.
         task: give only rows of this task; AdvancedIF's tasks go by all their names.
         exclude_generation_failures: leave out rows that say that no response was generated.
@@ -180,11 +214,13 @@ def open_source(
 
 
 def named(name: str) -> Format:
-    """Return a format by its name, heedful's own or a plugin's.
+    """Return a format by its name, heedful's own or a plugin's; ``map:`` begins a mapping.
 
     Raises:
         UsageError: the format isn't known, or its plugin cannot be loaded.
     """
+    if name.startswith(mapped.PREFIX):
+        return mapped.make(name)
     plugin = plugins.load(_PLUGINS, name, FORMATS)
     if plugin is None:
         if name in FORMATS:

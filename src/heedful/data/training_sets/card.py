@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 __all__ = ["table"]
+
+_SIGNS = re.compile(r"[\\`\[\]<>|]")
 
 _READ_BY = {
     "trl": "TRL (`load_dataset` on this folder; conversational format)",
@@ -33,7 +36,7 @@ def card(name: str, layout: str, file: str, what: str, sections: Sequence[str]) 
         f"{what}, exported by heedful for {_READ_BY[layout]}. The texts are their authors'; set "
         "the licence that they allow."
     )
-    return "\n\n".join([_metadata(name, file), f"# {name}", about, *sections]) + "\n"
+    return "\n\n".join([_metadata(name, file), f"# {_plain(name)}", about, *sections]) + "\n"
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -53,4 +56,9 @@ def _metadata(name: str, file: str) -> str:
 
 def _cell(value: Any) -> str:
     text = f"{value:,}" if isinstance(value, int) else str(value)
-    return text.replace("|", "\\|").replace("\n", " ")
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Keep text from being read as HTML, links or the end of a cell."""
+    return " ".join(_SIGNS.sub(r"\\\g<0>", text).split())

@@ -10,7 +10,7 @@ from heedful.core.nouns import Constraint, Message
 from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import CHECKLIST_TOKENS, Purpose
 from heedful.jobs.checklists.prompt import make
-from heedful.jobs.checklists.spans import Instruction, Place
+from heedful.jobs.checklists.spans import Instruction, Place, invents
 from heedful.jobs.generate import refuse_uninstructed
 from heedful.models.base import Sampling
 from heedful.verify.compiler.compile import compile_constraint
@@ -35,7 +35,8 @@ class Decomposition:
 
     Attributes:
         checklist: the constraints, in the order of the instruction, in its own words.
-        rejected: texts of the last reply that stand in no turn.
+        rejected: texts of the last reply that stand in no turn; of a rubric, questions whose source
+            stands in none, or that invent a number or a quotation.
         duplicates: texts that were listed twice, or within another constraint.
         problem: why there is no checklist.
         expenses: usage of the calls.
@@ -138,13 +139,19 @@ class _Listed:
         self._constraints: list[tuple[Place, Constraint]] = []
 
     def add(self, constraint: Constraint) -> bool:
-        """Add a constraint in the instruction's own words; false if they are not there."""
+        """Add a constraint in the instruction's own words; false if they are not there.
+
+        A question stays in the model's words, if what it comes from is there.
+        """
         last = self._constraints[-1][0] if self._constraints else None
-        place = self._instruction.find(constraint.text, last)
-        if place is None:
+        source = constraint.source_span
+        place = self._instruction.find(constraint.text if source is None else source, last)
+        if place is None or (source and invents(constraint.text, self._instruction.turns)):
             return False
         words = self._instruction.text(place)
-        update = {"text": words, "check": compile_constraint(words).check}
+        update: dict[str, Any] = {"text": words} if source is None else {"source_span": words}
+        text = update.get("text", constraint.text)
+        update["check"] = compile_constraint(text).check
         self._constraints.append((place, constraint.model_copy(update=update)))
         return True
 
@@ -156,7 +163,9 @@ class _Listed:
         for place, constraint in sorted(
             self._constraints, key=lambda placed: (placed[0].turn, placed[0].start, -placed[0].end)
         ):
-            inside = any(_holds(other, place) for other, _ in distinct)
+            inside = constraint.source_span is None and any(
+                _holds(other, place) for other, _ in distinct
+            )
             if inside or any(constraint.text == other.text for _, other in distinct):
                 duplicates.append(constraint.text)
             else:

@@ -8,7 +8,11 @@ A reply in our own format is, for each constraint k::
     TEXT: the words, copied from the instruction
     </ck>
 
-in Chinese with ``类型：``, ``优先级：`` and ``原文：``. Both languages are always read.
+in Chinese with ``类型：``, ``优先级：`` and ``原文：``. Both languages are always read. A rubric
+has a question of the model's own in place of the text, and the words that it comes from::
+
+    QUESTION: Does the response have at most 100 words?
+    FROM: the words, copied from the instruction
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from heedful.data.formats.if_critic_blocks import parse_checklist, write_checkli
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import custom, fill, shipped, version, with_format
+from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ChecklistPrompt"]
 
-NAMES = ("plain", "if_critic")
+NAMES = ("plain", "rubric", "if_critic")
 """Names that :func:`make` knows."""
 
 _PLACES = ("conversation", "format", "mark")
@@ -45,15 +49,19 @@ _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 _OPEN = re.compile(r"^[ \t*]*<\s*[cC]\d{1,6}\s*>[ \t*]*", re.MULTILINE)
 _CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
-_FIELD = re.compile(
-    r"^[ \t*]*(?:(?P<type>type|类型)|(?P<priority>priority|优先级)|(?P<text>text|原文))"
-    r"[ \t*]*[:：][ \t*]*",
-    re.MULTILINE | re.IGNORECASE,
+_NAME = r"^[ \t*]*(?:(?P<type>type|类型)|(?P<priority>priority|优先级)|{})[ \t*]*[:：][ \t*]*"
+_FIELD, _RUBRIC_FIELD = (
+    re.compile(_NAME.format(others), re.MULTILINE | re.IGNORECASE)
+    for others in ("(?P<text>text|原文)", "(?P<question>question|问题)|(?P<text>from|出处)")
 )
 _MARKER = re.compile(r"^[ \t]*\[要求\d+-开始\]", re.MULTILINE)
-_WRITTEN: dict[Language, tuple[str, str, str]] = {
+_WRITTEN: dict[Language, tuple[str, ...]] = {
     "en": ("TYPE: ", "PRIORITY: ", "TEXT: "),
     "zh": ("类型：", "优先级：", "原文："),
+}
+_RUBRIC: dict[Language, tuple[str, ...]] = {
+    "en": (*_WRITTEN["en"][:2], "QUESTION: ", "FROM: "),
+    "zh": (*_WRITTEN["zh"][:2], "问题：", "出处："),
 }
 _PRIORITIES = {
     "primary": "primary",
@@ -101,8 +109,9 @@ def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
     """Make a prompt.
 
     Args:
-        name: ``plain``, our own format, with types and priorities; or ``if_critic``, IF-Critic's
-            published one, with the texts alone.
+        name: ``plain``, our own format, with types and priorities; ``rubric``, questions in the
+            model's words, each with the words of the instruction that it comes from; or
+            ``if_critic``, IF-Critic's published format, with the texts alone.
         prompt_file: a file whose text replaces that of the prompt. ``{{conversation}}`` is filled
             in; so are ``{{format}}``, how to reply, and ``{{mark}}``, the mark that fences carry.
 
@@ -113,6 +122,8 @@ def make(name: str, *, prompt_file: Path | None = None) -> ChecklistPrompt:
     match name:
         case "plain":
             return PlainChecklist(text)
+        case "rubric":
+            return PlainChecklist(text, questions=True)
         case "if_critic":
             return IFCriticChecklist(text)
     raise UsageError(f"no such checklist prompt: {name!r}", hint=f"use one of {', '.join(NAMES)}")
@@ -124,25 +135,30 @@ class PlainChecklist:
 
     Attributes:
         text: a prompt text of the user's own.
+        questions: whether the model asks in its own words, as in a rubric.
     """
 
     text: str | None = None
+    questions: bool = False
 
-    name = "plain"
+    @property
+    def name(self) -> str:
+        """``rubric`` of questions, else ``plain``."""
+        return "rubric" if self.questions else "plain"
 
     @property
     def version(self) -> str:
         """Of the prompts in both languages and the parser."""
-        return _version(self.text, *(f"plain.{language}" for language in _LANGUAGES))
+        return _version(self.text, *(f"{self.name}.{language}" for language in _LANGUAGES))
 
     def render(self, sample: Sample) -> list[Message]:
         """Write the prompt; see :class:`ChecklistPrompt`."""
         language = _language(sample)
-        return [_prompt(self.text, f"plain.{language}", sample, language)]
+        return [_prompt(self.text, f"{self.name}.{language}", sample, language)]
 
     def again(self, sample: Sample, rejected: Sequence[str]) -> Message:
         """Ask again; see :class:`ChecklistPrompt`."""
-        return _again(_language(sample), rejected)
+        return _again("rubric.again" if self.questions else "again", _language(sample), rejected)
 
     def parse(self, text: str) -> list[Constraint]:
         """Read the blocks; prose between them, reasoning and code fences are read through.
@@ -155,20 +171,25 @@ class PlainChecklist:
         reply = answer(text, _OPEN.search)
         bounds = [opening.span() for opening in _OPEN.finditer(reply)]
         ends = [start for start, _ in bounds[1:]] + [len(reply)]
-        blocks = [_block(reply[start:end]) for (_, start), end in zip(bounds, ends, strict=False)]
+        blocks = [
+            _block(reply[start:end], questions=self.questions)
+            for (_, start), end in zip(bounds, ends, strict=False)
+        ]
         constraints = [block for block in blocks if block is not None]
         if not constraints:
-            raise InputError("the reply has no block <c1> … </c1> with a text")
+            what = "question and its source" if self.questions else "text"
+            raise InputError(f"the reply has no block <c1> … </c1> with a {what}")
         return constraints
 
     def write(self, sample: Sample) -> str:
         """Write the blocks, in the language of the prompt; see :class:`ChecklistPrompt`."""
-        names = _WRITTEN[_language(sample)]
+        names = (_RUBRIC if self.questions else _WRITTEN)[_language(sample)]
         blocks = []
         for number, constraint in enumerate(sample.checklist, start=1):
             kind = constraint.subtype or constraint.type
-            values = (kind, constraint.priority, constraint.text.strip())
-            lines = [f"{name}{value}" for name, value in zip(names, values, strict=True) if value]
+            source = constraint.source_span if self.questions else None
+            values = (kind, constraint.priority, constraint.text.strip(), source)
+            lines = [f"{name}{value}" for name, value in zip(names, values, strict=False) if value]
             blocks.append("\n".join((f"<c{number}>", *lines, f"</c{number}>")))
         return "\n\n".join(blocks)
 
@@ -196,7 +217,7 @@ class IFCriticChecklist:
 
     def again(self, sample: Sample, rejected: Sequence[str]) -> Message:  # noqa: ARG002 - always zh
         """Ask again; see :class:`ChecklistPrompt`."""
-        return _again("zh", rejected)
+        return _again("again", "zh", rejected)
 
     def parse(self, text: str) -> list[Constraint]:
         """Read the blocks strictly.
@@ -220,7 +241,11 @@ def _language(sample: Sample) -> Language:
 
 def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> Message:
     """Fill the user's own prompt, or the one of this name."""
-    template = with_format(_text(own, name), f"{name}.format.txt", __package__)
+    form = fill(
+        shipped(f"{name}.format.txt", __package__),
+        {"types": shipped(f"types.{language}.txt", __package__)},
+    )
+    template = fill(_text(own, name), {"format": form})
     fence = Fence.around([turn.content for turn in sample.conversation])
     places = {
         "conversation": layout.conversation(sample.conversation, fence, language),
@@ -229,13 +254,13 @@ def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> M
     return Message(role="user", content=fill(template, places))
 
 
-def _again(language: Language, rejected: Sequence[str]) -> Message:
+def _again(name: str, language: Language, rejected: Sequence[str]) -> Message:
     fence = Fence.around(rejected)
     places = {
         "rejected": "\n\n".join(fence.wrap("TEXT", words) for words in rejected),
         "mark": fence.mark,
     }
-    template = shipped(f"again.{language}.txt", __package__)
+    template = shipped(f"{name}.{language}.txt", __package__)
     return Message(role="user", content=fill(template, places))
 
 
@@ -245,25 +270,33 @@ def _text(own: str | None, name: str) -> str:
 
 def _version(own: str | None, *names: str) -> str:
     shared = [f"{name}.format.txt" for name in names]
-    shared += [f"again.{language}.txt" for language in _LANGUAGES]
+    shared += [
+        f"{text}.{language}.txt"
+        for text in ("again", "rubric.again", "types")
+        for language in _LANGUAGES
+    ]
     texts = [_text(own, name) for name in names]
     return version(_PARSER, *texts, *(shipped(name, __package__) for name in shared))
 
 
-def _block(block: str) -> Constraint | None:
+def _block(block: str, *, questions: bool) -> Constraint | None:
     """Read the part behind an opening tag; the text goes on to the last closing tag."""
     closings = list(_CLOSE.finditer(block))
     if closings:
         block = block[: closings[-1].start()]
     fields: dict[str, Any] = {}
-    while field := _FIELD.search(block):
+    pattern = _RUBRIC_FIELD if questions else _FIELD
+    while field := pattern.search(block):
         name = field.lastgroup or ""
         block = block[field.end() :]
         if name == "text":  # the last field: what looks like another is a part of it
             fields["text"] = block.strip()
             break
-        fields[name] = block.split("\n", 1)[0].strip(" \t*`.。")
-    if not fields.get("text"):
+        line = block.split("\n", 1)[0]
+        fields[name] = line.strip(" \t*") if name == "question" else line.strip(" \t*`.。")
+    if questions:
+        fields["source_span"], fields["text"] = fields.get("text"), fields.pop("question", None)
+    if not all(fields.get(name) for name in (("text", "source_span") if questions else ("text",))):
         return None
     kind = taxonomy.names(fields.get("type", ""))
     if kind is not None:

@@ -12,6 +12,9 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.jobs.checklists.meanings import QUOTED
+from heedful.verify.compiler.numerals import number_at
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -114,6 +117,30 @@ class Instruction:
         if (read, turn) not in self._readings:
             self._readings[read, turn] = read(self.turns[turn])
         return self._readings[read, turn]
+
+
+def invents(question: str, turns: Sequence[str]) -> bool:
+    """Tell whether a question has a number or quoted words that no turn has.
+
+    Numbers count by value, in digits and in words. One is left out: "a" and "one" change places.
+    """
+    instruction = "\n".join(turns)
+    spelled = _spelling_alike(instruction).text
+    quoted = (_spelling_alike(match[0][1:-1]).text.strip() for match in QUOTED.finditer(question))
+    if any(words not in spelled for words in quoted):
+        return True
+    return not _numbers(QUOTED.sub(" ", question)) - {1} <= _numbers(instruction)
+
+
+def _numbers(text: str) -> set[int]:
+    form = unicodedata.normalize("NFKC", text).casefold()
+    numbers, at = set(), 0
+    while at < len(form):
+        number = None if at and _within_word(form, at) else number_at(form, at)
+        if number is not None:
+            numbers.add(number[0])
+        at = max(at + 1, number[1] if number else 0)
+    return numbers
 
 
 def _within_word(text: str, at: int) -> bool:

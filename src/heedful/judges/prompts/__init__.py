@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Critique, Judgment, Recording
+    from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Scoring
     from heedful.data.formats.base import Reply
     from heedful.judges.prompts.advancedif import AdvancedIF
     from heedful.judges.prompts.base import JudgePrompt
@@ -41,12 +41,21 @@ __all__ = [
     "unfence",
 ]
 
-NAMES = ("plain", "structured", "structured_object", "if_critic", "advancedif", "cfbench")
+NAMES = (
+    "plain",
+    "structured",
+    "structured_object",
+    "if_critic",
+    "advancedif",
+    "cfbench",
+    "criteria",
+)
 """Names that :func:`make` knows."""
 
-_TEXTS = ("advancedif", "cfbench", "if_critic", "plain", "structured")
+_TEXTS = ("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "structured")
 _VERDICTS = ("native", "sysbench")
-"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data."""
+"""The modules whose ``parse`` reads text, and those whose reads verdicts that are data; data of
+other names are read as heedful's own."""
 
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_TEXTS, *_VERDICTS)
@@ -84,6 +93,7 @@ def make(
     Args:
         name: one of :data:`NAMES`. ``structured`` holds the model to a JSON schema;
             ``structured_object`` only to a JSON object, for servers that know no schemas.
+            ``criteria`` is for rubrics: it can ask for levels.
         explain: ask for explanations. The published formats are as they are: ``if_critic`` and
             ``advancedif`` always explain, ``cfbench`` never does.
         prompt_file: a file whose text replaces that of the prompt.
@@ -106,24 +116,33 @@ def make(
 
     text = None if prompt_file is None else custom(prompt_file)
     names()  # warns of plugins that have the name of a built-in
-    match name:
-        case "plain":
-            from heedful.judges.prompts.plain import Plain
+    return _built_in(name, explain, text) or _from_plugin(name, explain=explain, text=text)
 
-            return Plain(explain=explain, text=text)
-        case "structured" | "structured_object":
-            from heedful.judges.prompts.structured import Structured
 
-            return Structured(explain=explain, schema=name == "structured", text=text)
-        case "if_critic":
-            from heedful.judges.prompts.if_critic import IFCritic
+def _built_in(name: str, explain: bool, text: str | None) -> JudgePrompt | None:  # noqa: FBT001
+    """Make a prompt of ours; ``None`` for another's name."""
+    made: JudgePrompt | None = None
+    if name == "plain":
+        from heedful.judges.prompts.plain import Plain
 
-            return IFCritic(text=text)
-        case "cfbench":
-            from heedful.judges.prompts.cfbench import CFBench
+        made = Plain(explain=explain, text=text)
+    elif name in ("structured", "structured_object"):
+        from heedful.judges.prompts.structured import Structured
 
-            return CFBench(text=text)
-    return _from_plugin(name, explain=explain, text=text)
+        made = Structured(explain=explain, schema=name == "structured", text=text)
+    elif name == "criteria":
+        from heedful.judges.prompts.criteria import Criteria
+
+        made = Criteria(explain=explain, text=text)
+    elif name == "if_critic":
+        from heedful.judges.prompts.if_critic import IFCritic
+
+        made = IFCritic(text=text)
+    elif name == "cfbench":
+        from heedful.judges.prompts.cfbench import CFBench
+
+        made = CFBench(text=text)
+    return made
 
 
 def _advancedif(*files: Path | None) -> JudgePrompt:
@@ -171,19 +190,28 @@ def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> R
     return written
 
 
-def read(recording: Recording, constraints: Sequence[Constraint]) -> list[Judgment]:
+def read(
+    recording: Recording, constraints: Sequence[Constraint], scoring: Scoring = "strict"
+) -> list[Judgment]:
     """Read a recording: one judgment for each constraint, ``unparsed`` where it has no verdict.
 
-    Data counts before text: SysBench's text is only the reason for its verdicts.
+    Data counts before text: SysBench's text is only the reason for its verdicts. Faithful scoring
+    reads a critique of IF-RewardBench as its code does.
     """
-    known = {_VERDICTS: recording.verdicts, _TEXTS: recording.text}
-    for modules, said in known.items():
-        if said is not None and recording.prompt in modules:
-            prompt = import_module(f"{__name__}.{recording.prompt}")
-            judgments: list[Judgment] = prompt.parse(said, constraints)
-            return judgments
+    name = recording.prompt
+    reader: str = name
+    said: object = recording.text
+    if recording.verdicts is not None and name not in _TEXTS:
+        reader, said = name if name in _VERDICTS else "native", recording.verdicts
+    if said is not None and reader in (*_TEXTS, *_VERDICTS):
+        module = import_module(f"{__name__}.{reader}")
+        parse = getattr(module, "faithful", module.parse) if scoring == "faithful" else module.parse
+        judgments: list[Judgment] = parse(said, constraints)
+        return judgments
     from heedful.judges.prompts.base import undecided
 
+    if recording.prompt == "criteria" and recording.text is not None:
+        return make("criteria").parse(recording.text, constraints)
     if recording.prompt not in _BUILT_IN and recording.text is not None:
         try:
             judgments = _from_plugin(recording.prompt).parse(recording.text, constraints)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.judges.prompts import block_layout as layout
@@ -26,7 +26,7 @@ from heedful.judges.prompts.base import (
 from heedful.judges.prompts.template import shipped, version, with_format
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 _PARSER = 3
 
@@ -63,6 +63,8 @@ class Structured:
     text: str | None = None
 
     name = "structured"
+    levels: ClassVar[bool] = False
+    verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string", "enum": ["met", "unmet"]}
 
     @property
     def version(self) -> str:
@@ -76,8 +78,10 @@ class Structured:
             return {"type": "json_object"}
         fields: dict[str, Any] = {"constraint": {"type": "integer"}}
         if self.explain:
+            if self.levels:
+                fields["evidence"] = {"type": "string"}
             fields["explanation"] = {"type": "string"}
-        fields["verdict"] = {"type": "string", "enum": ["met", "unmet"]}
+        fields["verdict"] = dict(self.verdict_schema)
         items = {"type": "array", "items": _object(fields)}
         schema = _object({"judgments": items})
         return {
@@ -134,20 +138,26 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     Returns:
         A judgment for each constraint.
     """
+    entries = find_entries(text)
+    if isinstance(entries, str):
+        return undecided(constraints, entries)
+    claims = [claim(entry.get("constraint")) for entry in entries]
+    name = "judgment of constraint {}"
+    return judged(claims, constraints, lambda place: _judgment(entries[place]), name)
+
+
+def find_entries(text: str) -> list[dict[str, Any]] | str:
+    """Find the judgments in a reply, as they are; a text is the reason why there are none."""
     reply = answer(text, _STATES.search)
     try:
         replies = objects.find(reply, _is_reply, _STATES)
         entries = replies[0]["judgments"] if replies else objects.find(reply, _is_entry, _STATES)
     except objects.UnclearError as error:
-        return undecided(constraints, str(error))
+        return str(error)
     if any(other != replies[0] for other in replies):
-        return undecided(constraints, f"{len(replies)} different objects in the reply")
+        return f"{len(replies)} different objects in the reply"
     entries = [entry for entry in entries if isinstance(entry, dict)]
-    claims = [_claim(entry.get("constraint")) for entry in entries]
-    if not claims:
-        return undecided(constraints, "no JSON object with judgments in the reply")
-    name = "judgment of constraint {}"
-    return judged(claims, constraints, lambda place: _judgment(entries[place]), name)
+    return entries or "no JSON object with judgments in the reply"
 
 
 def _object(fields: dict[str, Any]) -> dict[str, Any]:
@@ -168,7 +178,8 @@ def _is_entry(value: dict[str, Any]) -> bool:
     return "constraint" in value and "verdict" in value
 
 
-def _claim(constraint: Any) -> Claim:
+def claim(constraint: Any) -> Claim:
+    """Tell which constraint a judgment says it is on."""
     if isinstance(constraint, int) and not isinstance(constraint, bool):
         return Claim(constraint)
     if not isinstance(constraint, str):

@@ -7,12 +7,21 @@ in columns of their own; several stand side by side.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core import taxonomy
 from heedful.reporting.metric_names import label, ranked
-from heedful.reporting.notation import COVERAGE, MEASURED, bounds, cells, counts, interval, percent
+from heedful.reporting.notation import (
+    COVERAGE,
+    MEASURED,
+    bounds,
+    cells,
+    counts,
+    interval,
+    percent,
+    without_interval,
+)
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
 from heedful.reporting.table import Table
 
@@ -303,6 +312,8 @@ def measured(
     else:
         rows = [(name, *(beside(groups.get(name)) for groups in by_series)) for name in names]
         table = Table(title, (column, *series), rows, READ_BESIDE)
+    bare = without_interval(measure for groups in by_series for measure in groups.values())
+    table = replace(table, note=f"{table.note} {bare}".strip())
     estimates = [
         Estimate(
             name,

@@ -5,14 +5,14 @@ from __future__ import annotations
 import heapq
 import sqlite3
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.core.closing import Closing
 from heedful.core.nouns import Status
 from heedful.metrics.proportions import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from types import TracebackType
 
     from heedful.core.nouns import Constraint
 
@@ -55,7 +55,7 @@ def hardness(interval: Sequence[float] | None) -> float:
     return 1.0 if interval is None else interval[1]
 
 
-class Texts:
+class Texts(Closing):
     """Counts verdicts by the words of their constraints, in a temporary file.
 
     Data may have as many texts as verdicts, so a table in memory would grow with them.
@@ -67,16 +67,7 @@ class Texts:
         self._db.execute(SCHEMA)
         self._waiting: dict[str, list[int]] = {}
 
-    def __enter__(self) -> Self:
-        """Return the counter itself."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         """Forget everything."""
         self._db.close()
 

@@ -11,7 +11,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import InputError, UsageError
-from heedful.critic.data.audit import KINDS, MARK, cell
+from heedful.core.text import spreadsheet_cell
+from heedful.critic.data.audit import KINDS, MARK
 from heedful.critic.data.audited import NO, UNSURE, YES, Accuracy, kind_of
 from heedful.data.formats.base import replacing
 from heedful.data.formats.files import records
@@ -145,7 +146,7 @@ class Audit:
         if column == "note":
             if len(value) > NOTE_LONGEST:
                 raise UsageError(f"the note is longer than {NOTE_LONGEST:,} characters")
-            value = value if self.path.suffix == ".jsonl" else cell(value)
+            value = value if self.path.suffix == ".jsonl" else spreadsheet_cell(value)
         elif column not in self.questions(at) or value not in ANSWERS:
             raise UsageError(f"{column!r} cannot be answered {value!r}", where=str(self.path))
         self.rows[at][column] = value

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from heedful.core.errors import HeedfulError, StopRunError
 from heedful.core.text import amount
 from heedful.rewards.server.errors import RefusedError
-from heedful.rewards.server.limits import Admission
+from heedful.rewards.server.limits import FULL, Admission
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
     from heedful.core.nouns import Critique, Sample
-    from heedful.rewards.server.limits import Limits
+    from heedful.rewards.server.limits import Body, Limits
 
 T = TypeVar("T")
 
@@ -45,7 +45,7 @@ class JudgingService:
     def __init__(self, limits: Limits) -> None:
         """Accept samples from now on."""
         self.limits = limits
-        self.admission = Admission(limits.capacity)
+        self.admission = Admission(limits.capacity, limits.bodies)
         self.closing = False
         self.unanswered = 0
         self.failing: StopRunError | None = None
@@ -73,29 +73,57 @@ class JudgingService:
         if critique.expenses:
             self.failing = None
 
-    async def body(self, stream: AsyncIterator[bytes], until: float) -> bytearray:
+    async def body(
+        self, stream: AsyncIterator[bytes], declared: int, counted: Body, until: float
+    ) -> bytearray:
         """Read a request's body, up to the limit and until the deadline.
+
+        Args:
+            stream: its chunks.
+            declared: how many bytes the request says that it has, at least 0.
+            counted: counts them.
+            until: the deadline.
 
         Raises:
             RefusedError: it is too large or too late, or the server is full.
         """
-        self.admission.enter(1)  # one at least is to come
-        body = bytearray()
+        if declared > self.limits.body:
+            raise self._too_large()
         try:
             async with asyncio.timeout_at(until):
-                async for chunk in stream:
-                    body += chunk
-                    if len(body) > self.limits.body:
-                        raise self.too_large()
+                try:
+                    return await self._read(stream, declared, counted)
+                except RefusedError as refused:
+                    if refused.status == FULL:  # who is still sending would not see the answer
+                        await self._skip(stream)
+                    raise
         except TimeoutError:
             raise RefusedError(
                 408, "the request did not come in time", hint="send it faster, or less of it"
             ) from None
+
+    async def _read(self, stream: AsyncIterator[bytes], declared: int, counted: Body) -> bytearray:
+        counted.take(declared)
+        self.admission.enter(1)  # one at least is to come
+        body = bytearray()
+        try:
+            async for chunk in stream:
+                body += chunk
+                if len(body) > self.limits.body:
+                    raise self._too_large()
+                counted.take(len(body))
         finally:
             self.admission.leave(samples=1)
         return body
 
-    def too_large(self) -> RefusedError:
+    async def _skip(self, stream: AsyncIterator[bytes]) -> None:
+        size = 0
+        async for chunk in stream:
+            size += len(chunk)
+            if size > self.limits.body:
+                raise self._too_large()
+
+    def _too_large(self) -> RefusedError:
         """Say that a body is over the limit."""
         return RefusedError(
             413,
@@ -107,6 +135,7 @@ class JudgingService:
         self,
         rows: Sequence[Sample | HeedfulError],
         begin: Callable[[Sample], asyncio.Task[T]],
+        counted: Body | None,
         until: float,
     ) -> list[T | HeedfulError]:
         """Judge samples and wait until the deadline.
@@ -114,6 +143,7 @@ class JudgingService:
         Args:
             rows: samples; errors stay what they are.
             begin: begins to judge a sample.
+            counted: the body that they are from.
             until: the deadline, as :meth:`deadline` says it.
 
         Returns:
@@ -133,6 +163,9 @@ class JudgingService:
             )
         self.admission.enter(len(samples))
         tasks = await self._begin(samples, begin)
+        if counted is not None:
+            for task in tasks:
+                counted.used_by(task)
         await self._wait(tasks, until)
         done = iter(tasks)
         return [row if isinstance(row, HeedfulError) else self._outcome(next(done)) for row in rows]

@@ -21,13 +21,14 @@ from heedful.rewards.server import replies
 from heedful.rewards.server.admission import LateError, sliced
 from heedful.rewards.server.auth import counts_of
 from heedful.rewards.server.errors import RefusedError, error_payload
+from heedful.rewards.server.limits import Body
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Critique
     from heedful.rewards import Reward
-    from heedful.rewards.reward import RewardSession
+    from heedful.rewards.background import RewardSession
     from heedful.rewards.server.admission import JudgingService
     from heedful.rewards.server.metrics import Metrics
 
@@ -62,7 +63,9 @@ class Endpoints:
         """Judge one response against its checklist, every constraint of it."""
         until = self._service.deadline()
         row = replies.read(await self._json(request, until), 0)
-        outcomes = await self._service.judge([row], self._session.critique, until)
+        outcomes = await self._service.judge(
+            [row], self._session.critique, counts_of(request.scope).body, until
+        )
         self._count(request, outcomes)
         (outcome,) = outcomes
         if isinstance(outcome, HeedfulError):
@@ -75,7 +78,9 @@ class Endpoints:
         until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
         rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        outcomes = await self._service.judge(rows, self._session.critique, until)
+        outcomes = await self._service.judge(
+            rows, self._session.critique, counts_of(request.scope).body, until
+        )
         results = await sliced(replies.critiqued, rows, outcomes, range(len(rows)))
         return self._answer(request, outcomes, {"results": results})
 
@@ -84,7 +89,9 @@ class Endpoints:
         until = self._service.deadline()
         batch = await self._read(request, shapes.Batch, until)
         rows = await sliced(replies.read, batch.samples, range(len(batch.samples)))
-        outcomes = await self._service.judge(rows, self._session.reward, until)
+        outcomes = await self._service.judge(
+            rows, self._session.reward, counts_of(request.scope).body, until
+        )
         results = await sliced(replies.rewarded, rows, outcomes, range(len(rows)))
         body = {"rewards": [result["reward"] for result in results], "results": results}
         return self._answer(request, outcomes, body)
@@ -105,7 +112,9 @@ class Endpoints:
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
             raise RefusedError(MISSHAPEN, what, hint="send as many of each")
         samples = openrlhf_samples(sent.query, sent.prompts, sent.labels)
-        outcomes = await self._service.judge(samples, self._session.reward, until)
+        outcomes = await self._service.judge(
+            samples, self._session.reward, counts_of(request.scope).body, until
+        )
         self._count(request, outcomes)
         scored = [outcome for outcome in outcomes if isinstance(outcome, Rewarded)]
         if len(scored) < len(outcomes):
@@ -152,10 +161,10 @@ class Endpoints:
         Raises:
             RefusedError: it is too large, too late, or isn't JSON.
         """
-        declared = request.headers.get("content-length", "")
-        if declared.isdecimal() and int(declared) > self._service.limits.body:
-            raise self._service.too_large()
-        body = await self._service.body(request.stream(), until)
+        counted = counts_of(request.scope).body = Body(self._service.admission)
+        said = request.headers.get("content-length", "")
+        declared = int(said) if said.isdecimal() else 0
+        body = await self._service.body(request.stream(), declared, counted, until)
         try:
             return from_json(body, allow_inf_nan=False)
         except ValueError as error:

@@ -18,8 +18,9 @@ from heedful.core.net import is_loopback
 from heedful.rewards.server.errors import RefusedError, error_payload
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 
+    from heedful.rewards.server.limits import Body
     from heedful.rewards.server.metrics import Metrics
 
     Scope = MutableMapping[str, Any]
@@ -41,11 +42,13 @@ class RequestCounts:
         samples: how many samples it had.
         undecided: how many of them came out undecided.
         errors: how many could not be judged.
+        body: the bytes that it sent, once they are being read.
     """
 
     samples: int = 0
     undecided: int = 0
     errors: int = 0
+    body: Body | None = None
 
 
 def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
@@ -92,6 +95,8 @@ class AuthMiddleware:
             else:
                 await answer(refused, send_logged)
         finally:
+            if about.body is not None:
+                about.body.leave()
             self._metrics.open.dec()
             seconds = time.perf_counter() - started
             # Paths that no route has are counted together: there may be any number of them.
@@ -106,15 +111,7 @@ class AuthMiddleware:
         """Return why a request is refused, if it is."""
         headers = dict(scope["headers"])
         if self._token is None:
-            origin = headers.get(b"origin")
-            # A page in the user's browser reaches the loopback too, and could spend money there.
-            if origin is not None and not is_loopback(urlsplit(origin.decode("latin-1")).hostname):
-                return RefusedError(
-                    403,
-                    "requests of web pages are not answered without a token",
-                    hint="start the server with a token",
-                )
-            return None
+            return _of_a_page(scope["headers"])
         if scope["path"] in OPEN or hmac.compare_digest(_token_of(headers), self._token):
             return None
         return RefusedError(
@@ -123,6 +120,36 @@ class AuthMiddleware:
             hint="send the header Authorization: Bearer TOKEN",
             headers={"WWW-Authenticate": "Bearer"},
         )
+
+
+def _of_a_page(headers: Iterable[tuple[bytes, bytes]]) -> RefusedError | None:
+    """Return why a request is refused that only a web page would send, if it is.
+
+    A page in the user's browser reaches the loopback too, and could spend money there: under its
+    own origin, or under a name of its own that points here (DNS rebinding).
+    """
+    for name, value in headers:
+        if name == b"origin" and not _is_here(value):
+            return RefusedError(
+                403,
+                "requests of web pages are not answered without a token",
+                hint="start the server with a token",
+            )
+        if name == b"host" and not _is_here(b"//" + value):
+            return RefusedError(
+                421,
+                "without a token only requests to localhost or a loopback address are answered",
+                hint="use the address that the server printed, or start it with a token",
+            )
+    return None
+
+
+def _is_here(address: bytes) -> bool:
+    """Whether only this machine is reached at an address."""
+    try:
+        return is_loopback(urlsplit(address.decode("latin-1")).hostname)
+    except ValueError:
+        return False
 
 
 async def answer(refused: RefusedError, send: Send) -> None:

@@ -67,6 +67,7 @@ def serve(
     """
     try:
         import fastapi  # noqa: F401 - whether it is there
+        import httptools  # noqa: F401 - the same
         import prometheus_client  # noqa: F401 - the same
         import uvicorn  # noqa: F401 - the same
     except ImportError as error:
@@ -133,6 +134,8 @@ def _server(app: Any, service: JudgingService) -> Any:
     """Make uvicorn's server, which stops the judging service with it."""
     import uvicorn
 
+    from heedful.rewards.server.protocol import BoundedProtocol
+
     loop = asyncio.get_running_loop()
 
     class Server(uvicorn.Server):
@@ -156,6 +159,7 @@ def _server(app: Any, service: JudgingService) -> Any:
         log_level="error",
         server_header=False,
         proxy_headers=False,
+        http=BoundedProtocol,
         timeout_keep_alive=KEEP_ALIVE_S,
         timeout_graceful_shutdown=int(service.limits.grace) + LAST_WORDS_S,
     )

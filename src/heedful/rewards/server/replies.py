@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError
+from heedful.core.log import logger
 from heedful.data.formats import native
 from heedful.rewards import rows
 from heedful.rewards.server.errors import error_payload
@@ -35,6 +36,9 @@ def read(row: Any, at: int) -> Sample | HeedfulError:
         return RowError(
             error.what, where=where, hint=error.hint or "see SampleBody in /openapi.json"
         )
+    except Exception as error:  # noqa: BLE001 - whatever is sent, the client is told
+        logger.warning("a sample cannot be read", exc_info=True)
+        return RowError(f"the sample cannot be read: {type(error).__name__}", where=where)
     if sample.response is None:
         return RowError("the sample has no response", where=where, hint="give it a field response")
     if not sample.checklist:

@@ -5,10 +5,17 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Check
-from heedful.verify.custom.counting import Unit
+from heedful.verify.compiler.bounds import (
+    LENGTHS,
+    PREVIOUS,
+    count_check,
+    either,
+    json_schema,
+    phrase_check,
+)
 from heedful.verify.custom.verse import LONGEST
 
 if TYPE_CHECKING:
@@ -19,30 +26,10 @@ if TYPE_CHECKING:
 
 _CACHE_SIZE = 1 << 14
 
-_ABOUT = (9, 11)
-"""Tenths: "X字" and "about X words" are met from 90 to 110 % (IF-Critic, arXiv 2511.01014)."""
-_LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "char"))) | {
-    "words",
-    "han_characters",
-    "letters",
-}
-"""Units of which a bare number means about that many."""
-_IN_EVERY_TEXT = _LENGTHS | {"paragraphs", "sentences", "lines"}
-"""Units that no response is free of: "no lines" must mean something else."""
-_AMBIGUOUS = frozenset({"characters", "letters"})
-"""Units whose names also mean something else: the characters of a story, letters to a friend."""
-_FEW = 20
-_SHORT = 30
-"""A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
-_NUMBERS = (
-    "at_least", "at_most", "more", "less", "exactly", "about", "plain", "holds", "limit", "exact",
-    "several", "next",
-)  # fmt: skip
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
 _NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
 _OF_WORDS = _EDGES | _NOT_AT_EDGES | _OF_PHRASES
-_PREVIOUS = "previous"
 _COUNTED_PARTS: dict[str, Part] = {
     "paragraphs": "paragraph",
     "sentences": "sentence",
@@ -88,7 +75,7 @@ _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
 
 
 _BODY = "body"
-_OF_BODY = _LENGTHS | {"paragraphs", "sentences", "lines"}
+_OF_BODY = LENGTHS | {"paragraphs", "sentences", "lines"}
 """Units counted with and without a title; for all others, a title isn't part of the body."""
 
 
@@ -126,7 +113,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
 
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
     """Check whether it is open what a clause speaks of, or whether it is a condition."""
-    if any(dict(clause.values).get("part") == _PREVIOUS for clause in clauses):
+    if any(dict(clause.values).get("part") == PREVIOUS for clause in clauses):
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
@@ -137,12 +124,13 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     """Check whether a clause may speak of a part that the one before it names, or of the whole."""
     earlier, later = dict(before.values), dict(after.values)
     if "part" in earlier and "part" not in later:
-        return True
+        # "Each sentence has at most 9 words, 4 sentences": no sentence holds four.
+        return bool(earlier["part"] != _COUNTED_PARTS.get(later.get("unit", "")))
     # "3 bullet points, at most 10 words": each of them, or all together?
     items = _COUNTED_PARTS.get(earlier.get("unit", "")) == "list_item"
     bare = after.rule == "count" and not {"of", "part"} & later.keys()
     leans = earlier.get("unit") in _COUNTED_PARTS and _LEANS in later
-    if leans or (items and bare and later.get("unit") in _LENGTHS):
+    if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
     single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
     if (
@@ -156,7 +144,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if any(
         limit.get("at_most") == 0
         and limit.get("unit") in _MAY_NOT_COUNT
-        and other.get("unit") in _LENGTHS
+        and other.get("unit") in LENGTHS
         for limit, other in ((earlier, later), (later, earlier))
     ):
         return True
@@ -197,8 +185,8 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
         part = _COUNTED_PARTS.get(dict(before.values).get("unit", ""))
-        if part is not None and ("part", _PREVIOUS) in clause.values:
-            values = (pair for pair in clause.values if pair != ("part", _PREVIOUS))
+        if part is not None and ("part", PREVIOUS) in clause.values:
+            values = (pair for pair in clause.values if pair != ("part", PREVIOUS))
             clauses[at] = clause._replace(values=(*values, ("part", part)))
     return clauses
 
@@ -253,7 +241,7 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     bound = {key: value for key, value in values if key not in _PASSED_OVER}
     id_ = grammar.rules[rule]
     conflict = any(bound.get(key, value) != value for key, value in values)
-    if conflict or _depends_on_place(id_, dict(values)) or _is_of_letters(id_, bound):
+    if conflict or _depends_on_place(id_, dict(values)):
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
     if subject == _BODY and id_ in _OF_PHRASES and "part" not in bound:
@@ -261,16 +249,93 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
     if "shape" in bound:
-        bound["schema"] = {"type": bound.pop("shape")}
+        bound["schema"] = json_schema(bound)
     for key in _LISTED & bound.keys():
         bound[key] = [bound[key]] if isinstance(bound[key], str) else list(bound[key])
     if listed is not None and any(listed != len(bound[key]) for key in _LISTED & bound.keys()):
         return None
     if id_ == "heedful:count":
-        return _count(bound, named=subject is not None)
-    if id_ in _PHRASED:
-        return _phrased(id_, bound)
-    return _if_json(bound["keys"]) if "may_be" in bound else Check(id=id_, args=bound)
+        return count_check(bound, named=subject is not None)
+    make = _of_letters if _is_of_letters(id_, bound) else _MAKERS.get(id_, _as_bound)
+    return make(id_, bound)
+
+
+def _as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check of what was bound, as it is."""
+    if "may_be" in bound:
+        return _if_json(bound["keys"])
+    for key in ("words", "text", "mark"):
+        if key in bound:
+            bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
+    return Check(id=id_, args=bound)
+
+
+def _single(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else value[0]
+
+
+def _equals(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
+    loose = bound.pop("loose", None)
+    check = Check(id=id_, args=bound)
+    return either([check, Check(id="heedful:starts_with", args=bound)]) if loose else check
+
+
+def _mentions(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of topics: of a single one, or of each of several."""
+    if not bound.pop("every", None):
+        return Check(id=id_, args=bound)
+    checks = [Check(id=id_, args={"phrases": [name]}) for name in bound["phrases"]]
+    return Check(id="heedful:all", args={"checks": [_plain(each) for each in checks]})
+
+
+def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of a beginning, which for list items comes after the mark of the item."""
+    marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
+    of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
+    if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
+        return None
+    return _as_bound(id_, bound)
+
+
+def _any_of(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of phrases of which one is asked for, or so many."""
+    if bound.get("at_least") == 1:
+        del bound["at_least"]
+    return Check(id=id_, args=bound)
+
+
+def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    if "first" in bound:
+        return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
+    return phrase_check(id_, bound)
+
+
+def _order(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an order, of phrases that are listed or of two."""
+    phrases = [phrase for key in ("first", "second") for phrase in bound.get(key, ())]
+    return Check(id=id_, args={"phrases": phrases}) if len(set(phrases)) > 1 else None
+
+
+def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of each word, with its number of letters as for any count."""
+    if "capital" in bound:
+        return Check(id=id_, args={"capitals": True})
+    return Check(id=id_, args=bound) if "letters" in bound else phrase_check(id_, bound)
+
+
+_MAKERS = {
+    **dict.fromkeys(_PHRASED, phrase_check),
+    "heedful:equals": _equals,
+    "heedful:mentions": _mentions,
+    "heedful:order": _order,
+    "heedful:excludes": _neither,
+    "heedful:contains_any": _any_of,
+    "heedful:starts_with": _starts,
+    "heedful:starts_with_kind": _starts,
+    "heedful:each_word": _each_word,
+}
 
 
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
@@ -279,17 +344,40 @@ def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
     if _LETTER in values and {values.get("unit"), values.get("part")} & blocks:
         return True
     most = "at_most" in values and "at_least" not in values
-    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in _LENGTHS
+    everywhere = most or id_ in _EVERYWHERE or values.get("unit") in LENGTHS
     return _SPREAD in values and not everywhere
 
 
 def _is_of_letters(id_: str, bound: dict[str, Any]) -> bool:
     """Check whether a phrase is a letter, with which a word may begin, or which it may hold."""
     words = {"I"} if id_ in _NOT_AT_EDGES else {"I", "a", "A"} if id_ in _OF_PHRASES else set()
-    return id_ in _OF_WORDS and any(
-        len(each) == 1 and each.isascii() and each.isalpha() and each not in words
-        for each in bound.get("phrases", ())
+    return (
+        id_ in _OF_WORDS
+        and "words" not in bound
+        and any(
+            len(each) == 1 and each.isascii() and each.isalpha() and each not in words
+            for each in bound.get("phrases", ())
+        )
     )
+
+
+def _of_letters(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of a letter in quotes: with which a word may begin, or which is the word."""
+    letters = bound["phrases"]
+    if id_ not in _LETTER_CHECKS or len(letters) > 1 or bound.keys() - {"phrases", "part", "which"}:
+        return None
+    other, bounds = _LETTER_CHECKS[id_]
+    of_letter = {key: value for key, value in bound.items() if key != "phrases"} | bounds
+    return either(
+        [Check(id=id_, args=bound), Check(id=other, args={"letters": letters, **of_letter})]
+    )
+
+
+_LETTER_CHECKS: dict[str, tuple[str, dict[str, int]]] = {
+    "heedful:starts_with": ("heedful:starts_with_letter", {}),
+    "heedful:excludes": ("heedful:letters", {"at_most": 0}),
+}
+"""Checks of a letter, where a phrase of one letter stands."""
 
 
 def _if_json(keys: list[str]) -> Check:
@@ -298,99 +386,4 @@ def _if_json(keys: list[str]) -> Check:
         Check(id="heedful:json", args={"keys": keys}),
         Check(id="heedful:contains", args={"phrases": keys, "at_least": 0}),
     )
-    return Check(id="heedful:either_reading", args={"checks": [_plain(each) for each in readings]})
-
-
-def _is_few(bounds: _Range) -> bool:
-    return max(number or 0 for number in bounds) in range(1, _FEW + 1)
-
-
-def _is_of_page(bound: dict[str, object]) -> bool:
-    """Check whether it is up to the width of the page, as how many lines a paragraph fills."""
-    return bound["unit"] == "lines" and bound.get("part") not in {None, "stanza", _PREVIOUS}
-
-
-def _count(bound: dict[str, Any], *, named: bool) -> Check | None:
-    if "unit" not in bound or _is_of_page(bound):
-        return None
-    limits = [name for name in _NUMBERS if name in bound]
-    ranges = _ranges(bound, bound["unit"] in _LENGTHS)
-    if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
-        return None
-    if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
-        return None
-    rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
-    short = bound["unit"] in _LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
-    if short and not named and "part" not in rest:
-        rest["part"] = "passage"
-    return _readings("heedful:count", rest, ranges)
-
-
-def _phrased(id_: str, bound: dict[str, Any]) -> Check | None:
-    phrases = bound.get("phrases", ())
-    limits = [name for name in _NUMBERS if name in bound]
-    rest = {key: value for key, value in bound.items() if key not in limits}
-    if not limits:
-        return Check(id=id_, args=rest)
-    # "“a” and “b” at most twice": each of them, or both together?
-    if id_ == "heedful:contains" and len(phrases) > 1 and bound.get("at_least") == 0:
-        return None
-    # An occurrence of 公鸡 may or may not be one of 鸡.
-    if any(phrase != other and phrase in other for phrase in phrases for other in phrases):
-        return None
-    exact = bound.pop("exact", None)
-    ranges = [(exact, exact), (exact, None)] if exact else _ranges(bound, lengths=False)
-    return _readings(id_, rest, ranges)
-
-
-_Range = tuple[int | None, int | None]
-
-
-def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT001 - a kind of unit
-    """Work out the bounds that a number stands for; several where it has several readings.
-
-    None at all where it stays open which.
-    """
-    if "limit" in bound:
-        return [_around(bound["limit"]), (None, bound["limit"])]
-    number = bound.get("about") or (lengths and (bound.get("plain") or bound.get("holds")))
-    if number:
-        low, high = _around(number)
-        # "About three paragraphs" leaves open how far from three they may be.
-        return [] if "about" in bound and low == high else [(low, high)]
-    if "several" in bound:
-        return [(1, None), (2, None)]
-    if "holds" in bound:
-        return [(bound["holds"], bound["holds"]), (bound["holds"], None)]
-    # "3 or 4" is a range; "3 or 5" leaves out what lies between.
-    if "next" in bound and bound["next"] != bound["at_least"] + 1:
-        return []
-    exact = bound.get("exactly", bound.get("plain"))
-    at_least = bound["more"] + 1 if "more" in bound else bound.get("at_least", exact)
-    at_most = bound["less"] - 1 if "less" in bound else bound.get("at_most", exact)
-    return [(at_least, bound.get("next", at_most))]
-
-
-def _around(number: int) -> tuple[int, int]:
-    least, most = _ABOUT
-    return math.ceil(number * least / 10), math.floor(number * most / 10)
-
-
-def _readings(id_: str, rest: dict[str, Any], ranges: list[_Range]) -> Check | None:
-    checks = []
-    for at_least, at_most in ranges:
-        if at_least is None and at_most is None:
-            return None
-        if (at_least or 0) > (at_most if at_most is not None else math.inf) or at_most == -1:
-            return None
-        if at_least == 0 and at_most is None:
-            return None
-        numbers = {"at_least": at_least, "at_most": at_most}
-        args = rest | {name: number for name, number in numbers.items() if number is not None}
-        if id_ == "heedful:count" and at_least == 0:
-            args.pop("at_least")
-        checks.append(Check(id=id_, args=args))
-    if len(checks) == 1:
-        return checks[0]
-    args = {"checks": [_plain(each) for each in checks]}
-    return Check(id="heedful:either_reading", args=args)
+    return either(readings)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.core.nouns import Check
+from heedful.verify.compiler.bounds import either
 from heedful.verify.compiler.building import Clause, build, together
 from heedful.verify.compiler.grammar import Grammar, NormalizedText, shipped
 
@@ -28,6 +29,8 @@ __all__ = ["CompiledConstraint", "compile_constraint"]
 _LONGEST = 400
 """Characters. Longer texts are instructions, not constraints, and are left to models."""
 _MOST_READINGS = 16
+_MOST_CHECKS = 3
+"""Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
@@ -89,8 +92,8 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     text = NormalizedText(bare)
     readings = [together(grammar, clauses) for clauses in _cover(grammar, text, start)]
     checks = list({_key(check): check for check in readings if check is not None}.values())
-    if len(checks) == 1:
-        return CompiledConstraint(written, check=checks[0])
+    if 0 < len(checks) <= _MOST_CHECKS:
+        return CompiledConstraint(written, check=either(checks))
     measures, uncovered = _measures(grammar, bare, start)
     if checks:
         from heedful.verify.base import describe
@@ -185,10 +188,12 @@ def _readings_within(check: Check) -> Iterator[Check]:
     """Find the checks that give way to one that covers the same text.
 
     Where it is open whether "three" or "at least three" is meant, the open reading holds; where
-    the text names the whole response, no passage within it is meant.
+    the text names the whole response, no passage within it is meant; a word is not just a phrase.
     """
     if check.id == "heedful:either_reading":
         yield from map(Check.model_validate, check.args["checks"])
+    elif "words" in check.args:
+        yield Check(id=check.id, args={k: v for k, v in check.args.items() if k != "words"})
     elif check.id == "heedful:count" and "part" not in check.args:
         yield Check(id=check.id, args=check.args | {"part": "passage"})
 

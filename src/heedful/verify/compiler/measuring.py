@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import NOUNS, CountRange, tally
+from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import NAMES, readings
 from heedful.verify.custom.phrases import occurrences
 from heedful.verify.custom.structure import amounts
+from heedful.verify.custom.units import NOUNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Check
     from heedful.verify.compiler.compile import CompiledConstraint
-    from heedful.verify.custom.counting import Unit
+    from heedful.verify.custom.units import Unit
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 

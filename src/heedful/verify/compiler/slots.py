@@ -193,11 +193,6 @@ _KEYS = re.compile(
 )
 
 
-_KEYS = re.compile(
-    r"[A-Za-z_]\w*(?:\s*(?:(?:、|,|，)\s*(?:and\s)?|和|与|以及|\sand\s)\s*[A-Za-z_]\w*)*", re.ASCII
-)
-
-
 def keys(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     """Read the names of JSON keys: quoted, or bare names of Latin letters, listed."""
     del form
@@ -260,6 +255,7 @@ def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: 
 
 _AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
 _OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
+_ANY_GAP = re.compile(r",\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
 
 
 def word_list(form: str, written: str, at: int) -> _Phrases:
@@ -272,9 +268,45 @@ def word_choices(form: str, written: str, at: int) -> _Phrases:
     return _words_joined(_OR_GAP, "or", form, written, at)
 
 
+def word_series(form: str, written: str, at: int) -> _Phrases:
+    """Read bare words between commas, as in ``one of the words sea, wind, sun``."""
+    words: list[str] = []
+    end = at
+    while readings := word(form, written, at):
+        end, value = readings[0]
+        words += value
+        gap = _ANY_GAP.match(form, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if len(words) > 1 else []
+
+
+_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+){0,2}")
+
+
+def names(form: str, written: str, at: int) -> _Phrases:
+    """Read at least two names that end the text: ``Paris, Rome and New York``."""
+    del form
+    rest = written[at:].rstrip(" .;")
+    pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", rest)
+    good = len(pieces) > 1 and all(_NAME.fullmatch(piece) for piece in pieces)
+    return [(at + len(rest), tuple(pieces))] if good else []
+
+
+def topics(form: str, written: str, at: int) -> _Phrases:
+    """Read at least two Chinese topics that end the text: ``北京、上海和广州``."""
+    del form
+    rest = written[at:].rstrip(" 。；;")
+    pieces = re.split(r"\s*、\s*|[和与]|以及", rest)
+    good = len(pieces) > 1 and "、" in rest
+    good = good and all(_TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces)
+    return [(at + len(rest), tuple(pieces))] if good else []
+
+
 _TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
 _NO_TOPIC = re.compile(
-    "[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
+    "^[到及起]|[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
 )
 
 
@@ -286,7 +318,8 @@ def topic(form: str, written: str, at: int) -> _Phrases:
     return [
         (end, words)
         for end, words in word(form, written, at)
-        if form[at:end] not in _NO_NAMES.split() and not form[at:end].endswith("s")
+        if form[at:end] not in _NO_NAMES.split()
+        and (written[at].isupper() or not form[at:end].endswith("s"))
     ]
 
 
@@ -317,6 +350,18 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
             return []
         end += 1
     return [(end, marks)]
+
+
+_TAG_PAIR = re.compile(
+    r"[\"'`“]?<([a-z][\w-]{0,30})>(?:\s?(?:</\1>|and </\1>))?[\"'`”]?", re.IGNORECASE
+)
+
+
+def tag_pair(form: str, written: str, at: int) -> _Phrases:
+    """Read a tag, alone or with the one that closes it: ``<answer>``, ``<answer></answer>``."""
+    del form
+    match = _TAG_PAIR.match(written, at)
+    return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
 
 
 _EXAMPLE = re.compile(
@@ -358,7 +403,11 @@ SLOTS: dict[str, Slot] = {
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
     "wordlist": Slot(word_list, _LETTERS),
+    "wordseries": Slot(word_series, _LETTERS),
+    "names": Slot(names, _LETTERS),
+    "topics": Slot(topics),
     "wordchoices": Slot(word_choices, _LETTERS),
+    "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(example, frozenset("[*-")),
     "marker": Slot(marker, _QUOTE | {"p"}),

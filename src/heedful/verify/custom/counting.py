@@ -12,126 +12,19 @@ Markdown's marks, title and headings out; the widest counts every character that
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.verify import markup
 from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
+from heedful.verify.text.numbers import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from heedful.verify.custom.units import Unit
     from heedful.verify.text.layout import Layout
-
-Unit = Literal[
-    "words",
-    "zi",
-    "zi_without_punctuation",
-    "zi_with_punctuation",
-    "han_characters",
-    "characters",
-    "characters_with_spaces",
-    "characters_without_spaces",
-    "letters",
-    "sentences",
-    "verses",
-    "paragraphs",
-    "lines",
-    "bullet_points",
-    "markdown_bullet_points",
-    "numbered_items",
-    "list_items",
-    "headings",
-    "tables",
-    "markdown_tables",
-    "code_blocks",
-    "emojis",
-    "bold_passages",
-    "links",
-    "hashtags",
-    "questions",
-    "points",
-    "stanzas",
-    "placeholders",
-    "highlighted_passages",
-    "capital_words",
-    "english_words",
-    "digits",
-    "spaces",
-    "markdown_marks",
-    "punctuation_marks",
-    "commas",
-    "full_stops",
-    "colons",
-    "semicolons",
-    "question_marks",
-    "exclamation_marks",
-    "quotation_marks",
-    "brackets",
-    "dashes",
-    "ellipses",
-]
-
-NOUNS: dict[Unit, tuple[str, str]] = {
-    "words": ("word", "个单词"),
-    "zi": ("字", "字"),
-    "zi_without_punctuation": ("字 without punctuation", "字（不含标点）"),
-    "zi_with_punctuation": ("字 with punctuation", "字（含标点）"),
-    "han_characters": ("Chinese character", "个汉字"),
-    "characters": ("character", "个字符"),
-    "characters_with_spaces": ("character with spaces", "个字符（含空格）"),
-    "characters_without_spaces": ("character without spaces", "个字符（不含空格）"),
-    "letters": ("letter", "个字母"),
-    "sentences": ("sentence", "个句子"),
-    "verses": ("verse", "句"),
-    "paragraphs": ("paragraph", "个段落"),
-    "lines": ("line", "行"),
-    "bullet_points": ("bullet point", "个项目符号"),
-    "markdown_bullet_points": ("Markdown bullet point", "个Markdown项目符号"),
-    "numbered_items": ("numbered item", "个编号项"),
-    "list_items": ("list item", "个列表项"),
-    "headings": ("heading", "个标题"),
-    "tables": ("table", "个表格"),
-    "markdown_tables": ("Markdown table", "个Markdown表格"),
-    "code_blocks": ("code block", "个代码块"),
-    "emojis": ("emoji", "个表情符号"),
-    "bold_passages": ("bold passage", "处加粗"),
-    "links": ("link", "个链接"),
-    "hashtags": ("hashtag", "个话题标签"),
-    "questions": ("question", "个问句"),
-    "points": ("point", "个要点"),
-    "stanzas": ("stanza", "个诗节"),
-    "placeholders": ("placeholder", "个占位符"),
-    "highlighted_passages": ("highlighted passage", "处突出显示"),
-    "capital_words": ("word in capitals", "个全大写单词"),
-    "english_words": ("English word", "个英文单词"),
-    "digits": ("digit", "个数字字符"),
-    "spaces": ("space", "个空格"),
-    "markdown_marks": ("Markdown mark", "处Markdown标记"),
-    "punctuation_marks": ("punctuation mark", "个标点符号"),
-    "commas": ("comma", "个逗号"),
-    "full_stops": ("full stop", "个句号"),
-    "colons": ("colon", "个冒号"),
-    "semicolons": ("semicolon", "个分号"),
-    "question_marks": ("question mark", "个问号"),
-    "exclamation_marks": ("exclamation mark", "个感叹号"),
-    "quotation_marks": ("quotation mark", "个引号"),
-    "brackets": ("bracket", "个括号"),
-    "dashes": ("dash", "个破折号"),
-    "ellipses": ("ellipsis", "个省略号"),
-}
-"""Names of each unit in findings, in English (singular) and in Chinese."""
-
-_PLURALS: dict[Unit, str] = {
-    "capital_words": "words in capitals",
-    "markdown_bullet_points": "Markdown bullet points",
-    "markdown_tables": "Markdown tables",
-    "zi": "字",
-    "zi_without_punctuation": "字 without punctuation",
-    "zi_with_punctuation": "字 with punctuation",
-    "han_characters": "Chinese characters",
-}
 
 
 class CountRange(NamedTuple):
@@ -139,15 +32,6 @@ class CountRange(NamedTuple):
 
     low: int
     high: int
-
-
-def plural(unit: Unit) -> str:
-    """Name a unit in English, many of it.
-
-    >>> plural("commas"), plural("zi"), plural("ellipses")
-    ('commas', '字', 'ellipses')
-    """
-    return _PLURALS.get(unit) or unit.replace("_", " ")
 
 
 def tally(layout: Layout, unit: Unit) -> CountRange | None:
@@ -331,6 +215,10 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "code_blocks": _code_blocks,
     "emojis": signs.emojis,
     "bold_passages": lambda layout: [markup.bold_passages(layout.text)],
+    "bold_words": lambda layout: [
+        markup.bold_passages(layout.text),
+        max(markup.bold_passages(layout.text), markup.bold_words(layout.text)),
+    ],
     "links": lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
     "hashtags": signs.hashtags,
     "questions": _questions,
@@ -354,4 +242,17 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "brackets": signs.brackets,
     "dashes": signs.dashes,
     "ellipses": signs.ellipses,
+    "numbers": numbers,
+    "numbers_or_digits": lambda layout: [*numbers(layout), *signs.digits(layout)],
+    "hyphens": signs.hyphens,
+    "any_dashes": signs.any_dashes,
+    "apostrophes": signs.apostrophes,
+    "contractions": signs.contractions,
+    "asterisks": signs.asterisks,
+    "different_emojis": signs.different_emojis,
+    "blank_lines": lambda layout: [len(re.findall(r"\n[^\S\n]*(?=\n)", layout.text.strip()))],
+    "italic_passages": signs.italics,
+    "level_1_headings": signs.headings_of_level[1],
+    "level_2_headings": signs.headings_of_level[2],
+    "level_3_headings": signs.headings_of_level[3],
 }

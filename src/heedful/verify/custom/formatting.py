@@ -180,7 +180,9 @@ def wrapped(
             inner = form[len(opening) : -len(closing)]
             if whole and inner.strip():
                 # "<<A>> and <<B>>" are two, with something between them.
-                apart = opening != closing and 0 <= inner.find(closing) < inner.rfind(opening)
+                apart = 0 <= inner.find(closing) < inner.rfind(opening) or (
+                    opening == closing and opening in inner
+                )
                 return (None if apart else True), reason
         return (None if 0 <= text.find(opening) < text.rfind(closing) else False), reason
 

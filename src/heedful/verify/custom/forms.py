@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING, Literal
 
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, Unit, tally
+from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import Outcome, decide
 from heedful.verify.custom.structure import amounts
 from heedful.verify.markup import (
@@ -23,6 +23,7 @@ from heedful.verify.text.tokens import word_list
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from heedful.verify.custom.units import Unit
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
@@ -44,6 +45,8 @@ Format = Literal[
     "quoted",
     "one_paragraph",
     "title",
+    "number",
+    "integer",
 ]
 
 _NAMES: dict[Format, str] = {
@@ -61,6 +64,8 @@ _NAMES: dict[Format, str] = {
     "latex": "LaTeX",
     "quoted": "quotation marks around it",
     "one_paragraph": "a single paragraph",
+    "number": "a number and nothing else",
+    "integer": "an integer and nothing else",
 }
 
 
@@ -246,6 +251,29 @@ def _points(layout: Layout) -> tuple[Outcome, str]:
     return (None if lines > 2 else False), "no list items"  # noqa: PLR2004 - an opening, a point
 
 
+_DIGITS = re.compile(r"[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)")
+_NUMBER = re.compile(rf"{_DIGITS.pattern}(?:\.\d+)?")
+
+
+def _number(pattern: re.Pattern[str]) -> Callable[[Layout], tuple[Outcome, str]]:
+    def test(layout: Layout) -> tuple[Outcome, str]:
+        text = layout.plain.strip()
+        reason = f"it is '{text[:_SHOWN]}'"
+        if pattern.fullmatch(text) and text.isascii():
+            return True, reason
+        # A unit, a full stop or a number in words may do; a sentence doesn't.
+        count = tally(layout, "numbers")
+        long = len(text.split()) > _MOST_PIECES or len(text) > _SHOWN
+        return (False if long or (count and not count.high) else None), reason
+
+    return test
+
+
+_SHOWN = 40
+_MOST_PIECES = 3
+"""Pieces between spaces: 1 000 000, twenty five percent."""
+
+
 def _title(layout: Layout) -> tuple[Outcome, str]:
     if layout.title is None:
         return None, "no title is found"
@@ -271,4 +299,6 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "quoted": _quoted,
     "one_paragraph": _one_paragraph,
     "title": _title,
+    "number": _number(_NUMBER),
+    "integer": _number(_DIGITS),
 }

@@ -11,11 +11,11 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
 from heedful.verify.custom.structure import bounds, in_part
+from heedful.verify.text.chinese import LETTERS, stands_alone
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
@@ -61,14 +61,23 @@ class _Patterns(NamedTuple):
     maybe: re.Pattern[str]
 
 
-@lru_cache(maxsize=4096)
-def _patterns(phrase: str, longest_inside: int = 0) -> _Patterns:
-    """Make the patterns of a phrase as it stands and as it may be inflected.
+def _sure_places(text: str, phrase: str, longest_inside: int) -> list[int]:
+    """Find where a phrase surely starts.
 
     Args:
+        text: folded, but for its capitals.
         phrase: folded, but for its capitals.
-        longest_inside: Chinese letters. A phrase of no more may be part of another word.
+        longest_inside: Chinese letters. A phrase of no more may cross the bounds of words.
     """
+    matches = _patterns(phrase).sure.finditer(text)
+    if len(phrase) > longest_inside or not _CHINESE.fullmatch(phrase):
+        return [match.start() for match in matches]
+    return [match.start() for match in matches if stands_alone(text, *match.span())]
+
+
+@lru_cache(maxsize=4096)
+def _patterns(phrase: str) -> _Patterns:
+    """Make the patterns of a phrase, folded but for its capitals: as it stands, and inflected."""
     letter = f"(?i:[{_LATIN}])"
     before = f"(?<!{letter})" if re.match(letter, phrase) else ""
     after = f"(?!{letter})" if re.search(f"{letter}$", phrase) else ""
@@ -86,11 +95,6 @@ def _patterns(phrase: str, longest_inside: int = 0) -> _Patterns:
     if phrase[-1:].isdigit():
         after += r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
         alone = (alone[0], alone[1] + r"(?![,:/]\d)")
-    if _CHINESE.fullmatch(phrase) and len(phrase) <= longest_inside:
-        alone = (
-            f"(?:(?<![{_HAN}])|(?<=[{_ENDS_WORDS}]))",
-            f"(?:(?![{_HAN}])|(?=[{_ENDS_WORDS}]))",
-        )
     return _Patterns(
         re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
         re.compile(f"{before}{core}{inflected}{after}"),
@@ -98,10 +102,7 @@ def _patterns(phrase: str, longest_inside: int = 0) -> _Patterns:
 
 
 _THOUSANDS = re.compile(r"\d{3}(?!\d)")
-_HAN = f"{scripts.HAN}々〇"
-_CHINESE = re.compile(f"[{_HAN}]+")
-_ENDS_WORDS = "的们"
-"""Of the letters beside a Chinese phrase, those that hardly make another word with its own."""
+_CHINESE = re.compile(f"[{LETTERS}]+")
 
 
 _ACCENT = re.compile("[\u0300-\u036f]")
@@ -171,7 +172,7 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
     low, high = [0], [0]
     for text in dict.fromkeys((layout.text, layout.plain)):
         if wanted in folded(text):  # of many phrases few are, and a pattern takes long to be made
-            sure = len(_patterns(exact, longest).sure.findall(write(text)))
+            sure = len(_sure_places(write(text), exact, longest))
             low.append(sure - len(_NUMERO.findall(text)) if wanted == "no" else sure)
             high.append(len(_patterns(wanted).maybe.findall(folded(text))))
         if _LETTER.search(wanted):
@@ -181,6 +182,17 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
         high.append(_skeleton(layout.text).count(bones))
     # Marks may stand inside of the phrase, or belong to it: what either text has is there.
     return CountRange(max(low), max(*low, *high))
+
+
+def places(layout: Layout, phrase: str) -> tuple[list[int], list[int]]:
+    """Find where a phrase surely starts, and where it may, in the folded text without marks."""
+    wanted, text = folded(phrase), folded(layout.plain)
+    sure = _sure_places(text, wanted, _PRESENT.longest_inside if len(wanted) > 1 else 0)
+    maybe = [match.start() for match in re.finditer(rf"\b{re.escape(wanted)}", text)]
+    maybe = maybe or [match.start() for match in _patterns(wanted).maybe.finditer(text)]
+    if not maybe and (_other_spellings(text, wanted) or wanted in text):
+        maybe = [0, len(text)]  # somewhere
+    return sure, maybe
 
 
 def _describe_contains(
@@ -253,22 +265,31 @@ def excludes(
 
 @verifier(
     "heedful:contains_any",
-    describe=lambda phrases, part, which: (
-        f"Use at least one of {quoted(phrases)}{in_part(part, which)}."
+    describe=lambda phrases, at_least, part, which: (
+        f"Use at least {'one' if at_least == 1 else at_least} of {quoted(phrases)}"
+        f"{in_part(part, which)}."
     ),
 )
 def contains_any(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    at_least: int = 1,
+    part: Part = "response",
+    which: Which = "each",
 ) -> Finding:
-    """At least one of the phrases occurs.
+    """At least one of the phrases occurs, or at least so many of them.
 
     Raises:
         UndecidedError: as for ``heedful:contains``.
     """
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        unused = f"none of {quoted(phrases)} used"
-        return _any_used(layout, phrases, _PRESENT, wanted=True, unused=unused)
+        counts = [occurrences(layout, phrase, _PRESENT) for phrase in phrases]
+        used = [phrase for phrase, count in zip(phrases, counts, strict=True) if count.low]
+        maybe = sum(1 for count in counts if count.high)
+        reason = f"used: {quoted(used)}" if used else f"none of {quoted(phrases)} surely used"
+        return len(used) >= at_least or (None if maybe >= at_least else False), reason
 
     return decide(*judged(response.layout, part, which, test))
 

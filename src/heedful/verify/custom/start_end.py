@@ -30,24 +30,42 @@ _STOPS = "。！？…～.!?~\"'”’」)） "
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
 
-def _describe_edge(edge: str, phrases: list[str], part: Part, which: Which) -> str:
+def _describe_edge(
+    edge: str, phrases: list[str], part: Part, which: Which, *, words: bool = False
+) -> str:
     what = named(part, which)
-    return f"{edge} {what} with {' or '.join(quoted([phrase]) for phrase in phrases)}."
+    word = "the word " if words else ""
+    return f"{edge} {what} with {word}{' or '.join(quoted([phrase]) for phrase in phrases)}."
 
 
 @verifier(
     "heedful:starts_with",
-    describe=lambda phrases, part, which: _describe_edge("Start", phrases, part, which),
+    describe=lambda phrases, part, which, words: _describe_edge(
+        "Start", phrases, part, which, words=words
+    ),
 )
 def starts_with(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    part: Part = "response",
+    which: Which = "each",
+    words: bool = False,
 ) -> Finding:
     """The response, or a part of it, starts with one of the phrases.
+
+    Args:
+        response: to be judged.
+        phrases: of which one is asked for.
+        part: that starts so.
+        which: all of them, or one.
+        words: the phrases are words, so that signs around them make no difference.
 
     Raises:
         UndecidedError: it does so only past a title or an opening remark, or with other signs.
     """
-    return decide(*judged(response.layout, part, which, _starting(phrases)))
+    test = _of_words(_starting(phrases), phrases, 0) if words else _starting(phrases)
+    return decide(*judged(response.layout, part, which, test))
 
 
 @verifier(
@@ -67,17 +85,32 @@ def does_not_start_with(
 
 @verifier(
     "heedful:ends_with",
-    describe=lambda phrases, part, which: _describe_edge("End", phrases, part, which),
+    describe=lambda phrases, part, which, words: _describe_edge(
+        "End", phrases, part, which, words=words
+    ),
 )
 def ends_with(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    part: Part = "response",
+    which: Which = "each",
+    words: bool = False,
 ) -> Finding:
     """The response, or a part of it, ends with one of the phrases; quotes after it do not count.
+
+    Args:
+        response: to be judged.
+        phrases: of which one is asked for.
+        part: that ends so.
+        which: all of them, or one.
+        words: the phrases are words, so that signs around them make no difference.
 
     Raises:
         UndecidedError: other signs stand after it, or its punctuation differs.
     """
-    return decide(*judged(response.layout, part, which, _ending(phrases)))
+    test = _of_words(_ending(phrases), phrases, -1) if words else _ending(phrases)
+    return decide(*judged(response.layout, part, which, test))
 
 
 @verifier(
@@ -122,15 +155,27 @@ def ends_with_emoji(
 
 @verifier(
     "heedful:equals",
-    describe=lambda phrases, part, which: (
-        f"Let {named(part, which)} be {' or '.join(quoted([phrase]) for phrase in phrases)},"
-        " and nothing else."
+    describe=lambda phrases, part, which, words: (
+        f"Let {named(part, which)} be {'the word ' if words else ''}"
+        f"{' or '.join(quoted([phrase]) for phrase in phrases)}, and nothing else."
     ),
 )
 def equals(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    part: Part = "response",
+    which: Which = "each",
+    words: bool = False,
 ) -> Finding:
     """The response, or a part of it, is one of the phrases; quotes around it do not count.
+
+    Args:
+        response: to be judged.
+        phrases: of which one is asked for.
+        part: that is to be it.
+        which: all of them, or one.
+        words: the phrases are words, so that signs around them make no difference.
 
     Raises:
         UndecidedError: its punctuation differs.
@@ -147,7 +192,7 @@ def equals(
         alike |= part == "title" and any(
             folded(phrase) in folded(response.text) for phrase in phrases
         )
-        return (None if alike else False), reason
+        return (words or None if alike else False), reason
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -161,6 +206,43 @@ def _not(test: _Test) -> _Test:
         return (None if outcome is None else not outcome), reason
 
     return negated
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’.&@-][^\W_]+)*")
+
+
+def _of_words(test: _Test, phrases: list[str], edge: int) -> _Test:
+    """Test phrases that are words: decided where the word at the edge is one or another."""
+    enough = _enough(phrases)
+
+    def words(layout: Layout) -> tuple[Outcome, str]:
+        outcome, reason = test(layout)
+        if outcome is False:
+            return outcome, reason
+        text = layout.plain.strip()
+        written = _WORD.findall(folded(text[:enough] if edge == 0 else text[-enough:]))
+        for phrase in phrases:
+            sought = _WORD.findall(folded(phrase))
+            if (
+                sought
+                and (written[: len(sought)] if edge == 0 else written[-len(sought) :]) == sought
+            ):
+                return True, reason
+            # A run of Chinese letters is more than a word; what stands at its edge decides.
+            if _HAN.search(phrase) and (outcome or _at_edge(written, sought, edge)):
+                return True, reason
+        return None, reason
+
+    return words
+
+
+def _at_edge(written: list[str], sought: list[str], edge: int) -> bool:
+    if not written or len(sought) != 1:
+        return False
+    return written[0].startswith(sought[0]) if edge == 0 else written[-1].endswith(sought[0])
+
+
+_HAN = re.compile(f"[{scripts.HAN}]")
 
 
 def _starting(phrases: list[str]) -> _Test:

@@ -13,8 +13,9 @@ from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import NOUNS, CountRange, Unit, plural, tally
+from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
+from heedful.verify.custom.units import NOUNS, Unit, plural
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout

@@ -46,7 +46,7 @@ def unspaced(text: str) -> str:
     return "".join(text.split())
 
 
-_LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
+LIST_NUMBER = re.compile(r"^[^\S\n]*\d+[.)、．]", re.MULTILINE)
 
 # --- emojis -------------------------------------------------------------------------------------
 
@@ -84,6 +84,37 @@ def emoji_at_end(text: str) -> bool | None:
     return (
         True if not _SYMBOL.fullmatch(matches[-1][0]) or matches[-1][0] in _SHOWN_AS_EMOJI else None
     )
+
+
+def emoji_at_start(text: str) -> bool | None:
+    """Say whether a text starts with an emoji; ``None`` where something else may come first.
+
+    >>> emoji_at_start("🌧 Rain"), emoji_at_start("Rain 🌧"), emoji_at_start("(🌧)")
+    (True, False, None)
+    """
+    match = _EMOJI.match(text)
+    if match is None:
+        letter = re.search(r"[^\W\d_]", text)
+        first = _EMOJI.search(text, 0, letter.start() if letter else len(text))
+        return None if first or _PICTURE.match(text) else False
+    return None if _SYMBOL.fullmatch(match[0]) and match[0] not in _SHOWN_AS_EMOJI else True
+
+
+_PICTURE = re.compile(r"[\u2190-\u2bff\U0001f000-\U0001ffff]")
+
+
+def different_emojis(layout: Layout) -> list[int]:
+    """Count emojis once each; one in several tones of skin may be one or several."""
+    shown = _EMOJI.findall(layout.text)
+    sure = {
+        _TONE.sub("", each)
+        for each in shown
+        if not _SYMBOL.fullmatch(each) or each in _SHOWN_AS_EMOJI
+    }
+    return [len(sure), len({each.replace("\ufe0f", "") for each in shown})]
+
+
+_TONE = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
 # --- punctuation and digits ---------------------------------------------------------------------
@@ -153,11 +184,54 @@ def hashtags(layout: Layout) -> list[int]:
     return [len(each.findall(layout.text)) for each in (_HASHTAG, _MAYBE_HASHTAG)]
 
 
+_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+_ANY_DASH = re.compile("[-‐‑‒–—―−﹘－⸺⸻]")
+_SURE_DASH = re.compile(r"[–—⸺⸻]+")
+
+
+def hyphens(layout: Layout) -> list[int]:
+    """Count hyphens within words; a bullet, a minus or a dash may be one."""
+    return [len(_HYPHEN.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
+
+
+def any_dashes(layout: Layout) -> list[int]:
+    """Count em and en dashes; hyphens and bullets may be dashes too."""
+    return [len(_SURE_DASH.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
+
+
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
+_ANY_APOSTROPHE = re.compile("['’‘ʼ＇`´]")
+_CONTRACTION = re.compile(
+    r"\b(?:[a-z]+n['’]t|[a-z]+['’](?:re|ve|ll|m|d)|(?:it|that|what|he|she|there|here|where|who|how"
+    r"|let)['’]s|y['’]all|o['’]clock)\b",
+    re.IGNORECASE,
+)
+_MAYBE_CONTRACTION = re.compile(
+    r"\w['’ʼ`´]\w|\B['’](?:[a-z]|\d)|\w['’](?!\w)|\b(?:cannot|gonna|wanna|gotta|kinda|sorta|lemme|gimme"
+    r"|dunno|ain|dont|cant|wont|isnt|didnt|doesnt|im|ive|youre|theyre|thats|whats)\b",
+    re.IGNORECASE,
+)
+
+
+def apostrophes(layout: Layout) -> list[int]:
+    """Count apostrophes within words; at the edge of a word one may be a quotation mark."""
+    return [len(each.findall(layout.text)) for each in (_APOSTROPHE, _ANY_APOSTROPHE)]
+
+
+def contractions(layout: Layout) -> list[int]:
+    """Count contracted words; of "Ann's" it is open whether it is one."""
+    sure = len(_CONTRACTION.findall(layout.text))
+    return [sure, max(sure, len(_MAYBE_CONTRACTION.findall(layout.text)))]
+
+
+asterisks = counted("*", r"(?!)", "[×∗＊✱﹡]")
+"""Those of Markdown count as well."""
+
 _INSIDE_WORD = re.compile(r"(?<=\w)[^\w\s](?=\w)")
 _FULL_STOP = re.compile(r"[。．]|(?<!\.)\.(?!\S)")
 _DOT = re.compile(r"[。．.｡।۔։።]")
 _DIGIT = re.compile(r"\d")
-_DIGIT_OF_ANOTHER_FORM = re.compile("[¹²³⁰⁴-⁹₀-₉①-⓿¼-¾⅐-⅞]")
+DIGIT_OF_ANOTHER_FORM = re.compile("[¹²³⁰⁴-⁹₀-₉①-⓿¼-¾⅐-⅞]")
 
 
 @lru_cache(maxsize=4096)
@@ -167,26 +241,26 @@ def _is_punctuation(sign: str) -> bool:
 
 def punctuation(layout: Layout) -> list[int]:
     """Count punctuation; Markdown's marks, list numbers' stops and signs in words may not count."""
-    between = _INSIDE_WORD.sub("", _LIST_NUMBER.sub("", layout.plain))
+    between = _INSIDE_WORD.sub("", LIST_NUMBER.sub("", layout.plain))
     return [sum(map(_is_punctuation, text)) for text in (layout.text, between)]
 
 
 def full_stops(layout: Layout) -> list[int]:
     """Count full stops; a dot in a number, or after a list's, may not count."""
-    ends = _FULL_STOP.findall(_LIST_NUMBER.sub("", layout.text))
+    ends = _FULL_STOP.findall(LIST_NUMBER.sub("", layout.text))
     return [len(ends), len(_DOT.findall(layout.text))]
 
 
 def digits(layout: Layout) -> list[int]:
     """Count digits; those of a list's numbers, and raised or circled ones, may not count."""
     number = len(_DIGIT.findall(layout.text))
-    of_items = len(_DIGIT.findall("".join(_LIST_NUMBER.findall(layout.text))))
-    return [number - of_items, number + len(_DIGIT_OF_ANOTHER_FORM.findall(layout.text))]
+    of_items = len(_DIGIT.findall("".join(LIST_NUMBER.findall(layout.text))))
+    return [number - of_items, number + len(DIGIT_OF_ANOTHER_FORM.findall(layout.text))]
 
 
 def brackets(layout: Layout) -> list[int]:
     """Count brackets; those of Markdown's links and of a list's numbers may not count."""
-    prose = _LIST_NUMBER.sub("", layout.plain)
+    prose = LIST_NUMBER.sub("", layout.plain)
     return [len(_BRACKET.findall(prose)), len(_ANY_BRACKET.findall(layout.text))]
 
 
@@ -238,6 +312,40 @@ _BRACKETED = re.compile(r"\[[^\[\]\n]*\]")
 def highlights(layout: Layout) -> list[int]:
     """Count passages between asterisks; those between other marks, and headings, may count."""
     return [len(_HIGHLIGHT.findall(layout.text)), len(_MAYBE_HIGHLIGHT.findall(layout.text))]
+
+
+_ITALIC = re.compile(
+    r"(?<![\w*])\*(?![*\s])[^*\n]+(?<![\s*])\*(?![\w*])|(?<![\w_])_(?![_\s])[^_\n]+(?<![\s_])_(?![\w_])"
+    r"|<(?:i|em)>(?=[^<\n])"
+)
+_MAYBE_ITALIC = re.compile(
+    r"(?<!\*)\*++[^*\n]+\*|(?<!_)_++[^_\n]+_|<(?:i|em)\b|[\U0001d434-\U0001d467]+"
+)
+
+
+def italics(layout: Layout) -> list[int]:
+    """Count passages in italics; bold ones, and other marks, may be meant to be some."""
+    return [len(each.findall(layout.text)) for each in (_ITALIC, _MAYBE_ITALIC)]
+
+
+def _headings(level: int) -> Callable[[Layout], list[int]]:
+    sure = re.compile(rf"^ {{0,3}}#{{{level}}}[^\S\n]+\S", re.MULTILINE)
+
+    def count(layout: Layout) -> list[int]:
+        number = sum(bool(sure.match(line.text)) for line in layout.lines if line.kind == "heading")
+        html = len(re.findall(rf"<h{level}\b", layout.text, re.IGNORECASE))
+        maybe = (
+            max(map(len, layout.heading_readings))
+            if not any(line.kind == "heading" for line in layout.lines)
+            else 0
+        )
+        return [number + html, max(number, maybe) + html]
+
+    return count
+
+
+headings_of_level = {level: _headings(level) for level in (1, 2, 3)}
+"""Counts of headings of a level; what only looks like a heading may be one of any."""
 
 
 def placeholders(layout: Layout) -> list[int]:

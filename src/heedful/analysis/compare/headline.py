@@ -1,0 +1,162 @@
+"""A comparison in a sentence, and whether a run is no worse than another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from heedful.analysis.compare.several_tables import against
+from heedful.metrics.contrasts import LEVEL
+from heedful.reporting.metric_names import in_words, ranked
+from heedful.reporting.notation import interval, p_value, percent, signed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Pair = Mapping[str, Any]
+    Rate = tuple[str, str]
+
+__all__ = ["GateResult", "no_worse"]
+
+GENERAL = ("cfbench", "infobench", "labels")
+"""Families of which a benchmark's own rates go first."""
+
+LEAD = ("cfbench", "isr")
+
+PAIRS = 5
+"""Pairs that have a sentence."""
+
+
+class GateResult(NamedTuple):
+    """Whether a run is no worse than another in a rate.
+
+    Attributes:
+        verdict: ``worse`` if the difference is beyond the margin and p is below 0.05; ``shown`` if
+            the interval excludes a difference beyond the margin; otherwise ``open``.
+        said: the same in words, with the numbers.
+    """
+
+    verdict: Literal["worse", "shown", "open"]
+    said: str
+
+
+def headlines(comparison: Mapping[str, Any]) -> list[str]:
+    """Say which of two is better, and on what; of three or more each beside the baseline.
+
+    Args:
+        comparison: as :func:`heedful.compare` returns it.
+    """
+    pairs = comparison["pairs"]
+    shown = against(comparison) if len(pairs) > 1 else pairs
+    return [sentence for pair in shown[:PAIRS] if (sentence := _headline(pair))]
+
+
+def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[GateResult]:
+    """Check whether the first run of a pair is no worse than the second.
+
+    Args:
+        pair: as :func:`heedful.compare` returns it.
+        margin: by how much it may be worse, as a share.
+        rates: family and name of the rates; by default the one that a pair is quoted by.
+    """
+    measures = _tested(pair)
+    chosen = rates or [_lead(measures) or LEAD]
+    return [_checked(pair, rate, measures.get(rate), margin) for rate in chosen]
+
+
+def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult:
+    about = f"{pair['first']} and {pair['second']}, {in_words(*rate)}"
+    if measured is None:
+        return GateResult("open", f"{about}: nothing was compared")
+    value, ends = measured["difference"]["value"], measured["difference"]["interval"]
+    beyond = f"more than {percent(margin, 1)} points worse"
+    numbers = f"{_points(value, ends)}, {_p(measured)}"
+    if value < -margin and measured["p_holm"] < LEVEL:
+        return GateResult("worse", f"{about}: {numbers}; {pair['first']} is {beyond}")
+    low = ends[0] if ends else -1.0
+    if low < -margin:
+        return GateResult("open", f"{about}: {numbers}; whether it is {beyond} is open")
+    said = f"{about}: {numbers}; {pair['first']} isn't {beyond}"
+    if measured["coverage"] < 1 and measured["bounds"][0] < -margin:
+        said += f", unless what was undecided makes it so ({_covered(measured)})"
+    return GateResult("shown", said)
+
+
+def _tested(pair: Pair) -> dict[Rate, Any]:
+    """List the rates that differ or don't, by a test, in the order of their benchmarks."""
+    return {
+        (family, name): measured
+        for family in ranked(pair["metrics"])
+        for name, measured in pair["metrics"][family].items()
+        if measured["p_holm"] is not None
+    }
+
+
+def _lead(measures: Mapping[Rate, Any]) -> Rate | None:
+    """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR."""
+    own = [rate for rate in measures if rate[0] not in GENERAL]
+    return next(iter([*own, *(rate for rate in measures if rate == LEAD), *measures]), None)
+
+
+def _headline(pair: Pair) -> str:
+    measures = _tested(pair)
+    lead = _lead(measures)
+    if lead is None:
+        return ""
+    shown = [rate for rate in measures if measures[rate]["p_holm"] < LEVEL]
+    if not shown:
+        others = f"; nor on {_rates(len(measures) - 1)}" if len(measures) > 1 else ""
+        return (
+            f"No difference is shown between {pair['first']} and {pair['second']} on "
+            f"{_numbers(lead, measures[lead], 1)}{others}."
+        )
+    main = lead if lead in shown else min(shown, key=lambda rate: measures[rate]["p_holm"])
+    sign = 1 if measures[main]["difference"]["value"] > 0 else -1
+    better, worse = (pair["first"], pair["second"])[::sign]
+    verb = "better" if "responses" in pair["compared"] else "higher"
+    along = [rate for rate in shown if rate != main and _sign(measures[rate]) == sign]
+    back = [rate for rate in shown if _sign(measures[rate]) == -sign]
+    rest = len(measures) - len(shown)
+    parts = [f"{better} is {verb} than {worse} on {_numbers(main, measures[main], sign)}"]
+    parts += [f"also on {_listed(along)}"] if along else []
+    parts += [f"{'worse' if verb == 'better' else 'lower'} on {_listed(back)}"] if back else []
+    parts += [f"no difference is shown on {_rates(rest)}"] if rest else []
+    return "; ".join(parts) + "."
+
+
+def _numbers(rate: Rate, measured: Mapping[str, Any], sign: int) -> str:
+    value, ends = measured["difference"]["value"], measured["difference"]["interval"]
+    if sign < 0:
+        value, ends = -value, ends and [-ends[1], -ends[0]]
+    shown = f"{in_words(*rate)}: {_points(value, ends)}, {_p(measured)}"
+    if measured["coverage"] == 1:
+        return shown
+    low, high = measured["bounds"]
+    turned = {**measured, "bounds": [low, high] if sign > 0 else [-high, -low]}
+    return f"{shown} ({_covered(turned)})"
+
+
+def _points(value: float, ends: Sequence[float] | None) -> str:
+    between = f" ({interval(ends, signed)})" if ends else ""
+    return f"{signed(value, 1)} points{between}"
+
+
+def _p(measured: Mapping[str, Any]) -> str:
+    shown = p_value(measured["p_holm"])
+    return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
+
+
+def _covered(measured: Mapping[str, Any]) -> str:
+    ends = interval(measured["bounds"], signed)
+    return f"{percent(measured['coverage'], 1)} % decided on both sides, bounds {ends}"
+
+
+def _sign(measured: Mapping[str, Any]) -> int:
+    return 1 if measured["difference"]["value"] > 0 else -1
+
+
+def _listed(rates: Sequence[Rate]) -> str:
+    return ", ".join(in_words(*rate) for rate in rates)
+
+
+def _rates(number: int) -> str:
+    return "the other rate" if number == 1 else f"the other {number} rates"

@@ -1,0 +1,66 @@
+"""The tables of rankings and of pairwise judges."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful.reporting.notation import INTERVAL, MEASURED, cells, decimal, interval, percent
+from heedful.reporting.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+CHOICES = {
+    "accuracy": "accuracy, both orders",
+    "accuracy_unswapped": "accuracy, as in the file",
+    "accuracy_swapped": "accuracy, swapped",
+    "correct_both": "right in both orders",
+    "positional_agreement": "same choice in both orders",
+    "first_shown": "chose the first one shown",
+}
+
+
+def ranking_tables(judges: Sequence[Mapping[str, Any]], by: str) -> Iterator[Table]:
+    """Lay out how judges rank; nothing where none ranks."""
+    rows = []
+    for judge in judges:
+        ranking = judge.get("ranking")
+        if ranking is None:
+            continue
+        averaged = [("per instruction", ranking)]
+        if ranking["mean_of_types"]:
+            averaged.append((f"per {by}", ranking["mean_of_types"]))
+        for name, measures in averaged:
+            accuracy, tau = measures["pair_accuracy"], measures["tau_b"]
+            rows.append(
+                (
+                    f"{judge['name']}: {name}",
+                    percent(accuracy["value"], 1),
+                    interval(accuracy["interval"]),
+                    decimal(tau["value"]),
+                    interval(tau["interval"], decimal, 2),
+                    "/".join(f"{count:,}" for count in ranking["pairs"].values()),
+                    percent(ranking["coverage"], 1),
+                )
+            )
+    if rows:
+        yield Table(
+            "Ranking",
+            ("judge: averaged", "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?", "coverage"),
+            rows,
+            "Of pairs of responses of which one is known to be better: how often its score is "
+            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided.",
+        )
+
+
+def choice_tables(measured: Mapping[str, Any] | None) -> Iterator[Table]:
+    """Lay out a pairwise judge's choices; nothing where there are none."""
+    if measured is None:
+        return
+    rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
+    kappas = measured["kappa"]
+    note = (
+        f"{measured['pairs']:,} pairs. Cohen's κ with the labels: "
+        f"{decimal(kappas['unswapped'])} as in the file, {decimal(kappas['swapped'])} swapped."
+    )
+    yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()

@@ -1,0 +1,82 @@
+"""Judges as rankers: do the scores that verdicts add up to put the better response first?"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING, NamedTuple
+
+from heedful.analysis.meta.entries import NOT_APPLICABLE
+from heedful.analysis.meta.labels import MET, UNMET
+from heedful.metrics.ranking import Edges, ranking
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.analysis.meta.entries import JudgeEntry
+    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.metrics.ranking import Ranking
+
+
+class Score(NamedTuple):
+    """The least and the most that a response can score, from 0 to 1."""
+
+    low: float
+    high: float
+
+
+def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | None:
+    """Measure how one entry ranks the responses to each instruction.
+
+    A response's score is the share of its points that it earned (of its constraints that it met,
+    where these have no weights): (S - N) / (P - N), see :mod:`heedful.metrics.rubrics`. A pair is
+    undecided where the undecided verdicts could turn it.
+
+    Args:
+        entry: whose verdicts.
+        labelled: which responses are better.
+        zero: an instruction without pairs counts as 0, as in IF-RewardBench's code.
+
+    Returns:
+        The measures; ``None`` where no response is known to be better than another.
+    """
+    known = {target.id: samples for target, samples in entry.rows(labelled)}
+    edges: dict[tuple[str | None, int], Edges] = defaultdict(Edges)
+    for target in labelled.targets.values():
+        key = target.group, target.cluster
+        if target.preferred_to is not None and zero:
+            edges[key] = edges[key].plus(Edges())
+        for other in target.preferred_to or ():
+            worse = labelled.targets.get(other)
+            if worse is None:
+                edges[key] = edges[key].plus(Edges(undecided=1))
+                continue
+            for first, second in zip(known[target.id], known[other], strict=False):
+                pair = _compare(_score(target, first), _score(worse, second))
+                edges[key] = edges[key].plus(pair)
+    return ranking([(group, counted) for (group, _), counted in edges.items()], zero=zero)
+
+
+def _score(target: Target, states: str) -> Score:
+    """Return what a response scores, the undecided verdicts at their worst and best."""
+    weights: Sequence[float] = target.weights or (1.0,) * len(states)
+    applicable = [pair for pair in zip(weights, states, strict=True) if pair[1] != NOT_APPLICABLE]
+    # math.fsum, so that equal points are equal scores in whatever order they add up.
+    met = math.fsum(weight for weight, state in applicable if state == MET)
+    left = [weight for weight, state in applicable if state not in (MET, UNMET)]
+    least = math.fsum(weight for weight, _ in applicable if weight < 0)
+    most = math.fsum(weight for weight, _ in applicable if weight > 0)
+    if least == most:
+        return Score(0.0, 1.0)
+    low = met + math.fsum(weight for weight in left if weight < 0)
+    high = met + math.fsum(weight for weight in left if weight > 0)
+    return Score((low - least) / (most - least), (high - least) / (most - least))
+
+
+def _compare(better: Score, worse: Score) -> Edges:
+    if better.low > worse.high:
+        return Edges(concordant=1)
+    if better.high < worse.low:
+        return Edges(discordant=1)
+    exact = better.low == better.high and worse.low == worse.high
+    return Edges(tied=1) if exact else Edges(undecided=1)

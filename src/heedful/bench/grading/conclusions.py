@@ -1,0 +1,365 @@
+"""Values on which a sentence settles: a formula, a number with its unit, several of them, or words.
+
+A sentence is taken apart into tokens, and tokens that belong together into runs (``x = 3``,
+``(2, -3)``, ``2 hours 30 minutes``). Of the runs one is chosen, and those that only ``and`` or
+``or`` separates from it. What is negated, asked, or said in a remark is no candidate.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
+from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT
+from heedful.bench.grading.units import SAID_UNIT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful.core.delimited import Passage
+
+BEFORE = 60
+"""Characters before a value that are searched for what introduces it."""
+
+_MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
+_VALUE = re.compile(r"[\d=<>]|\\[a-z]")
+_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_AMOUNT = r"""(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
+    (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
+_TOKEN = re.compile(
+    rf"""(?P<formula>{_MASK}+)
+    |(?P<date>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
+        |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d)
+    |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+)
+    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负)?(?:\\?\$\s*)?[-−]?{_AMOUNT}
+            (?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?
+        |(?:\\?\$\s*){_AMOUNT})
+    |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln|exp)(?![a-zA-Z]))
+    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+)?(?![a-zA-Z\d]))
+    |(?P<word>[a-zA-Z]+(?:['’-][a-zA-Z]+)*)
+    |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±_√∞πθ°²³!|]|\\?%)
+    |(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<other>\S)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_ATOMS = {"formula", "date", "time", "number", "function", "letter"}
+_ENDS_WITH = set("!%°²³∞πθ|") | {"\\%"}
+_BEGINS_WITH = set("-−–√+±|π∞θ≈")
+_VALUED = {"formula", "date", "time", "number"}
+_VALUED_SIGNS = set("√π∞")
+_PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_FRACTION = re.compile(r"\d+\s*/\s*\d+")
+_INTRODUCED = re.compile(
+    r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?
+    |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point)\b
+    |[为是得有共剩选即故])\s*[:：]?\s*(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_LISTING = re.compile(
+    r"(?:[=]|\b(?:is|are|be|equals?|either)\b|[为是得即故])\s*[:：]?\s*$", re.IGNORECASE
+)
+_NEGATED = re.compile(
+    r"(?:\b(?:not|never|instead\ of|rather\ than)|n['’]t|不是|不为|不等于|而非|不)"
+    r"\s*(?:be\s|equal\sto\s|exactly\s)?\s*$",
+    re.IGNORECASE,
+)
+_ASKED = re.compile(r"\s*[吗?？]")
+_RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
+_CONNECTOR = re.compile(r"\s*(?:[,，、或和;；]|,?\s*(?:and|or)(?![a-zA-Z]))\s*")
+_NO_VALUE = (
+    (
+        re.compile(
+            r"\bno (?:real |integer |such |valid |possible )?(?:solutions?|roots?)\b"
+            r"|无(?:实数|整数)?解|没有(?:实数|整数)?解|无实根",
+            re.IGNORECASE,
+        ),
+        "no solution",
+    ),
+    (re.compile(r"\bdoes(?: not|n['’]t) exist\b|不存在", re.IGNORECASE), "does not exist"),
+    (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
+    (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
+)
+_VERDICT = re.compile(r"\W*(?P<word>yes|no)\b\s*(?:[,.!]|$)", re.IGNORECASE)
+_NAME = re.compile(r"\s*(?:[a-zA-Z](?:_?\{?\w+\}?)?|[a-zA-Z]\s*\([a-zA-Z]\))\s*", re.IGNORECASE)
+_HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
+
+
+_GOES_ON = re.compile(r"\s*[-−+*/=^(<>≤≥]|\w")
+
+
+class TokenRun(NamedTuple):
+    """Tokens that belong together.
+
+    Attributes:
+        start: where it starts in its sentence.
+        end: where it ends.
+        formula: whether it is one formula between marks.
+        valued: whether there is a number or formula in it, and not only names.
+    """
+
+    start: int
+    end: int
+    formula: bool
+    valued: bool
+
+
+def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
+    """Return the value on which a sentence settles.
+
+    A formula between marks that no introduced number follows, else the last value that a verb or
+    sign introduces, else the last one. ``None`` where it has no value.
+
+    Args:
+        sentence: one sentence.
+        introduced_only: whether a value counts only where something introduces it.
+    """
+    sentence = without_remarks(sentence)
+    formulas = formulas_of(sentence)
+    masked = _masked(sentence, formulas)
+    runs = [run for run in _runs(masked, sentence) if run.valued]
+    affirmed = [run for run in runs if not _is_denied(masked, run)]
+    if not affirmed:
+        return None if runs else _in_words(masked)
+    valued = [r for r in affirmed if r.formula and _VALUE.search(sentence[r.start : r.end])]
+    plain = [run for run in affirmed if not run.formula]
+    after = valued[-1].end if valued else 0
+    settled = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
+    if introduced_only and not settled and not valued:
+        return None
+    choices = settled or valued or plain or affirmed
+    return _written(sentence, masked, affirmed, choices[-1])
+
+
+def _masked(sentence: str, formulas: list[Passage]) -> str:
+    masked = list(sentence)
+    for each in formulas:
+        start = sentence.index(each.content, each.start)
+        end = start + len(each.content)
+        masked[each.start : start] = " " * (start - each.start)
+        masked[start:end] = _MASK * (end - start)
+        mark = len(MATH[next(m for m in MATH if sentence.startswith(m, each.start))])
+        masked[end : end + mark] = " " * mark
+    return "".join(masked)
+
+
+def _runs(masked: str, sentence: str) -> Iterator[TokenRun]:
+    """Give the runs of tokens that belong together, trimmed to what makes sense."""
+    run: list[re.Match[str]] = []
+    depth = 0
+    tokens = [match for match in _TOKEN.finditer(masked) if match.group()]
+    cells = sentence.lstrip().startswith("|")
+    for place, token in enumerate(tokens):
+        following = tokens[place + 1] if place + 1 < len(tokens) else None
+        kind = token.lastgroup
+        apart = kind in {"word", "other"} or (cells and token.group() == "|")
+        if (apart and token.group() in {",", ";"} and depth > 0) or (
+            kind == "word" and _is_product(run, token)
+        ):
+            run.append(token)
+            continue
+        if apart or (run and not _belong(run, token, following)):
+            yield from _trimmed(run)
+            run, depth = [], 0
+        if not apart:
+            run.append(token)
+            depth += (kind == "open") - (kind == "close")
+    yield from _trimmed(run)
+
+
+def _is_product(run: list[re.Match[str]], word: re.Match[str]) -> bool:
+    """Check whether two or three letters close to a number are variables: ``3ab``."""
+    close = bool(run) and run[-1].end() == word.start() and run[-1].lastgroup == "number"
+    letters = word.group()
+    return (
+        close
+        and len(letters) <= 3  # noqa: PLR2004 - a longer run is a word
+        and SAID_UNIT.match(letters) is None
+        and (letters.casefold() not in {"st", "nd", "rd", "th"})
+    )
+
+
+def _belong(
+    run: list[re.Match[str]], token: re.Match[str], following: re.Match[str] | None
+) -> bool:
+    """Check whether a token goes on with a run."""
+    last = run[-1]
+    kinds, close = (last.lastgroup, token.lastgroup), last.end() == token.start()
+    if kinds[0] in {"sign", "open", "other"} or kinds[1] in {"sign", "close"}:
+        return True
+    if kinds[1] == "open" or kinds[0] == "close":
+        return close
+    if kinds == ("number", "number"):  # 2 1/2
+        return last.group().isdigit() and _FRACTION.fullmatch(token.group()) is not None
+    if kinds == ("number", "letter") and close and _is_unit(token):
+        return False
+    if "letter" in kinds and not close:
+        return _is_apart_but_joined(run, token, following)
+    return "function" in kinds or close
+
+
+def _is_apart_but_joined(
+    run: list[re.Match[str]], token: re.Match[str], following: re.Match[str] | None
+) -> bool:
+    """Check whether a letter goes on with a formula over a space: ``3 x 4``, ``2 x + 1``."""
+    if token.lastgroup != "letter":
+        return run[-1].group() == "x" and token.lastgroup == "number" and len(run) > 1
+    ahead = following.lastgroup if following is not None else None
+    times = token.group() == "x" and ahead == "number"
+    return times or (ahead == "sign" and token.group() not in "aIA")
+
+
+def _is_unit(letter: re.Match[str]) -> bool:
+    """Check whether a letter close to a number is a unit: in ``5m``, but not in ``5m+1``."""
+    unit = SAID_UNIT.match(letter.string, letter.start())
+    return unit is not None and _GOES_ON.match(letter.string, unit.end()) is None
+
+
+def _trimmed(run: list[re.Match[str]]) -> Iterator[TokenRun]:
+    """Cut signs off that say nothing at an end, and brackets that are not closed."""
+    start, end = 0, len(run)
+    opened: list[int] = []
+    for place, token in enumerate(run):
+        if token.lastgroup == "open":
+            opened.append(place)
+        elif token.lastgroup == "close":
+            if not opened or token.group() not in _PAIRS[run[opened[-1]].group()]:
+                end = place
+                break
+            opened.pop()
+    while opened and opened[-1] < end:
+        if opened[-1] > start and opened[0] > start:
+            end = opened[0]
+            break
+        start = opened.pop(0) + 1
+    while start < end and not _may_begin(run, start, end):
+        start += 1
+    while start < end and not _may_end(run[end - 1]):
+        end -= 1
+    kept = run[start:end]
+    if kept:
+        valued = any(t.lastgroup in _VALUED or t.group() in _VALUED_SIGNS for t in kept)
+        formula = len(kept) == 1 and kept[0].lastgroup == "formula"
+        yield TokenRun(kept[0].start(), kept[-1].end(), formula, valued)
+
+
+def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
+    token = run[start]
+    if token.lastgroup in _ATOMS or token.lastgroup == "open":
+        return True
+    if token.group() not in _BEGINS_WITH or start + 1 >= end:
+        return token.group() in _VALUED_SIGNS
+    return token.group() not in "-−–" or start == 0 or token.end() == run[start + 1].start()
+
+
+def _may_end(token: re.Match[str]) -> bool:
+    return (
+        token.lastgroup in _ATOMS
+        or token.lastgroup in {"close", "word"}
+        or (token.group() in _ENDS_WITH)
+    )
+
+
+def _before(masked: str, run: TokenRun) -> str:
+    return masked[max(0, run.start - BEFORE) : run.start].rstrip(" $\\")
+
+
+def _is_denied(masked: str, run: TokenRun) -> bool:
+    """Check whether a value is negated, or only asked for."""
+    asked = _ASKED.match(masked, run.end) and masked[run.end :].strip(" ?？吗.。*")
+    return bool(asked or _NEGATED.search(_before(masked, run)))
+
+
+def _is_introduced(masked: str, run: TokenRun) -> bool:
+    inner = masked[run.start : run.end]
+    return bool(re.search(r"[=<>≤≥≈]", inner) or _INTRODUCED.search(_before(masked, run)))
+
+
+def _written(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str:
+    """Write a run as an answer, with its unit or with those that only ``and`` separates from it."""
+    if _RANGE.search(masked[max(0, chosen.start - BEFORE) : chosen.start]) or (
+        len(runs) > 1 and re.search(r"\bbetween\b[^.]*\band\s+$", masked[: chosen.start][-BEFORE:])
+    ):
+        at = masked.rindex("between", 0, chosen.start) if "between" in masked else chosen.start
+        return sentence[at : chosen.end].strip()
+    measured = _with_unit(sentence, masked, runs, chosen)
+    if measured is not None:
+        return measured
+    place = runs.index(chosen)
+    first = last = place
+    while first and _CONNECTOR.fullmatch(masked, runs[first - 1].end, runs[first].start):
+        first -= 1
+    while last + 1 < len(runs) and _CONNECTOR.fullmatch(
+        masked, runs[last].end, runs[last + 1].start
+    ):
+        last += 1
+    group = runs[first : last + 1]
+    if len(group) > 1 and _are_listed(sentence, masked, group):
+        separator = (
+            " or " if re.search(r"\bor\b|或", masked[group[0].end : group[-1].start]) else ", "
+        )
+        return separator.join(_simple(sentence[run.start : run.end]) for run in group)
+    return _simple(sentence[chosen.start : chosen.end])
+
+
+def _are_listed(sentence: str, masked: str, group: list[TokenRun]) -> bool:
+    """Check whether values that stand beside each other are one answer."""
+    if all(run.formula for run in group):
+        return True
+    texts = [sentence[run.start : run.end] for run in group]
+    named = ["=" in text and _NAME.fullmatch(text.partition("=")[0]) is not None for text in texts]
+    relations = [re.search(r"[<>≤≥≠]", text) is not None for text in texts]
+    if any("=" in text and not name for text, name in zip(texts, named, strict=True)):
+        return False
+    start = masked[max(0, group[0].start - BEFORE) : group[0].start]
+    return named[0] or all(relations) or bool(_LISTING.search(start)) or not start.strip(" *-•")
+
+
+def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str | None:
+    """Write a value with the unit that follows it; ``None`` where none does."""
+    unit = SAID_UNIT.match(masked, chosen.end)
+    if unit is None or chosen.formula or "=" in masked[chosen.start : chosen.end]:
+        return None
+    place = runs.index(chosen)
+    measure = _measure(sentence, chosen, unit)
+    before = runs[place - 1] if place else None
+    former = SAID_UNIT.match(masked, before.end) if before else None
+    if before and former and _CONNECTOR.sub("", masked[former.end() : chosen.start]).strip() == "":
+        return f"{_measure(sentence, before, former)} and {measure}"
+    later = runs[place + 1] if place + 1 < len(runs) else None
+    latter = SAID_UNIT.match(masked, later.end) if later else None
+    if later and latter and _CONNECTOR.sub("", masked[unit.end() : later.start]).strip() == "":
+        return f"{measure} and {_measure(sentence, later, latter)}"
+    return measure
+
+
+def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
+    return f"{_simple(sentence[run.start : run.end])} {unit.group().strip(' -')}"
+
+
+def _simple(text: str) -> str:
+    """Write ``2 + 3 = 5`` as 5; a name before the last equals sign stays."""
+    sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
+    if len(sides) > 1 and not re.search(r"[<>!\\]", text):
+        text = f"{sides[0]} = {sides[-1]}" if _HAS_NAME.search(sides[0]) else sides[-1]
+    return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^负", "-", text.strip()))
+
+
+def _in_words(sentence: str) -> str | None:
+    """Return the number word that something introduces, or what says that there is no value."""
+    for pattern, name in _NO_VALUE:
+        if pattern.search(sentence):
+            return name
+    verdict = _VERDICT.match(sentence)
+    if verdict:
+        return verdict["word"]
+    numbers = [
+        match
+        for pattern in (COUNT, CHINESE_NUMBER)
+        for match in pattern.finditer(sentence)
+        if "分之" in match.group()
+        or (
+            match.group().casefold() not in {"one", "一", "a", "zero"}
+            and _INTRODUCED.search(sentence[max(0, match.start() - BEFORE) : match.start()])
+        )
+    ]
+    return numbers[-1].group().strip() if numbers else None

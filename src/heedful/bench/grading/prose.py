@@ -1,0 +1,90 @@
+"""Formulas and sentences of a text, without what is only said in passing."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from heedful.core.delimited import delimited
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.core.delimited import Passage
+
+MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
+"""Marks around formulas, with what closes each."""
+
+_PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
+JOINT = re.compile(
+    r"""(?:[\s,;.$&]|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:()\[\]]|(?:and|or)(?![a-zA-Z])|[或和、，]
+    |\\(?:text|mathrm)\{[^{}]*(?:\b(?:and|or)\b|,|[或和])[^{}]*\}|[a-zA-Z](?:_\{?\w+\}?)?\s*=)*+""",
+    re.VERBOSE,
+)
+"""Text that may stand between boxes or formulas that hold one answer in pieces."""
+
+_REMARK = re.compile(
+    r"\s*[(\[（](?!\s*(?:in|mod|if|for|no|an?|the)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,} |[a-z]{2,} \d"
+    r"|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]|\s+\[\d+\]",
+)
+_SENTENCE_END = re.compile(
+    r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
+)
+_ASIDE = re.compile(
+    r"\W*(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
+    r"|\d+\.\s*$)",
+    re.IGNORECASE,
+)
+_BRACKETED = re.compile(r"\s*\(.*\)\W*", re.DOTALL)
+
+
+def formulas_of(text: str) -> list[Passage]:
+    """Return the formulas of a text; what stands between two sums of dollars isn't one."""
+    return [each for each in delimited(text, MATH) if not _PROSE.search(each.content + " ")]
+
+
+def formula_end(text: str, formula: Passage) -> int:
+    """Return where a formula's content ends."""
+    return text.index(formula.content, formula.start) + len(formula.content)
+
+
+def joined(text: str, formulas: Sequence[Passage]) -> str:
+    """Return the first of some formulas, with those that only ``and`` separates from it."""
+    pieces = [formulas[0]]
+    for formula in formulas[1:]:
+        if not JOINT.fullmatch(text[formula_end(text, pieces[-1]) : formula.start]):
+            break
+        pieces.append(formula)
+    return ", ".join(piece.content.strip() for piece in pieces)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text at full stops and line ends that aren't in a formula; asides are left out."""
+    inside = [(each.start, formula_end(text, each)) for each in formulas_of(text)]
+    found, start, at = [], 0, 0
+    for match in _SENTENCE_END.finditer(text):
+        while at < len(inside) and inside[at][1] <= match.end():
+            at += 1
+        if at < len(inside) and inside[at][0] <= match.end() < inside[at][1]:
+            continue
+        found.append(text[start : match.end()])
+        start = match.end()
+    found.append(text[start:])
+    return [each for each in found if each.strip() and not _is_aside(each)]
+
+
+def first_sentence(text: str) -> str:
+    """Return what stands before the first sentence end, formulas or not."""
+    end = _SENTENCE_END.search(text)
+    return text[: end.start()] if end else text
+
+
+def without_remarks(text: str) -> str:
+    """Leave out remarks in brackets that have words in them, as ``(see step 2)``."""
+    return _REMARK.sub("", text) or text
+
+
+def _is_aside(sentence: str) -> bool:
+    if _ASIDE.match(sentence):
+        return True
+    return _BRACKETED.fullmatch(sentence) is not None and bool(_REMARK.match(sentence.strip()))

@@ -1,0 +1,57 @@
+"""Input files as they are named on the command line: paths, patterns, and standard input."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import sys
+import tempfile
+from glob import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heedful.core.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import BinaryIO
+
+STANDARD_INPUT = Path("-")
+PATTERN = frozenset("*?[")
+
+
+def readable(paths: Iterable[Path]) -> list[Path]:
+    """Return the files that are read: patterns expanded, standard input and pipes kept in files.
+
+    What is piped is read twice, as all input is, so it waits in a file that goes with the process.
+
+    Raises:
+        InputError: a pattern matches nothing, or nothing is piped.
+    """
+    return [file for path in paths for file in _files(path)]
+
+
+def _files(path: Path) -> list[Path]:
+    if path == STANDARD_INPUT:
+        if sys.stdin.isatty():
+            hint = "pipe rows into the command, or name a file"
+            raise InputError("standard input is the keyboard", where="-", hint=hint)
+        return [_kept(sys.stdin.buffer, "stdin")]
+    if path.exists() and not path.is_file() and not path.is_dir():
+        with path.open("rb") as pipe:
+            return [_kept(pipe, "stdin")]
+    if path.exists() or PATTERN.isdisjoint(str(path)):
+        return [path]
+    matched = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 - may be absolute
+    if not matched:
+        raise InputError("no file matches", where=str(path), hint="check the pattern")
+    return matched
+
+
+def _kept(stream: BinaryIO, name: str) -> Path:
+    folder = tempfile.mkdtemp(prefix="heedful-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    file = Path(folder, name)
+    with file.open("wb") as copy:
+        shutil.copyfileobj(stream, copy)
+    return file

@@ -1,0 +1,74 @@
+"""Least rates that a run must reach, for checks in continuous integration."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heedful.core.errors import UsageError
+from heedful.reporting.metric_names import KEYS, in_words
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+
+class Gate(NamedTuple):
+    """The least value of a rate: how it was named, its family and name, the value."""
+
+    named: str
+    family: str
+    name: str
+    least: float
+
+
+def gates(given: Iterable[str]) -> list[Gate]:
+    """Read what ``--fail-under`` says, such as ``fully_met=0.8``; several with commas.
+
+    Raises:
+        UsageError: it isn't a rate with a share.
+    """
+    return [_gate(word.strip()) for words in given for word in words.split(",")]
+
+
+def _gate(word: str) -> Gate:
+    named, equals, value = word.partition("=")
+    try:
+        least = float(value)
+    except ValueError:
+        least = -1.0
+    if not equals or not named or not 0 <= least <= 1:
+        percentage = f"{named}={least / 100:g}" if 1 < least <= 100 else "fully_met=0.8"  # noqa: PLR2004
+        raise UsageError(
+            f"--fail-under {word!r} isn't a rate with a share from 0 to 1",
+            hint=f"for example {percentage}",
+        )
+    if named in KEYS:
+        return Gate(named, *KEYS[named], least)
+    family, dot, name = named.partition(".")
+    if not dot:
+        raise UsageError(
+            f"--fail-under knows no rate {named!r}",
+            hint=f"give {', '.join(KEYS)}, or a rate of summary.json, such as ifeval.prompt_strict",
+        )
+    return Gate(named, family, name, least)
+
+
+def below(gate: Gate, summary: Mapping[str, Any]) -> str:
+    """Say how a run falls short of a gate; nothing if it doesn't.
+
+    A rate of which nothing was decided does, since nothing shows that it is reached.
+    """
+    from heedful.reporting.notation import bounds, percent
+
+    measure = summary["metrics"].get(gate.family, {}).get(gate.name)
+    if measure is None:
+        there = ", ".join(f"{f}.{n}" for f, names in summary["metrics"].items() for n in names)
+        return f"--fail-under {gate.named}: the run has no such rate, but {there or 'none'}"
+    about = in_words(gate.family, gate.name)
+    if measure["value"] is None:
+        return f"--fail-under: of {about} nothing was decided"
+    if measure["value"] >= gate.least:
+        return ""
+    partly = bounds(measure)
+    partly = f" (coverage {percent(measure['coverage'], 1)} %, bounds {partly})" if partly else ""
+    value, least = percent(measure["value"]), percent(gate.least)
+    return f"--fail-under: {about} is {value} %, below {least} %{partly}"

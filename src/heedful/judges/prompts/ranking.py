@@ -1,0 +1,77 @@
+"""Which of several responses to one instruction are better: the prompt, and how its reply is read.
+
+Prompt and words are ours.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from heedful.core.nouns import Message
+from heedful.judges.prompts import block_layout as layout
+from heedful.judges.prompts.base import answer
+from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.template import fill, shipped, version
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from heedful.core.nouns import Sample
+
+__all__ = ["parse", "prompt_version", "render"]
+
+_PARSER = 1
+_LINE = re.compile(r"^[ \t>*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
+_RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
+
+
+def prompt_version() -> str:
+    """Name the prompt and the parser."""
+    return version(_PARSER, shipped("ranking.txt"))
+
+
+def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
+    """Write the prompt.
+
+    Args:
+        sample: the conversation and the checklist; its own response is not shown.
+        responses: at least two, in the order in which they are shown.
+    """
+    checklist = layout.numbered(sample.checklist, None, "en")
+    turns = [turn.content for turn in sample.conversation]
+    fence = Fence.around([*turns, checklist], responses)
+    shown = enumerate(responses, start=1)
+    places = {
+        "mark": fence.mark,
+        "conversation": layout.conversation(sample.conversation, fence, "en"),
+        "checklist": fence.wrap("REQUIREMENTS", checklist),
+        "responses": "\n\n".join(fence.wrap(f"RESPONSE {at}", text) for at, text in shown),
+        "example": " > ".join(str(at) for at in range(len(responses), 0, -1)),
+    }
+    return [Message(role="user", content=fill(shipped("ranking.txt"), places))]
+
+
+def parse(text: str, responses: int) -> list[int] | None:
+    """Read a reply.
+
+    Args:
+        text: the judge's reply.
+        responses: how many were shown.
+
+    Returns:
+        The rank of each response in the order shown, from 0 for the best, equal where they are
+        tied; ``None`` where the reply doesn't end in exactly one ranking of all of them.
+    """
+    reply = answer(text, _LINE.search)
+    lines = list(_LINE.finditer(reply))
+    if len(lines) != 1 or reply[lines[0].end() :].strip():
+        return None
+    line = re.sub(r"[\s*_`.。]+", "", lines[0][1]).replace("＞", ">").replace("＝", "=")
+    if not _RANKING.fullmatch(line):
+        return None
+    tiers = [[int(number) for number in tier.split("=")] for tier in line.split(">")]
+    ranks = {number: rank for rank, tier in enumerate(tiers) for number in tier}
+    if sorted(number for tier in tiers for number in tier) != list(range(1, responses + 1)):
+        return None
+    return [ranks[number] for number in range(1, responses + 1)]

@@ -1,0 +1,112 @@
+"""Pairwise judges: how often they choose the better of two responses, in either order.
+
+Source: LLMBar (arXiv 2310.07641, its code): each pair is shown in both orders. Its shipped κ take
+every "2" for no answer; ours compares choices with labels.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heedful.metrics.agreement import Confusion, kappa, number
+from heedful.metrics.statistics import ClusterShare, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from heedful.core.nouns import Scoring
+    from heedful.metrics.statistics import RateEstimate
+
+__all__ = ["Choice", "choices"]
+
+
+class Choice(NamedTuple):
+    """What a judge chose of a pair.
+
+    Attributes:
+        label: the better response, 1 or 2.
+        unswapped: the response that it chose, in the order 1, 2; ``None``: neither, or unreadable.
+        swapped: the same in the order 2, 1, mapped back.
+    """
+
+    label: int
+    unswapped: int | None
+    swapped: int | None
+
+    @property
+    def winners(self) -> tuple[int | None, int | None]:
+        """What it chose in both orders."""
+        return self.unswapped, self.swapped
+
+
+def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
+    """Measure a pairwise judge; a pair is a cluster.
+
+    Args:
+        given: its choices.
+        scoring: ``faithful`` takes an unreadable choice as wrong, and two of them as agreeing.
+
+    Returns:
+        Measures: ``accuracy`` (over both orders), ``accuracy_unswapped``, ``accuracy_swapped``,
+        ``correct_both``, ``positional_agreement``, ``first_shown`` (how often the response shown
+        first is chosen); and ``kappa`` with the labels, in each order.
+    """
+    faithful = scoring == "faithful"
+    rates: dict[str, RateEstimate] = {
+        "accuracy": _measure(given, lambda c: _share([_right(w, c) for w in c.winners], faithful)),
+        "accuracy_unswapped": _measure(given, lambda c: _share([_right(c.unswapped, c)], faithful)),
+        "accuracy_swapped": _measure(given, lambda c: _share([_right(c.swapped, c)], faithful)),
+        "correct_both": _measure(given, lambda c: _share([_both(c)], faithful)),
+        "positional_agreement": _measure(given, lambda c: _agreement(c, faithful)),
+        "first_shown": _measure(
+            given,
+            lambda c: _share(
+                [None if w is None else w == at for at, w in enumerate(c.winners, start=1)],
+                faithful=False,
+            ),
+        ),
+    }
+    orders = {"unswapped": 0, "swapped": 1}
+    kappas = {
+        name: _kappa([(c.winners[at], c.label) for c in given]) for name, at in orders.items()
+    }
+    return {"pairs": len(given), **rates, "kappa": kappas}
+
+
+def _measure(given: Sequence[Choice], of: Callable[[Choice], ClusterShare]) -> RateEstimate:
+    return measure(Counter(map(of, given)))
+
+
+def _right(winner: int | None, choice: Choice) -> bool | None:
+    return None if winner is None else winner == choice.label
+
+
+def _both(choice: Choice) -> bool | None:
+    """Tell whether both orders are right; one that is wrong settles it."""
+    right = [_right(winner, choice) for winner in choice.winners]
+    return False if False in right else None if None in right else True
+
+
+def _share(right: Sequence[bool | None], faithful: bool) -> ClusterShare:  # noqa: FBT001
+    known = sum(each is not None for each in right)
+    hits = sum(each is True for each in right)
+    most = hits + len(right) - known
+    return ClusterShare(hits, len(right) if faithful else known, hits, most, len(right), known)
+
+
+def _agreement(choice: Choice, faithful: bool) -> ClusterShare:  # noqa: FBT001
+    unswapped, swapped = choice.winners
+    if faithful:
+        equal = int(unswapped == swapped)
+        return ClusterShare(equal, 1, equal, equal, 1, int(None not in choice.winners))
+    return _share([None if None in choice.winners else unswapped == swapped], faithful=False)
+
+
+def _kappa(pairs: Sequence[tuple[int | None, int]]) -> float | None:
+    """Compute Cohen's κ of the readable choices with the labels."""
+    cells = Counter((winner == 1, label == 1) for winner, label in pairs if winner is not None)
+    counted = Confusion(
+        cells[True, True], cells[True, False], cells[False, True], cells[False, False]
+    )
+    return number(kappa(counted))

@@ -1,0 +1,19 @@
+"""Tests of extras: skipped where these are not installed, and their libraries not imported.
+
+``pytest.importorskip`` at the top of a module imports the library even where no test of the module
+is run; torch alone takes seconds.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import pytest
+
+
+def needs(*libraries: str, extra: str) -> None:
+    """Skip the calling module unless the libraries are installed."""
+    missing = [library for library in libraries if find_spec(library) is None]
+    if missing:
+        reason = f"{', '.join(missing)} not installed (the extra {extra})"
+        pytest.skip(reason, allow_module_level=True)

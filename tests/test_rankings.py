@@ -1,0 +1,293 @@
+"""Judges as rankers: IF-RewardBench, LLMBar, RewardBench 2, and rows of one's own."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import meta
+from heedful.data.formats import open_source
+from heedful.judges.prompts import if_rewardbench
+from heedful.metrics.pairwise import Choice, choices
+from heedful.metrics.ranking import Edges, pair_accuracy, ranking, tau_b
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from heedful.core.nouns import Scoring
+
+MET, UNMET = "[[人工智能助手的回复满足了该要求]]", "[[人工智能助手的回复没有满足该要求]]"
+
+
+def critique(verdicts: str, thought: str = "") -> str:
+    blocks = [
+        f"[检查项{n}-开始]\n要求：c{n}\n分析：看了。\n"
+        f"结论：{MET if sign == '+' else UNMET}\n[检查项{n}-结束]"
+        for n, sign in enumerate(verdicts, 1)
+    ]
+    return thought + "\n\n".join(blocks)
+
+
+def item(
+    number: int, kind: str, *responses: tuple[str, str], edges: Sequence[tuple[int, int]]
+) -> dict[str, Any]:
+    """Write an item: for each response its labels and what the judge said, as signs."""
+    count = len(responses[0][0])
+    return {
+        "id": number,
+        "instruction_type": kind,
+        "messages": [{"role": "user", "content": f"Do {number}."}],
+        "checklist": [f"c{n}" for n in range(1, count + 1)],
+        "constraint_type": [{"constraint_categories": ["Content"]}] * count,
+        "responses": [
+            {
+                "response_id": place,
+                "response": "So.",
+                "labels": [int(sign == "+") for sign in labels],
+                "critique": said if "检" in said or not said else critique(said),
+            }
+            for place, (labels, said) in enumerate(responses)
+        ],
+        "preference_graph": [
+            {"pair_id": n, "chosen": {"response_id": a}, "rejected": {"response_id": b}}
+            for n, (a, b) in enumerate(edges)
+        ],
+    }
+
+
+def measured(path: Path, *items: dict[str, Any], scoring: Scoring = "faithful") -> dict[str, Any]:
+    file = path / "items.json"
+    file.write_text(json.dumps(items, ensure_ascii=False), encoding="utf-8")
+    (judge,) = meta(file, scoring=scoring)["judges"]
+    return dict(judge)
+
+
+# --- IF-RewardBench -----------------------------------------------------------------------------
+
+
+def test_if_rewardbench_by_hand(tmp_path: Path) -> None:
+    judge = measured(
+        tmp_path,
+        # Ranked rightly, and tied.
+        item(1, "Single_Turn", ("++", "++"), ("+-", "+-"), ("-+", "++"), edges=[(0, 1), (0, 2)]),
+        # Ranked the wrong way round.
+        item(2, "Multi_Turn", ("++", "--"), ("-+", "++"), edges=[(0, 1)]),
+    )
+    cells = judge["pooled"]["cells"]
+    assert (cells["tp"], cells["fp"], cells["fn"], cells["tn"]) == (5, 2, 2, 1)
+    per_type = judge["per_type"]
+    first_met, first_unmet = 2 * 4 / (2 * 4 + 1), 2 * 1 / (2 * 1 + 1)
+    second_met, second_unmet = 2 * 1 / (2 * 1 + 1 + 2), 0.0
+    assert per_type["f1_met"]["value"] == pytest.approx((first_met + second_met) / 2)
+    assert per_type["f1_unmet"]["value"] == pytest.approx((first_unmet + second_unmet) / 2)
+    ranks = judge["ranking"]
+    assert ranks["pairs"] == {"concordant": 1, "discordant": 1, "tied": 1, "undecided": 0}
+    assert ranks["mean_of_types"]["pair_accuracy"]["value"] == pytest.approx((0.5 + 0) / 2)
+    expected = (1 / math.sqrt(1 * 2) - 1) / 2
+    assert ranks["mean_of_types"]["tau_b"]["value"] == pytest.approx(expected)
+    assert ranks["pooled"]["value"] == pytest.approx(1 / 3)
+
+
+def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) -> None:
+    broken = critique("--").replace("[检查项2-结束]", "[檢查項2-结束]")
+    one = item(1, "Single_Turn", ("++", "+-"), ("--", broken), edges=[(0, 1)])
+    judge = measured(tmp_path, one)
+    assert judge["pooled"]["cells"]["fp"] == 2
+    assert judge["ranking"]["pairs"]["discordant"] == 1
+    judge = measured(tmp_path, one, scoring="strict")
+    assert judge["pooled"]["cells"]["fp"] == 0
+    assert judge["verdicts"]["unparsed"] == 2
+    ranks = judge["ranking"]
+    assert ranks["pairs"]["undecided"] == 1
+    assert ranks["coverage"] == 0
+    assert (ranks["pooled"]["value"], ranks["pooled"]["bounds"]) == (None, [0, 1])
+
+
+def test_markers_in_the_reasoning_spoil_only_the_faithful_reading(tmp_path: Path) -> None:
+    said = critique("+-", thought="I write [检查项1-开始] first.\n")
+    said = said.replace("first.\n", "first.\n</think>\n")
+    one = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
+    assert measured(tmp_path, one)["verdicts"]["unparsed"] == 2
+    # Nobody can tell whether what comes before is reasoning once it holds markers itself.
+    assert measured(tmp_path, one, scoring="strict")["verdicts"]["unparsed"] == 2
+    said = "<think>\n" + said
+    one = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
+    strict = measured(tmp_path, one, scoring="strict")
+    assert strict["coverage"] == 1
+    assert strict["pooled"]["cells"]["fp"] == 0
+
+
+def test_an_item_without_pairs_is_0_only_in_faithful_scoring(tmp_path: Path) -> None:
+    items = [
+        item(1, "Single_Turn", ("++", "++"), ("+-", "+-"), edges=[(0, 1)]),
+        item(2, "Single_Turn", ("++", "++"), edges=[]),
+    ]
+    assert measured(tmp_path, *items)["ranking"]["pair_accuracy"]["value"] == 0.5
+    ranks = measured(tmp_path, *items, scoring="strict")["ranking"]
+    assert ranks["pair_accuracy"]["value"] == 1
+
+
+@given(st.text(alphabet="[]检查项1-开始结束要求：分析论满足了\n 没有", max_size=200))
+def test_any_text_is_read_without_an_error(text: str) -> None:
+    from heedful.core.nouns import Constraint
+
+    checklist = [Constraint(text="c1"), Constraint(text="c2")]
+    for reader in (if_rewardbench.parse, if_rewardbench.faithful):
+        assert len(reader(text, checklist)) == 2
+
+
+# --- numbers ------------------------------------------------------------------------------------
+
+COUNTS = st.integers(0, 5)
+
+
+@given(st.lists(st.integers(0, 4), min_size=2, max_size=7))
+def test_tau_b_of_a_whole_order_is_scipys(scores: list[int]) -> None:
+    stats = pytest.importorskip("scipy.stats")
+    pairs = [(better, worse) for at, worse in enumerate(scores) for better in scores[at + 1 :]]
+    edges = Edges(
+        concordant=sum(better > worse for better, worse in pairs),
+        discordant=sum(better < worse for better, worse in pairs),
+        tied=sum(better == worse for better, worse in pairs),
+    )
+    if len({*scores}) > 1:
+        assert tau_b(edges) == pytest.approx(stats.kendalltau(range(len(scores)), scores).statistic)
+    else:
+        assert tau_b(edges) == 0
+
+
+@given(st.lists(st.builds(Edges, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=6))
+def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
+    found = ranking([(None, edges) for edges in instructions])
+    if found is None:
+        assert not any(map(any, instructions))
+        return
+    for moved in (0, 1):
+        settled = [
+            edges._replace(
+                undecided=0,
+                concordant=edges.concordant + edges.undecided * moved,
+                discordant=edges.discordant + edges.undecided * (1 - moved),
+            )
+            for edges in instructions
+        ]
+        other = ranking([(None, edges) for edges in settled])
+        assert other is not None
+        for name in ("pooled", "pair_accuracy", "tau_b"):
+            before, after = dict(found)[name], dict(other)[name]
+            assert isinstance(before, dict)
+            assert isinstance(after, dict)
+            assert after["value"] == pytest.approx(before["bounds"][moved])
+
+
+def test_a_tie_is_wrong() -> None:
+    assert pair_accuracy(Edges(concordant=1, tied=1)) == 0.5
+    assert tau_b(Edges(tied=3)) == 0
+
+
+# --- rows of one's own --------------------------------------------------------------------------
+
+
+def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
+    rows = [
+        {
+            "id": name,
+            "prompt": "Q",
+            "response": "A",
+            "checklist": [{"text": "a", "weight": 3}, {"text": "b", "weight": -2}],
+            "labels": labels,
+            "judgments": judged,
+            "preferred_to": worse,
+        }
+        for name, labels, judged, worse in (
+            ("good", [True, False], ["met", "unmet"], ["bad", "middle"]),
+            ("middle", [True, True], ["met", "met"], ["bad"]),
+            ("bad", [False, True], ["unmet", "met"], []),
+        )
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (judge,) = meta(file)["judges"]
+    assert judge["ranking"]["pairs"]["concordant"] == 3
+    assert judge["ranking"]["pooled"]["value"] == 1
+
+
+# --- pairwise judges ----------------------------------------------------------------------------
+
+SIDES = st.sampled_from([1, 2, None])
+
+
+@given(st.lists(st.builds(Choice, st.sampled_from([1, 2]), SIDES, SIDES), min_size=1))
+def test_choices_by_counting(given_choices: list[Choice]) -> None:
+    n = len(given_choices)
+    right = [[winner == c.label for winner in c.winners] for c in given_choices]
+    faithful = choices(given_choices, "faithful")
+    assert faithful["accuracy"]["value"] == pytest.approx(sum(map(sum, right)) / (2 * n))
+    assert faithful["correct_both"]["value"] == pytest.approx(sum(map(all, right)) / n)
+    same = sum(c.unswapped == c.swapped for c in given_choices) / n
+    assert faithful["positional_agreement"]["value"] == pytest.approx(same)
+    strict = choices(given_choices, "strict")
+    known = [
+        hit
+        for c, r in zip(given_choices, right, strict=True)
+        for hit, winner in zip(r, c.winners, strict=True)
+        if winner is not None
+    ]
+    expected = sum(known) / len(known) if known else None
+    assert strict["accuracy"]["value"] == (None if expected is None else pytest.approx(expected))
+    assert strict["accuracy"]["coverage"] == pytest.approx(len(known) / (2 * n))
+
+
+def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
+    names = {
+        "correct_False": "accuracy_unswapped",
+        "correct_True": "accuracy_swapped",
+        "correct_average": "accuracy",
+        "correct_both": "correct_both",
+        "equal": "positional_agreement",
+    }
+    runs = sorted((data / "llmbar").rglob("result.json"))
+    assert len(runs) == 15
+    for run in runs:
+        shipped = json.loads((run.parent / "statistics.json").read_text())
+        found = meta(run, scoring="faithful")["choices"]
+        for theirs, ours in names.items():
+            percent = float(shipped[theirs].rpartition("=")[2].strip(" %"))
+            assert 100 * found[ours]["value"] == pytest.approx(percent, abs=1e-9)
+
+
+def test_llmbars_kappa_is_that_of_choices_and_labels(data: Path) -> None:
+    run = data / "llmbar" / "Natural" / "evaluators" / "GPT-4" / "Vanilla" / "result.json"
+    kappas = meta(run)["choices"]["kappa"]
+    assert sum(kappas.values()) / 2 == pytest.approx(0.9078, abs=5e-5)
+
+
+def test_rewardbench2_is_a_ranking(tmp_path: Path) -> None:
+    record = {
+        "id": "7",
+        "prompt": "Answer without the letter e.",
+        "chosen": ["Sun is hot."],
+        "rejected": ["The sun", "See it", "Here"],
+        "num_correct": 1,
+        "total_completions": 4,
+        "subset": "Precise IF",
+    }
+    file = tmp_path / "rb2.jsonl"
+    file.write_text(json.dumps(record))
+    samples = [row.sample for row in open_source(file)]
+    assert [sample and sample.id for sample in samples] == [
+        "7/chosen-1",
+        "7/rejected-1",
+        "7/rejected-2",
+        "7/rejected-3",
+    ]
+    best = samples[0]
+    assert best is not None
+    assert (best.model_extra or {})["preferred_to"] == [f"7/rejected-{n}" for n in (1, 2, 3)]
+    assert best.tags["task"] == "Precise IF"
