@@ -218,11 +218,11 @@ def test_the_same_ids_on_other_questions_are_refused(tmp_path: Path) -> None:
         for key, other in (("x1", "x2"), ("x2", "x1"))
     ]
     second = run(tmp_path / "b", swapped)
-    with pytest.raises(UsageError, match="2 of 2 pairs were asked different things, as 'x1'"):
+    with pytest.raises(UsageError, match="2 of 2 pairs have different prompts, as 'x1'"):
         compare(first, second)
     assert value(only_pair(first, second, match="conversation"), "cfbench.csr") == -0.5
     note = only_pair(first, second, anyway=True)["notes"][0]
-    assert "asked different things" in note
+    assert "different prompts" in note
 
 
 def test_other_checklists_are_refused_or_left_out(tmp_path: Path) -> None:

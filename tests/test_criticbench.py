@@ -526,11 +526,23 @@ def test_answers_that_are_equal_are_one_answer() -> None:
     assert found["accuracy"]["coverage"] == pytest.approx(6 / 7)
 
 
-def test_models_that_answer_nothing_make_no_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        ("", "no generator answered"),
+        ("The answer is a matter of opinion.", "no answer could be graded"),
+        ("The answer is 123456.", "both a right answer and a wrong one"),
+    ],
+)
+def test_answers_of_one_kind_make_no_benchmark(
+    answer: str, reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     write(questions(2))
-    with serving(completion("")) as server:
+    with serving(completion(answer)) as server:
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 1
-    assert "no triplet was made" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert "no triplet was made" in error
+    assert reason in error
     assert run("run", "bench", "-m", "a") == 2
     assert "the file is empty" in capsys.readouterr().err
 

@@ -142,14 +142,16 @@ def test_triplets_say_where_they_are_from() -> None:
     assert wrong.provenance.certainty_by == "log_ratio"
 
 
-def test_what_nobody_gets_wrong_is_too_easy_and_what_nobody_answers_is_unsampled() -> None:
+def test_only_what_nobody_gets_wrong_is_too_easy() -> None:
     rows = [tallies("easy", "g", 4, 0), tallies("easy", "h", 2, 0), tallies("hard", "g", 0, 2)]
     rows += [tallies("none", "g", 0, 0)]
+    rows += [samples("unclear", "g", responses(("7", None, 1), ("8", None, 2)))]
     found = chosen(rows)
     assert found.triplets == []  # "hard" has no correct response to balance its wrong one
     assert found.counts["sums"] == {
-        "queries": 3,
+        "queries": 4,
         "unsampled": 1,
+        "undecided": 1,
         "too_easy": 1,
         "outranked": 0,
         "selected": 1,

@@ -394,7 +394,7 @@ def test_rows_that_a_run_lacks_are_missing_and_other_checklists_are_refused(
     assert judge["coverage"] == 0.5
     faithful = meta(path, runs=[tmp_path / "half"], scoring="faithful")
     assert cells(faithful) == [3, 1, 0, 0]
-    with pytest.raises(InputError, match="another checklist"):
+    with pytest.raises(InputError, match="checklist differs"):
         meta(path, runs=[tmp_path / "other"])
     with pytest.raises(RunError, match="there is no such run"):
         meta(path, runs=[tmp_path / "nowhere"])
@@ -705,7 +705,7 @@ def test_evaluates_runs_can_be_given_by_their_directories(tmp_path: Path) -> Non
     ("words", "complaint"),
     [
         (["none.jsonl"], "no such file"),
-        (["bare.jsonl"], "none of 1 rows has labels"),
+        (["bare.jsonl"], "no labels in 1 row"),
         (["a.jsonl", "-o", "meta.csv"], "meta.csv"),
         (["a.jsonl", "-o", "none/meta.json"], "no such folder"),
         (["a.jsonl", "-j", "oracle"], "no such judge: 'oracle'"),

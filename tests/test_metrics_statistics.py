@@ -132,3 +132,21 @@ def test_rank_correlation_over_clusters_covers_the_truth_as_often_as_it_says() -
         low, high = estimate["interval"] or (1, -1)
         hits += low <= truth <= high
     assert 0.91 <= hits / 300 <= 0.99
+
+
+def test_the_interval_of_a_rank_correlation_is_as_wide_as_the_jackknife_has_it() -> None:
+    draw = np.random.default_rng(3)
+    shared = draw.normal(size=(400, 1, 2))
+    x, y = np.moveaxis(shared + draw.normal(size=(400, 3, 2)), -1, 0)
+    # Whole numbers, so that there are ties.
+    pairs = np.round(np.stack([x, 0.8 * x + 0.6 * y], axis=-1) * 2)
+    clusters = [list(map(tuple, cluster)) for cluster in pairs.tolist()]
+    estimate = clustered_spearman(clusters)
+    assert estimate["interval"]
+    without = [
+        math.atanh(clustered_spearman(clusters[:at] + clusters[at + 1 :])["value"] or 0)
+        for at in range(0, 400, 2)
+    ]
+    deviation = math.sqrt(np.var(without) * 399**2 / 400 * 400 / 399)
+    low, high = map(math.atanh, estimate["interval"])
+    assert (high - low) / 2 == pytest.approx(1.966 * deviation, rel=0.15)

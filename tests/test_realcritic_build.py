@@ -185,7 +185,7 @@ def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
     models = [Named("a", "x"), Named("b", "x")]
     for sources, pool, cap, message in (
         ([], models, 300, "no file"),
-        (["x.jsonl"], models[:1], 300, "1 models"),
+        (["x.jsonl"], models[:1], 300, "1 model"),
         (["x.jsonl"], models, 1, "--cap"),
         (["x.jsonl"], [*models, models[0]], 300, "twice"),
     ):

@@ -167,11 +167,11 @@ def test_examples_are_drawn_from_the_failures_and_as_many_as_asked(tmp_path: Pat
     rows = {f"x{n}": "mu" if n % 2 else "mm" for n in range(40)}
     only = run(tmp_path / "a", rows)
     shown = page(tmp_path, only, examples=5)
-    assert "5 of 20 samples with an unmet constraint, drawn at random." in shown
+    assert "5 of 20 samples with an unmet constraint" in shown
     listed = {word for word in "".join(shown.text).split() if re.fullmatch(r"x\d+", word)}
     assert len(listed) == 5
     assert all(int(key[1:]) % 2 for key in listed)
-    assert "20 samples have an unmet constraint; none is shown." in page(tmp_path, only, examples=0)
+    assert "20 samples with an unmet constraint; none is shown" in page(tmp_path, only, examples=0)
     assert page(tmp_path, only, examples=99).text.count("answer x1") == 1
 
 

@@ -426,7 +426,7 @@ def test_a_judge_with_a_defect_costs_its_row_only() -> None:
 
     for defective, reason in (
         (Broken(), "ZeroDivisionError"),
-        (Terse(), "0 judgments for 1 constraints"),
+        (Terse(), "0 judgments for 1 constraint"),
     ):
         with Reward(defective) as reward:
             coded, broken = reward.score_sync([sample("a", NO_COMMAS), sample("a", POLITE)])

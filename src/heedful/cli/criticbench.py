@@ -123,12 +123,10 @@ class NumberFlags:
     Attributes:
         scoring: What a critique without a judgment is: strict: nothing. faithful: "correct".
         size: A critic's size in billions of parameters, for the scaling chart: NAME=7.
-        seed: Of the intervals.
     """
 
     scoring: Literal["strict", "faithful"] = "strict"
     size: Annotated[list[str] | None, Parameter(negative="")] = None
-    seed: int = 0
 
     def sizes(self) -> dict[str, float]:
         """Read ``NAME=7``.
@@ -263,7 +261,6 @@ def run(
         examination,
         scoring=counting.scoring,
         sizes=counting.sizes(),
-        seed=counting.seed,
     )
     return carry_out(
         job,
@@ -307,7 +304,6 @@ def report(
         runs,
         scoring=counting.scoring,
         sizes=counting.sizes(),
-        seed=counting.seed,
         prices=table,
     )
     return print_outcome(_examined(result, output, charts=charts), quiet=quiet)
@@ -319,7 +315,6 @@ def _built(made: Built, *, run: Path, output: Path | None) -> Outcome:
 
     summary = made.summary
     files = [run / name for name in ("triplets.jsonl", "samples.jsonl", "summary.json")]
-    nothing = "no triplet was made: no question has both a wrong and a right answer"
     hints = _hints(summary, run)
     rows = summary["rows"]
     return Outcome(
@@ -328,9 +323,22 @@ def _built(made: Built, *, run: Path, output: Path | None) -> Outcome:
         problems=summary["problems"],
         failed=rows["failed"] + rows["unread"],
         resumed=made.progress.resumed,
-        hints=hints if made.triplets else (*hints, nothing),
+        hints=hints if made.triplets else (*hints, _why_none(summary["selection"]["tasks"])),
         complete=bool(made.triplets) and not (rows["failed"] or rows["unread"]),
     )
+
+
+def _why_none(tasks: Mapping[str, Mapping[str, int]]) -> str:
+    """Say why a build made no triplet."""
+    queries, unsampled, undecided = (
+        sum(counts[name] for counts in tasks.values())
+        for name in ("queries", "unsampled", "undecided")
+    )
+    if unsampled == queries:
+        return "no triplet was made: no generator answered"
+    if unsampled + undecided == queries:
+        return "no triplet was made: no answer could be graded (see samples.jsonl)"
+    return "no triplet was made: no generator gave both a right answer and a wrong one"
 
 
 def _examined(

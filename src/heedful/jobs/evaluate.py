@@ -184,9 +184,11 @@ class EvaluationJob(Job[Sample, Evaluation]):
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
         try:
-            critique = await judge_in_order(self.judge, row)
-        finally:  # failed requests count too
+            critique = await judge_in_order(self.judge, row, scoring=self._scoring)
+        except Exception:  # failed requests count too, postponed ones when they are answered
             self._requested += len(row.checklist)
+            raise
+        self._requested += len(row.checklist)
         self._decided += sum([judgment.status.settled for judgment in critique.judgments])
         return written(critique)
 

@@ -41,6 +41,10 @@ LEVEL = 0.05
 PSEUDO_CLUSTERS = 2
 """Bonett and Price add one cluster in which only the first side passes, and one the other way."""
 
+PSEUDO_WEIGHT = 2
+"""Differing clusters that the expected size of a difference is worth."""
+
+
 ROUNDING = 1e-12
 """Differences that are closer than this are the same, computed in another order."""
 
@@ -69,9 +73,9 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     The interval of the difference is Bonett and Price's (2012, Journal of Educational and
     Behavioral Statistics 37), which adds a pseudo-cluster in favour of each side, with Student's
     quantile. For clusters of several units the variance is that of the clusters (linearised), and
-    the pseudo-clusters differ by as much as such clusters are expected to. The interval excludes 0
-    if and only if p is below :data:`LEVEL`: where the two disagree, the test decides where the
-    interval ends on the side of 0.
+    the pseudo-clusters differ by as much as those clusters do that differ, shrunk towards what is
+    expected of them. The interval excludes 0 if and only if p is below :data:`LEVEL`: where the two
+    disagree, the test decides where the interval ends on the side of 0.
 
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
@@ -118,13 +122,13 @@ class _Difference(NamedTuple):
         clusters: their number.
         squares: sum of the squares of the clusters' contributions to the difference, of which
             ``value`` is the mean.
-        expected: variance of a mean of such clusters, in units of that of single trials.
+        pseudo: square of the contribution of a pseudo-cluster.
     """
 
     value: float
     clusters: int
     squares: float
-    expected: float
+    pseudo: float
 
 
 def _difference(counts: Counter[Sums]) -> _Difference:
@@ -136,15 +140,19 @@ def _difference(counts: Counter[Sums]) -> _Difference:
     ]
     n = counts.total()
     value = math.fsum(sign * c.rate for (_, sign), c in zip(places, columns, strict=True)) / k
-    squares = 0.0
+    squares = differing = 0.0
     for sums, count in counts.items():
         residual = math.fsum(
             sign * (sums[at] - column.rate * sums[at + 1]) * SCALE / column.m
             for (at, sign), column in zip(places, columns, strict=True)
         )
-        squares += count * (n * residual / k + value) ** 2
+        square = (n * residual / k + value) ** 2
+        squares += count * square
+        differing += count * (square > ROUNDING)
     expected = math.fsum(column.expected for column in columns) / (2 * k)
-    return _Difference(value, n, squares, expected)
+    # For samples that pass or fail each of these is 1.
+    pseudo = (squares + PSEUDO_WEIGHT * n * expected) / (differing + PSEUDO_WEIGHT)
+    return _Difference(value, n, squares, pseudo)
 
 
 def _bonett_price(strata: Sequence[_Difference]) -> Interval:
@@ -154,7 +162,7 @@ def _bonett_price(strata: Sequence[_Difference]) -> Interval:
     for stratum in strata:
         n = stratum.clusters + pseudo
         mean = stratum.clusters * stratum.value / n
-        squares = stratum.squares + pseudo * stratum.clusters * stratum.expected
+        squares = stratum.squares + pseudo * stratum.pseudo
         centre += mean / len(strata)
         variance += max(0.0, squares / n - mean * mean) / n / len(strata) ** 2
     margin = student(clusters + PSEUDO_CLUSTERS - 1) * math.sqrt(variance)

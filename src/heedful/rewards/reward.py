@@ -14,6 +14,7 @@ from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Status
+from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
@@ -328,7 +329,8 @@ class Reward(Closing):
             critique = await judge_in_order(judge, sample, requested)
             if len(critique.judgments) == len(requested):
                 return critique
-            reason = f"{len(critique.judgments)} judgments for {len(requested)} constraints"
+            judgments = amount(len(critique.judgments), "judgment")
+            reason = f"{judgments} for {amount(len(requested), 'constraint')}"
         except StopRunError as error:
             if not self._answered:
                 raise

@@ -37,7 +37,6 @@ def examine(
     *,
     scoring: Scoring = "strict",
     sizes: Mapping[str, float] | None = None,
-    seed: int = 0,
     **options: Unpack[RunOptions],
 ) -> tuple[dict[str, Any], Progress]:
     """Have critics judge a benchmark, and compute what that comes to.
@@ -47,7 +46,6 @@ def examine(
         scoring: what becomes of a critique without a judgment: ``strict`` leaves it out,
             ``faithful`` takes it for "correct", as the paper does.
         sizes: of critics, in billions of parameters.
-        seed: of the intervals.
         options: how the job is run; progress counts a response once for each critic.
 
     Returns:
@@ -65,7 +63,7 @@ def examine(
     critiques, about, progress = CriticsJob(examination).run(**options)
     run = options.get("run")
     about = _joined([about], [run])
-    result = _result(critiques, about, scoring=scoring, sizes=sizes or {}, seed=seed)
+    result = _result(critiques, about, scoring=scoring, sizes=sizes or {})
     if run is not None:
         with atomically(Path(run) / RESULTS) as file:
             file.writelines(json.dumps(_line(row), ensure_ascii=False) + "\n" for row in critiques)
@@ -89,17 +87,15 @@ def _result(
     *,
     scoring: Scoring,
     sizes: Mapping[str, float],
-    seed: int,
 ) -> dict[str, Any]:
     critics = accuracies(critiques, scoring)
     ordered = sorted(critics, key=lambda name: sizes.get(name, float("inf")))
     return {
         "heedful": __version__,
         "scoring": scoring,
-        "seed": seed,
         **about,
         "critics": {name: {"size": sizes.get(name), **critics[name]} for name in ordered},
-        "self_consistency": self_consistency(critiques, about["thresholds"], seed),
+        "self_consistency": self_consistency(critiques, about["thresholds"]),
     }
 
 
@@ -122,7 +118,6 @@ def report(
     *,
     scoring: Scoring = "strict",
     sizes: Mapping[str, float] | None = None,
-    seed: int = 0,
     prices: Mapping[str, Price] | None = None,
 ) -> dict[str, Any]:
     """Put runs over one benchmark together, without a call.
@@ -131,7 +126,6 @@ def report(
         runs: their directories.
         scoring: as for :func:`examine`.
         sizes: of critics, in billions of parameters.
-        seed: of the intervals.
         prices: dollars by model; heedful's own table by default.
 
     Raises:
@@ -159,7 +153,7 @@ def report(
         raise UsageError("no run is named", hint="name the run of heedful bench criticbench run")
     _refuse(sizes or {}, [critic for about in abouts for critic in about["critics"]])
     about = _joined(abouts, runs)
-    return _result(critiques, about, scoring=scoring, sizes=sizes or {}, seed=seed)
+    return _result(critiques, about, scoring=scoring, sizes=sizes or {})
 
 
 def _joined(

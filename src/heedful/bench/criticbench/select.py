@@ -97,7 +97,8 @@ class Selected(NamedTuple):
     Attributes:
         triplets: task by task, the preferred queries first.
         counts: by task: ``queries``, of them ``too_easy``, ``outranked``, ``unsampled`` (no
-            generator answered) and ``kept``; ``unbalanced``: responses that had no counterpart.
+            generator answered), ``undecided`` (no answer could be graded) and ``kept``;
+            ``unbalanced``: responses that had no counterpart.
     """
 
     triplets: list[Triplet]
@@ -189,7 +190,8 @@ def select(
             for query, candidates in questions.items()
             if any(row.wrong for row in candidates)
         }
-        sampled = sum(any(row.answered for row in candidates) for candidates in questions.values())
+        sampled = [rows for rows in questions.values() if any(row.answered for row in rows)]
+        graded = sum(any(row.decided for row in rows) for rows in sampled)
         chosen = list(hard)
         if queries is not None:
             chosen = _preferred(hard, ranking, _strengths(questions))[:queries]
@@ -197,8 +199,9 @@ def select(
         triplets += made
         counts[task] = {
             "queries": len(questions),
-            "unsampled": len(questions) - sampled,
-            "too_easy": sampled - len(hard),
+            "unsampled": len(questions) - len(sampled),
+            "undecided": len(sampled) - graded,
+            "too_easy": graded - len(hard),
             "outranked": len(hard) - len(chosen),
             "selected": len(chosen),
             "unbalanced": alone,

@@ -38,7 +38,7 @@ def build_document(summary: Result) -> Document:
         for generator, numbers in generators.items()
     ]
     selection = summary["selection"]
-    names = ("queries", "unsampled", "too_easy", "outranked", "selected", "unbalanced")
+    names = ("queries", "unsampled", "undecided", "too_easy", "outranked", "selected", "unbalanced")
     chosen = [[task, *(f"{n[name]:,}" for name in names)] for task, n in selection["tasks"].items()]
     columns = ["task", "generator", "correct %", INTERVAL, COVERAGE]
     columns += ["undecided", "empty", "failed", "triplets"]
@@ -46,7 +46,8 @@ def build_document(summary: Result) -> Document:
     if selection["queries"] is not None:
         note = f"the {selection['queries']:,} most {selection['ranking']} of each task are selected"
     note += f"; certainty: {selection['certainty']}; unbalanced: responses without a counterpart"
-    words = ["task", "queries", "unsampled", "too easy", "outranked", "selected", "unbalanced"]
+    note += "; undecided: no answer could be graded"
+    words = ["task", *(name.replace("_", " ") for name in names)]
     tables = [
         Table(
             "How generators answered",

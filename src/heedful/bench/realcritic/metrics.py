@@ -33,7 +33,6 @@ __all__ = ["numbers"]
 def numbers(
     rows: Iterable[RealCriticRow],
     scoring: Scoring = "strict",
-    seed: int = 0,
     labels: Labels = "shipped",
 ) -> dict[str, Any]:
     """Compute all numbers of a run, by critic, in the order of the rows.
@@ -41,7 +40,6 @@ def numbers(
     Args:
         rows: of a run, or of several; those that could not be read lower every coverage.
         scoring: see the module.
-        seed: of the tests.
         labels: which are taken for the given solutions; see
             :mod:`heedful.bench.realcritic.labels`.
     """
@@ -56,15 +54,13 @@ def numbers(
             critics.setdefault(row.critic, []).append(row)
     read = sum(map(len, critics.values()))
     readable = read / (read + unread) if read else 0.0
-    by_critic = {
-        name: critic_numbers(mine, scoring, seed, readable) for name, mine in critics.items()
-    }
-    about = {"scoring": scoring, "seed": seed, "labels": labels}
+    by_critic = {name: critic_numbers(mine, scoring, readable) for name, mine in critics.items()}
+    about = {"scoring": scoring, "labels": labels}
     return {**about, "unread": unread, "critics": by_critic}
 
 
 def critic_numbers(
-    rows: Sequence[RealCriticRow], scoring: Scoring = "strict", seed: int = 0, readable: float = 1.0
+    rows: Sequence[RealCriticRow], scoring: Scoring = "strict", readable: float = 1.0
 ) -> dict[str, Any]:
     """Compute one critic's numbers.
 
@@ -90,7 +86,6 @@ def critic_numbers(
                 round_numbers(
                     [case_of(row, paradigm, number, scoring) for row in rows],
                     scoring,
-                    seed,
                     readable,
                 )
                 for number in range(rounds)
@@ -101,7 +96,6 @@ def critic_numbers(
 def round_numbers(
     cases: Sequence[Case],
     scoring: Scoring = "strict",
-    seed: int = 0,
     readable: float = 1.0,
 ) -> dict[str, Any]:
     """Compute the numbers of one round of critiques.
@@ -109,7 +103,6 @@ def round_numbers(
     Args:
         cases: one for each item, those of which nothing came among them.
         scoring: only named here; the cases are scored already.
-        seed: of the tests.
         readable: share of the rows that could be read.
 
     Returns:
@@ -119,7 +112,7 @@ def round_numbers(
         ``first_error`` where there is any; ``undecided``: reasons with their counts.
     """
     accuracy = _rate([(case.set, case.after) for case in cases], readable)
-    delta = _delta(cases, seed)
+    delta = _delta(cases)
     moved = transitions((case.before, case.after) for case in cases)
     gains, losses = (moved[way]["count"] for way in _MOVES)
     assert delta["gained"] == gains - losses  # noqa: S101 - accuracy changes by just this
@@ -224,7 +217,7 @@ def _rate(values: Sequence[tuple[str, bool | None]], readable: float) -> dict[st
     }
 
 
-def _delta(cases: Sequence[Case], seed: int) -> dict[str, Any]:
+def _delta(cases: Sequence[Case]) -> dict[str, Any]:
     """Compute what critique gained, over the items that are decided before and after.
 
     Both accuracies are of the same items, so the gain is (I→C - C→I)/N exactly.
@@ -237,7 +230,7 @@ def _delta(cases: Sequence[Case], seed: int) -> dict[str, Any]:
     for key, before, after in pairs:
         sets.setdefault(key, []).append(after - before)
     means = {key: sum(own) / len(own) for key, own in sets.items()}
-    gain = contrast({"": sums}, seed=seed)
+    gain = contrast({"": sums}, seed=0)  # of single items: McNemar's exact test, without chance
     return {
         "value": _share(gained, n),
         "gained": gained,

@@ -33,7 +33,6 @@ def write_report(
     *,
     scoring: Scoring = "strict",
     labels: Labels = "shipped",
-    seed: int = 0,
     charts: Format | None = None,
 ) -> tuple[Document, list[Path]]:
     """Write ``report.json``, ``report.md``, ``report.html`` and the charts.
@@ -43,7 +42,6 @@ def write_report(
         output: the folder; made where needed.
         scoring: see :mod:`heedful.bench.realcritic.metrics`.
         labels: see :mod:`heedful.bench.realcritic.labels`.
-        seed: for the tests of gains.
         charts: the format of their files; by default SVG, where ``heedful[charts]`` is installed.
 
     Returns:
@@ -60,7 +58,7 @@ def write_report(
         if times > 1:
             raise UsageError(f"the critic {name!r} is in {times} runs", hint="name one of them")
     rows = [row for each in results for row in each]
-    report = {"runs": about, **numbers(rows, scoring, seed, labels)}
+    report = {"runs": about, **numbers(rows, scoring, labels)}
     made = document(report, list(flow_charts(rows, scoring, labels)))
     return made, made.write(output, report, charts=charts)
 
