@@ -266,7 +266,8 @@ def _mentions(grammar: Grammar, clause: NormalizedText) -> Iterator[Check]:
             yield check
         else:
             # Nothing that is spoken of starts within a word or a number.
-            at = _INSIDE_WORD.match(clause.form, at + 1).end()
+            inside = _INSIDE_WORD.match(clause.form, at + 1)
+            at = inside.end() if inside else at + 1
 
 
 def _mention(grammar: Grammar, rule: str, values: Values) -> Check | None:
