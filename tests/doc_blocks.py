@@ -39,7 +39,7 @@ PAGES = sorted(
 )
 LIMIT_S = 120
 RUN_KINDS = {"sh", "python"}
-OTHER_KINDS = {"", "json", "text", "toml"}
+OTHER_KINDS = {"", "json", "text", "toml", "yaml"}
 
 _BLOCK = re.compile(
     r"^(?:<!--(?P<note>(?:(?!-->).)*)-->\n)?```(?P<kind>\w*)[^\n]*\n(?P<code>.*?)^```$",
