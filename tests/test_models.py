@@ -610,8 +610,8 @@ def test_halves_of_surrogate_pairs_become_storable() -> None:
 
 
 def test_usages_add_up() -> None:
-    one = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
-    assert one + one == Usage(
+    item = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
+    assert item + item == Usage(
         prompt_tokens=6, completion_tokens=4, cached_tokens=2, reasoning_tokens=2
     )
 
