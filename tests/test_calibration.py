@@ -219,7 +219,7 @@ def test_a_draw_that_cannot_be_made_is_refused(
 @given(st.integers(2, 40), st.integers(0, 3))
 def test_a_draw_by_kind_is_in_proportion(labels: int, seed: int) -> None:
     units = [
-        calibration.Unit(f"{kind}{n}", kind, 1.0, 1, None)
+        calibration.DrawUnit(f"{kind}{n}", kind, 1.0, 1, None)
         for kind, size in (("a", 40), ("b", 20), ("c", 5))
         for n in range(size)
     ]

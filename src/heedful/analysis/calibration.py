@@ -41,7 +41,7 @@ _DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
 
 
-class Unit(NamedTuple):
+class DrawUnit(NamedTuple):
     """A row of the run.
 
     Attributes:
@@ -166,7 +166,7 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     return result | {"bias": _bias(units, known)}
 
 
-def _units(run: Name, rate: Rate, by: str | None) -> list[Unit]:
+def _units(run: Name, rate: Rate, by: str | None) -> list[DrawUnit]:
     """Read the rows of a run, in order of their ids.
 
     Raises:
@@ -181,7 +181,7 @@ def _units(run: Name, rate: Rate, by: str | None) -> list[Unit]:
     return sorted(units)
 
 
-def _unit(row: Scored, rate: Rate, by: str | None) -> Iterable[Unit]:
+def _unit(row: Scored, rate: Rate, by: str | None) -> Iterable[DrawUnit]:
     if row.sample is None or row.critique is None or not row.sample.checklist:
         return
     states = [judgment.status for judgment in row.critique.judgments]
@@ -190,14 +190,14 @@ def _unit(row: Scored, rate: Rate, by: str | None) -> Iterable[Unit]:
         tags = row.sample.tags
         kind = "" if by is None else str(tags.get(by, ""))
         model = None if tags.get("model") is None else str(tags["model"])
-        yield Unit(row.id, kind, _rate(met, rate), len(row.sample.response or ""), model)
+        yield DrawUnit(row.id, kind, _rate(met, rate), len(row.sample.response or ""), model)
 
 
 def _rate(met: Sequence[bool], rate: Rate) -> float:
     return float(all(met)) if rate == "isr" else sum(met) / len(met)
 
 
-def _drawn(units: Sequence[Unit], labels: int, seed: int) -> set[str]:
+def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
     """Draw rows, from each kind in proportion to its size.
 
     Raises:
@@ -255,12 +255,12 @@ def _about_draw(labels: Name) -> dict[str, Any]:
     return dict(about or {})
 
 
-class _Row(NamedTuple):
+class _LabelledRow(NamedTuple):
     id: str
     sample: Sample
 
 
-def _rows(labels: Name) -> list[_Row]:
+def _rows(labels: Name) -> list[_LabelledRow]:
     """Read a file of labels; a row that cannot be read is an error.
 
     Raises:
@@ -270,11 +270,11 @@ def _rows(labels: Name) -> list[_Row]:
     for row in open_source(Path(labels), format="native"):
         if row.sample is None:
             raise InputError(str(row.problem), where=f"{labels}:{row.line}")
-        rows.append(_Row(row.sample.id, row.sample))
+        rows.append(_LabelledRow(row.sample.id, row.sample))
     return rows
 
 
-def _labelled(labels: Name, units: Sequence[Unit], rate: Rate) -> dict[str, float]:
+def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, float]:
     """Read the labelled rate of each drawn row.
 
     Raises:
@@ -309,7 +309,7 @@ def _labelled(labels: Name, units: Sequence[Unit], rate: Rate) -> dict[str, floa
     return known
 
 
-def _stratum(units: Sequence[Unit], known: Mapping[str, float]) -> Stratum:
+def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
     labelled = [unit for unit in units if unit.id in known]
     return Stratum(
         [known[unit.id] for unit in labelled],
@@ -318,7 +318,7 @@ def _stratum(units: Sequence[Unit], known: Mapping[str, float]) -> Stratum:
     )
 
 
-def _bias(units: Sequence[Unit], known: Mapping[str, float]) -> dict[str, Any]:
+def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
     """Say with what the judge's errors go: verdict minus label, above 0 where it is too kind."""
     labelled = [unit for unit in units if unit.id in known]
     errors = [unit.verdict - known[unit.id] for unit in labelled]

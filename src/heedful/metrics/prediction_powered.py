@@ -65,7 +65,7 @@ class Powered(TypedDict):
     classical_interval: list[float]
 
 
-class _Estimate(NamedTuple):
+class _MeanEstimate(NamedTuple):
     mean: float
     variance: float
     weight: float
@@ -140,20 +140,20 @@ def _planned(pilot: Stratum, labels: int, units: int) -> float:
     return NORMAL_QUANTILE * math.sqrt(variance)
 
 
-def _powered(stratum: Stratum) -> _Estimate:
+def _powered(stratum: Stratum) -> _MeanEstimate:
     weight = _weight(stratum, len(stratum.labels), len(stratum.unlabelled))
     rectifier = [y - weight * f for y, f in zip(stratum.labels, stratum.verdicts, strict=True)]
     imputed = [weight * f for f in stratum.unlabelled]
-    return _Estimate(
+    return _MeanEstimate(
         _mean(imputed) + _mean(rectifier),
         _variance(imputed) / len(imputed) + _variance(rectifier) / len(rectifier),
         weight,
     )
 
 
-def _labels_alone(stratum: Stratum) -> _Estimate:
+def _labels_alone(stratum: Stratum) -> _MeanEstimate:
     labels = stratum.labels
-    return _Estimate(_mean(labels), _variance(labels) / len(labels), 0.0)
+    return _MeanEstimate(_mean(labels), _variance(labels) / len(labels), 0.0)
 
 
 def _weight(stratum: Stratum, labels: int, unlabelled: int) -> float:
@@ -169,16 +169,16 @@ def _weight(stratum: Stratum, labels: int, unlabelled: int) -> float:
     return min(1.0, max(0.0, covariance / ((1 + labels / unlabelled) * variance)))
 
 
-def _stratified(shares: Sequence[float], estimates: Sequence[_Estimate]) -> _Estimate:
+def _stratified(shares: Sequence[float], estimates: Sequence[_MeanEstimate]) -> _MeanEstimate:
     pairs = list(zip(shares, estimates, strict=True))
-    return _Estimate(
+    return _MeanEstimate(
         math.fsum(share * estimate.mean for share, estimate in pairs),
         math.fsum(share**2 * estimate.variance for share, estimate in pairs),
         math.fsum(share * estimate.weight for share, estimate in pairs),
     )
 
 
-def _interval(estimate: _Estimate) -> list[float]:
+def _interval(estimate: _MeanEstimate) -> list[float]:
     margin = NORMAL_QUANTILE * math.sqrt(estimate.variance)
     return [estimate.mean - margin, estimate.mean + margin]
 
