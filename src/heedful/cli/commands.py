@@ -243,10 +243,11 @@ COMMANDS: Mapping[str, Command | Group] = {
         "heedful.cli.evaluate:evaluate",
         """Judge responses against their checklists.
 
-Reads heedful's own JSON lines and CSV, and the published files of IFEval,
-Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench; detects the
-format.
+Reads JSON lines, CSV, Parquet and Excel, and the published files of IFEval,
+Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench. Code decides what it
+can; with --model a model decides the rest.
 
+heedful evaluate mine.jsonl --model gpt-4.1-mini
 heedful evaluate input_data.jsonl --responses responses.jsonl
 """,
     ),
@@ -265,8 +266,7 @@ heedful rejudge runs/mine --model gpt-4.1-mini --prompt cfbench
         """Obtain responses from a model, for samples that have none.
 
 Reads what heedful evaluate reads, and writes heedful's own JSON lines, in the
-order of the input. Samples that have a
-response keep it.
+order of the input. Samples that have a response keep it.
 
 heedful respond prompts.jsonl --model gpt-4.1-mini -o responses.jsonl
 """,
@@ -315,6 +315,14 @@ heedful report runs/mine -o report.html
 heedful report runs/gpt runs/haiku -o both.html
 """,
     ),
+    "runs": Command(
+        "heedful.cli.runs:runs",
+        """List runs: the judge of each, its rates, coverage and cost.
+
+heedful runs
+heedful runs runs --sort "responses fully met"
+""",
+    ),
     "view": Command(
         "heedful.cli.view:view",
         """Look at runs in a browser.
@@ -345,6 +353,20 @@ OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
 has a check is decided by code, whatever the judge.
 
 heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
+""",
+    ),
+    "init": Command(
+        "heedful.cli.setup:init",
+        """Write an example to begin with: three samples, and a commented heedful.toml.
+
+heedful init
+""",
+    ),
+    "completion": Command(
+        "heedful.cli.setup:completion",
+        """Print the script that completes commands and flags in a shell.
+
+heedful completion bash >> ~/.bashrc
 """,
     ),
     "critic": Group(

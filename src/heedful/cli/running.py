@@ -38,15 +38,35 @@ PROBLEMS_SHOWN = 5
 
 @Parameter(name="*", group="Data")
 @dataclass(frozen=True, kw_only=True)
-class DataFlags:
-    """How the input is read.
+class FormatFlags:
+    """The format of the input.
 
     Attributes:
         format: The format of INPUT; detected from the file by default.
-        task: Keep only this task's rows (AdvancedIF).
+        map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
     """
 
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
+    map: str | None = None
+
+    def __post_init__(self) -> None:
+        """Make the mapping the format, by which all that follows goes."""
+        if self.map is None:
+            return
+        if self.format is not None:
+            raise UsageError("--map and --format are both given", hint="a mapping is a format")
+        object.__setattr__(self, "format", f"map:{self.map}")
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class DataFlags(FormatFlags):
+    """How the input is read.
+
+    Attributes:
+        task: Keep only this task's rows (AdvancedIF).
+    """
+
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RunError
 from heedful.engine.schema import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 DAMAGE_HINT = (
@@ -46,3 +48,20 @@ def refuse_damaged(query: Callable[[str], Iterable[Sequence[Any]]], path: Path) 
     if problem != "ok":
         said = str(problem).splitlines()[-1]
         raise RunError(f"the run's store is damaged: {said}", where=str(path), hint=DAMAGE_HINT)
+
+
+@contextmanager
+def refuse_unusable(directory: Path | None) -> Iterator[None]:
+    """Say of a store that it can be written or read no more, as on a full disk.
+
+    Raises:
+        RunError: it cannot.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise RunError(
+            f"the run's store cannot be used: {error}",
+            where=str(directory or "a temporary run"),
+            hint="on a full disk make room, then give the same command; else name another --run",
+        ) from error

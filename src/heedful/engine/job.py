@@ -19,6 +19,7 @@ from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
 from heedful.engine.inputs import fingerprints
+from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
 from heedful.engine.runner import Item, Progress, finish
@@ -149,7 +150,7 @@ class Job(ABC, Generic[Row, Result]):
             raise EndOfDryRun(await self.dry_run_async(**options))
         self.check(directory)
         config = self.config
-        with only_writer(directory):
+        with only_writer(directory), refuse_unusable(directory):
             store = Store(directory)
             store.configure(config)
             drop_damaged(store)

@@ -106,7 +106,7 @@ class Store(Closing):
         if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
             refuse_damaged(db.execute, Path(path))
-        db.executescript(SCHEMA)
+        db.executescript(f"BEGIN; {SCHEMA} COMMIT")
         return db
 
     def close(self) -> None:

@@ -184,7 +184,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
         try:
-            critique = await judge_in_order(self.judge, row)
+            critique = await judge_in_order(self.judge, row, scoring=self._scoring)
         finally:  # failed requests count too
             self._requested += len(row.checklist)
         self._decided += sum([judgment.status.settled for judgment in critique.judgments])

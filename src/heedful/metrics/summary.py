@@ -299,9 +299,14 @@ class Summary:
         metrics = self._measures(shares)
         if "advancedif" in metrics:
             metrics["advancedif"] |= self._unreadable_measures(shares)
-            metrics["advancedif"] |= self._macro(parts, "macro_overall", "advancedif", "task")
+            metrics["advancedif"] |= self._macro(
+                parts, "macro_overall", ("advancedif", "overall"), "task"
+            )
         if "profbench" in metrics:
-            metrics["profbench"] |= self._macro(parts, "overall", "profbench", "domain")
+            metrics["profbench"] |= self._macro(parts, "overall", ("profbench", "score"), "domain")
+        if "multichallenge" in metrics:
+            rate = "multichallenge", "passed"
+            metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
         ssr = self._systems.ssr(readable=self._readable)
@@ -325,15 +330,14 @@ class Summary:
         self,
         parts: Sequence[Mapping[Rate, ClusterShare]],
         name: str,
-        family: str,
+        rate: Rate,
         tag: str,
     ) -> dict[str, RateEstimate]:
-        """Average a family's rate over the values of a tag, each weighing the same.
+        """Average a rate over the values of a tag, each weighing the same.
 
         Faithful scoring rounds each of ProfBench's domains first.
         """
-        rate = family, "score" if family == "profbench" else "overall"
-        digits = 3 if family == "profbench" and self._scoring == "faithful" else None
+        digits = 3 if rate[0] == "profbench" and self._scoring == "faithful" else None
         strata, together = {}, {}
         for task, counts in self._tags.get(tag, GroupCounts()):
             overall = _collect(counts, parts).get(rate)

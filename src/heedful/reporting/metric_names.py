@@ -15,6 +15,7 @@ FAMILIES = {
     "advancedif": "AdvancedIF",
     "sysbench": "SysBench",
     "structflow": "StructFlowBench",
+    "multichallenge": "MultiChallenge",
     "healthbench": "HealthBench",
     "researchrubrics": "ResearchRubrics",
     "profbench": "ProfBench",

@@ -381,7 +381,8 @@ def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]
 
 
 def _parquet(path: Path) -> Iterator[Record]:
-    return (Record(number, row) for number, row in enumerate(parquet.rows(path), start=1))
+    numbered = enumerate(parquet.rows(path), start=1)
+    return (Record(number, row, problem) for number, (row, problem) in numbered)
 
 
 def _xlsx(path: Path) -> Iterator[Record]:

@@ -14,13 +14,22 @@ from heedful.core.nouns import Message
 from heedful.data.formats import (
     advancedif,
     cfbench,
+    complexbench,
+    followbench,
+    healthbench,
     if_critic,
     if_rewardbench,
     ifeval,
+    infobench,
     llmbar,
+    mapped,
+    multichallenge,
     multiif,
     native,
+    profbench,
+    researchrubrics,
     rewardbench2,
+    ruverbench,
     structflow,
     sysbench,
     table,
@@ -44,6 +53,14 @@ _SPECIFIC = (
     if_rewardbench,
     llmbar,
     rewardbench2,
+    healthbench,
+    researchrubrics,
+    profbench,
+    ruverbench,
+    complexbench,
+    infobench,
+    multichallenge,
+    followbench,
     sysbench,
     cfbench,
     multiif,
@@ -175,7 +192,8 @@ def open_source(
 
     Args:
         path: JSON Lines, a JSON array or CSV.
-        format: one of :data:`FORMATS`, or a plugin's; detected by default.
+        format: one of :data:`FORMATS`, or a plugin's; detected by default. A mapping of columns is
+            one too: ``map:question=prompt,answer=response,rubric=checklist``.
         responses: a file of responses to join by id or by prompt.
         task: give only rows of this task; AdvancedIF's tasks go by all their names.
         exclude_generation_failures: leave out rows that say that no response was generated.
@@ -196,11 +214,13 @@ def open_source(
 
 
 def named(name: str) -> Format:
-    """Return a format by its name, heedful's own or a plugin's.
+    """Return a format by its name, heedful's own or a plugin's; ``map:`` begins a mapping.
 
     Raises:
         UsageError: the format isn't known, or its plugin cannot be loaded.
     """
+    if name.startswith(mapped.PREFIX):
+        return mapped.make(name)
     plugin = plugins.load(_PLUGINS, name, FORMATS)
     if plugin is None:
         if name in FORMATS:
