@@ -91,7 +91,14 @@ def parts(
     )
     strict = scorings == ("strict", "strict")
     return tuple(
-        (rate, joint(share, second[rate], whole=not strict or _whole(first.get(BASES.get(rate)))))
+        (
+            rate,
+            joint(
+                share,
+                second[rate],
+                whole=not strict or _whole(first.get(BASES[rate]) if rate in BASES else None),
+            ),
+        )
         for rate, share in first.items()
         if rate in second and rate not in NOT_ROW_BY_ROW
     )
