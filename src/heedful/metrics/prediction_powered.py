@@ -15,7 +15,7 @@ from heedful.metrics.proportions import NORMAL_QUANTILE
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["Powered", "Stratum", "labels_needed", "powered_mean"]
+__all__ = ["Stratum", "labels_needed", "powered_mean"]
 
 CERTAINTY = 2.326
 """Quantile of the margin that a plan leaves for the chance in the pilot's variance, and in that of
