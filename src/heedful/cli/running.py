@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
 
@@ -143,10 +143,13 @@ class RunFlags(CostFlags):
         run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME,
             named after input and options.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
+        executor: Where models are called: local, from this process; batch, through the provider's
+            batch endpoint, at half the price and within a day.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
+    executor: Literal["local", "batch"] = "local"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,6 +220,7 @@ def carry_out(
         "run": run,
         "concurrency": concurrency,
         "retry_failed": flags.retry_failed,
+        "executor": flags.executor,
         "max_cost": flags.max_cost,
         "prices": flags.price_table(models),
         "on_progress": ignore if flags.quiet else display,

@@ -52,6 +52,8 @@ def line(progress: Progress, now: float) -> str:
     calls, seconds = progress.waiting()
     if calls:
         parts.append(f"{amount(calls, 'call')} waiting to retry, the first for {clock(seconds)}")
+    if progress.note:
+        parts.append(progress.note)
     return ", ".join(parts)
 
 

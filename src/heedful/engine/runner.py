@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from heedful.core.errors import HeedfulError, StopRunError
 from heedful.core.log import logger
 from heedful.engine.in_order import InOrder
+from heedful.engine.postponed import Postponed
 from heedful.engine.store import FLUSH_SECONDS, Entry, Input
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class Progress:
             where the work decides anything; also called only then.
         waiting: returns how many calls pause before another attempt, and the seconds until the
             first continues.
+        unread: rows among those that failed that could not be worked on.
+        postponed: rows that are to be worked on in another pass.
+        note: what the run waits for, in words.
     """
 
     total: int | None = None
@@ -83,6 +87,14 @@ class Progress:
     waiting: Callable[[], tuple[int, float]] = field(
         default=lambda: (0, 0.0), repr=False, compare=False
     )
+    unread: int = 0
+    postponed: int = 0
+    note: str = ""
+
+    def begin_pass(self) -> None:
+        """Begin to count rows that are read once more."""
+        self.failed -= self.unread
+        self.read = self.done = self.unread = self.postponed = 0
 
 
 async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
@@ -126,7 +138,12 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     async def worker() -> None:
         breathed = time.monotonic()
         for row, value in pending:
-            output, failure = await _outcome(work, value)
+            try:
+                output, failure = await _outcome(work, value)
+            except Postponed:
+                progress.postponed += 1
+                on_progress(progress)
+                continue
             if failure is not None:
                 logger.warning("line %d: %s: %s", row.line, row.id, failure)
             store.add_output(row.position, output, failure)
@@ -255,6 +272,7 @@ def _pending(
             if item.value is None or problem is not None:
                 progress.done += 1
                 progress.failed += 1
+                progress.unread += 1
                 logger.warning("line %d: %s", item.line, problem)
                 in_order.add_stored(position)
             else:

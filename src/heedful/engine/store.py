@@ -87,7 +87,7 @@ class Store(Closing):
             ) from error
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
-        self._usage: dict[tuple[str, str, str], UsageRecord] = {}
+        self._usage: dict[tuple[str, str, str, str], UsageRecord] = {}
         self._outputs: list[tuple[int, str | None, str | None, int]] = []
         self._digests: Digests | None = None
         self._flushed = time.monotonic()
@@ -207,7 +207,7 @@ class Store(Closing):
 
     def add_usage(self, usage: UsageRecord) -> None:
         """Record the usage of a call; it is committed within :data:`FLUSH_SECONDS`."""
-        key = usage[:3]
+        key = usage.who
         before = self._usage.get(key)
         # One statement for all calls of a batch, not one for each.
         self._usage[key] = usage if before is None else before.plus(usage)
@@ -287,11 +287,17 @@ class Store(Closing):
 
     def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
         """Yield the usage of all calls of those that have any to be committed, with checksums."""
-        query = f"{SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ?"
+        query = f"{SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
         for key, usage in self._usage.items():
             before = next(map(self._usage_record, self.query(query, *key)), None)
             total = usage if before is None else before.plus(usage)
             yield (*total, checksum(*total))
+
+    def change(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute a statement for each of some rows, with what is committed next."""
+        if rows:
+            self._begin(len(rows))
+            self._db.executemany(statement, rows)
 
     def forget(self, positions: Iterable[int]) -> None:
         """Drop the outputs of rows that are to be worked on again."""

@@ -158,8 +158,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Judge one sample; its critique."""
         try:
             critique = await judge_in_order(self.judge, row, scoring=self._scoring)
-        finally:  # failed requests count too
+        except Exception:  # failed requests count too, postponed ones when they are answered
             self._requested += len(row.checklist)
+            raise
+        self._requested += len(row.checklist)
         self._decided += sum([judgment.status.settled for judgment in critique.judgments])
         return written(critique)
 

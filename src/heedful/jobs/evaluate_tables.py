@@ -258,7 +258,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
     if decided and shown:
-        text.append(f"\n  {' · '.join(shown)}", style="bold")
+        between = " · " if summary["coverage"] == 1 else "\n  "
+        text.append(f"\n  {between.join(shown)}", style="bold")
     _append_counts(text, summary)
     failed = summary["rows"]["failed"]
     if failed:
@@ -319,11 +320,17 @@ def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:
     """Name the rates that say most, in plain words, in the order in which they are said."""
     metrics = summary["metrics"]
     measures = [(words, metrics.get(family, {}).get(name)) for words, family, name in LEADING]
-    return [(words, each) for words, each in measures if each and each["denominator"]]
+    # A rate of which nothing is decided is said too: not to say it would hide that.
+    return [(words, each) for words, each in measures if each and each["bounds"]]
 
 
 def _said(measure: Measure) -> str:
-    return f"{percent(measure['value'], 1)} %"
+    """Write a rate; where verdicts are missing, with what it may still become."""
+    said = percent(measure["value"], 1)
+    said += "" if measure["value"] is None else " %"
+    if measure["coverage"] < 1:
+        said += f" ({interval(measure['bounds'])} with the undecided)"
+    return said
 
 
 def sentence(summary: Mapping[str, Any]) -> str:

@@ -70,7 +70,8 @@ class ClusterShare(NamedTuple):
         high: the same if every undecided verdict were met.
         units: all of its units, decided or not.
         covered: how much of ``units`` rests on decided verdicts.
-        open: what decides about a unit that can still pass or fail, see :meth:`settled`.
+        open: what decides about a unit that can still pass or fail, see :meth:`settled`. A rate
+            that rests on such units alone rests on nothing: it has no value.
     """
 
     numerator: float
@@ -92,7 +93,7 @@ class ClusterShare(NamedTuple):
         """
         if self.open is None:
             return self
-        return self._replace(numerator=self.open.chance(rate), denominator=1, open=None)
+        return self._replace(numerator=self.open.chance(rate), denominator=1)
 
 
 class RateEstimate(TypedDict):
@@ -141,8 +142,9 @@ def measure(
         together: what changes because rows are not each a cluster by itself, see
             :class:`heedful.metrics.clusters.ClusterStore`.
     """
-    interval = rate_interval(_spread(shares, together))
-    return {**_point(shares, readable), "interval": list(interval) if interval else None}
+    point = _point(shares, readable)
+    interval = None if point["value"] is None else rate_interval(_spread(shares, together))
+    return {**point, "interval": list(interval) if interval else None}
 
 
 def macro_measure(
@@ -171,7 +173,11 @@ def macro_measure(
     values = values if digits is None else [round(value, digits) for value in values]
     bounds = [part["bounds"] for part in parts.values() if part["bounds"] is not None]
     interval = stratified_interval(
-        [_spread(strata[key], (together or {}).get(key)) for key in sorted(strata)]
+        [
+            _spread(strata[key], (together or {}).get(key))
+            for key, part in parts.items()
+            if part["value"] is not None
+        ]
     )
     return RateEstimate(
         value=math.fsum(values) / len(values) if values else None,
@@ -321,6 +327,8 @@ def ranks(values: Floats) -> Floats:
 def _point(shares: Mapping[ClusterShare, int], readable: float = 1.0) -> RateEstimate:
     """Turn counted contributions into a rate without its interval."""
     numerator, denominator = _total(shares, "numerator"), _total(shares, "denominator")
+    if all(share.open is not None for share in shares if share.denominator):
+        numerator = denominator = 0
     units = _total(shares, "units")
     return RateEstimate(
         value=numerator / denominator if denominator else None,
