@@ -60,6 +60,9 @@ READ = (
 )
 
 
+PARTLY = "Intervals don't count what was undecided; bounds do."
+
+
 def view(summary: Mapping[str, Any]) -> RenderableType:
     """Lay out a summary for a terminal: the metrics, then the groups that went worst.
 
@@ -150,6 +153,8 @@ def _metrics(
         if measure["denominator"]
     ]
     shown = [measure for rates in families.values() for measure in rates.values()]
+    if any(measure["coverage"] < 1 and measure["value"] is not None for measure in shown):
+        note = f"{note} {PARTLY}"
     note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
