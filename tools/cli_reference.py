@@ -27,8 +27,8 @@ HEAD = """# Command line
 
 Every command has `--help`, with its everyday flags, and `--help-all`. `--save-config` writes a
 command's flags into [`heedful.toml`](../commands.md#flags-of-a-folder-heedfultoml). Exit codes: 0,
-done; 1, done, but rows could not be read, coverage is below `--min-coverage`, or nothing came of it;
-2, wrong use; 130, interrupted, and the same command goes on.
+done; 1, done, but rows could not be read, coverage is below `--min-coverage`, or nothing came of
+it; 2, wrong use; 130, interrupted, and the same command goes on.
 """
 
 KINDS = {"Path": "PATH", "str": "TEXT", "int": "NUMBER", "float": "NUMBER"}
