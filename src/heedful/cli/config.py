@@ -172,8 +172,9 @@ def _written(argument: Argument) -> str:
 def _literal(text: str) -> str:
     import json  # takes 4 ms of the start-up of every command
 
-    whole, _, part = text.removeprefix("-").partition(".")
-    if whole.isdecimal() and text.isascii() and (part.isdecimal() or not text.count(".")):
-        if whole == "0" or not whole.startswith("0"):  # TOML has no leading zeros
-            return text
+    whole, point, part = text.removeprefix("-").partition(".")
+    digits = text.isascii() and whole.isdecimal() and (part.isdecimal() or not point)
+    leading = whole.startswith("0") and whole != "0"  # which TOML has not
+    if digits and not leading:
+        return text
     return json.dumps(text, ensure_ascii=False)
