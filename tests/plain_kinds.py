@@ -108,7 +108,7 @@ TEXTS: list[tuple[str, str, str]] = [
     ("藏头诗，每句首字连起来是“春夏秋冬”", POEM, POEM_OTHER),
     ("Exactly seven items, numbered 1 to 7.", ITEMS, ITEMS_FROM_3),
     ("List exactly seven items, numbered 1 to 7.", ITEMS, BULLETS_7),
-    ("Number the items from 1 to 7.", ITEMS, BULLETS_7),
+    ("Number the items from 1 to 3.", numbered(3), BULLETS_7),
     ("Write 5 paragraphs numbered 1 to 5.", "", paragraphs(5)),
     ("Separate paragraphs with a blank line.", PARTED, UNPARTED),
     ("Exactly two paragraphs separated by a blank line.", PARTED, paragraphs(4)),

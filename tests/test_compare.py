@@ -343,8 +343,8 @@ def test_the_command_line_writes_what_it_is_asked_for(
     shown = capsys.readouterr().out
     assert "a − b: responses, 2 samples matched by id" in " ".join(shown.split())
     assert "[red]not" in shown
-    found = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
-    assert found["pairs"][0]["flips"]["count"] == 3
+    result = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert result["pairs"][0]["flips"]["count"] == 3
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page

@@ -217,11 +217,11 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
         for name, measured in rates.items():
             assert value(pair, f"{family}.{name}", "first") == pytest.approx(measured["value"])
             assert value(pair, f"{family}.{name}") == 0
-            found = pair["metrics"][family][name]
-            low, high = found["difference"]["interval"] or (0, 0)
+            result = pair["metrics"][family][name]
+            low, high = result["difference"]["interval"] or (0, 0)
             assert low == pytest.approx(-high)
-            assert found["p"] == 1
-            assert found["p"] == 1
+            assert result["p"] == 1
+            assert result["p"] == 1
     for dimension, groups in pair["by"].items():
         for group, families in groups.items():
             for family, rates in families.items():
@@ -279,7 +279,7 @@ def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
     met = [[row.count("m") for row in rows] for rows in (ours, theirs)]
     exact = stats.permutation_test(
         met,
-        lambda one, other, axis: (one - other).mean(axis=axis),
+        lambda item, other, axis: (item - other).mean(axis=axis),
         permutation_type="samples",
         vectorized=True,
     )
@@ -294,12 +294,12 @@ def test_p_values_of_a_breakdown_are_adjusted_for_its_groups(tmp_path: Path) -> 
     theirs = {key: "m" if key[0] == "c" or key == "b0" else "u" for key in ours}
     runs = run(tmp_path / "a", ours, "1"), run(tmp_path / "b", theirs, "2")
     groups = only_pair(*runs)["by"]["task"]
-    found = {group: rates["cfbench"]["isr"] for group, rates in groups.items()}
-    assert [found[group]["p"] for group in "abc"] == pytest.approx([2 / 2**8, 2 / 2**7, 1])
-    adjusted = [found[group]["p_holm"] for group in "abc"]
+    result = {group: rates["cfbench"]["isr"] for group, rates in groups.items()}
+    assert [result[group]["p"] for group in "abc"] == pytest.approx([2 / 2**8, 2 / 2**7, 1])
+    adjusted = [result[group]["p_holm"] for group in "abc"]
     assert adjusted == pytest.approx([3 * 2 / 2**8, 2 * 2 / 2**7, 1])
     page = document(compare(*runs, by=["task"], metrics=["isr"])).markdown()
-    assert summary([*found.values()], "groups") in page
+    assert summary([*result.values()], "groups") in page
 
 
 def three(tmp_path: Path) -> list[Path]:
@@ -313,14 +313,14 @@ def three(tmp_path: Path) -> list[Path]:
 def test_every_run_is_compared_with_the_baseline(tmp_path: Path) -> None:
     runs = three(tmp_path)
     for baseline in ("b", runs[1]):
-        found = compare(*runs, baseline=baseline)
-        assert found["baseline"] == "b"
-        named = [(pair["first"], pair["second"]) for pair in found["pairs"]]
+        result = compare(*runs, baseline=baseline)
+        assert result["baseline"] == "b"
+        named = [(pair["first"], pair["second"]) for pair in result["pairs"]]
         assert named == [("a", "b"), ("c", "b"), ("a", "c")]
-    isr = [pair["metrics"]["cfbench"]["isr"] for pair in found["pairs"]]
-    assert [one["difference"]["value"] for one in isr] == pytest.approx([1, 0.9, 0.1])
-    assert [one["p"] for one in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
-    assert [one["p_holm"] for one in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
+    isr = [pair["metrics"]["cfbench"]["isr"] for pair in result["pairs"]]
+    assert [item["difference"]["value"] for item in isr] == pytest.approx([1, 0.9, 0.1])
+    assert [item["p"] for item in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
+    assert [item["p_holm"] for item in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
     with pytest.raises(UsageError, match=r"'d' is none of the runs.*a, b, c"):
         compare(*runs, baseline="d")
 
@@ -334,20 +334,20 @@ def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path
     runs = [tmp_path / name for name in ("old", "judge", "model")]
     with pytest.raises(UsageError, match="judge and model: these are not alike"):
         compare(*runs)
-    found = compare(*runs, baseline="old")
-    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+    result = compare(*runs, baseline="old")
+    assert [(pair["first"], pair["second"]) for pair in result["pairs"]] == [
         ("judge", "old"),
         ("model", "old"),
     ]
-    page = document(found).markdown()
+    page = document(result).markdown()
     assert "- judge − model is left out: these are not alike: both the responses" in page
     with pytest.raises(UsageError, match="not alike"):
         compare(*runs, baseline="model")
 
 
 def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
-    found = compare(*three(tmp_path), metrics=["isr"])
-    page = document(found).markdown()
+    result = compare(*three(tmp_path), metrics=["isr"])
+    page = document(result).markdown()
     assert "## CFBench ISR: a − each" in page
     # Of Bonett and Price: 10 / 12, with a variance of (12 / 12 - (10 / 12)²) / 12; Student's
     # quantile for 11 degrees of freedom is 2.201.
@@ -358,7 +358,7 @@ def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     assert "All 3 pairs: responses, 10 samples matched by id." in page
     found_against = compare(tmp_path / "a", tmp_path / "b", tmp_path / "c", baseline="b")
     assert "## CFBench ISR: each − b" in document(found_against).markdown()
-    assert "CFBench ISR: a − each" in document(found).html()
+    assert "CFBench ISR: a − each" in document(result).html()
 
 
 @pytest.mark.slow

@@ -100,9 +100,9 @@ def channels(spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
     """Walk over the channels that tell series apart."""
     for layer in (spec, *spec.get("layer", ())):
         for channel in ("color", "shape", "strokeDash"):
-            found = layer.get("encoding", {}).get(channel, {})
-            if found.get("field") == "series":
-                yield channel, found["scale"]
+            result = layer.get("encoding", {}).get(channel, {})
+            if result.get("field") == "series":
+                yield channel, result["scale"]
 
 
 @pytest.mark.parametrize("count", [2, 7, 13, 40])

@@ -96,10 +96,10 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
 
 def test_samples_in_memory_need_no_file_and_no_directory() -> None:
     result = evaluate([sample("1"), sample("2", "One and two."), sample("3", None)])
-    found = [row.critique.judgments[0] for row in result if row.critique]
-    assert [judgment.status for judgment in found] == [Status.UNMET, Status.MET, Status.FAILED]
-    assert found[0].explanation.startswith("1 comma")
-    assert found[2].explanation == "the row has no response"
+    measured = [row.critique.judgments[0] for row in result if row.critique]
+    assert [judgment.status for judgment in measured] == [Status.UNMET, Status.MET, Status.FAILED]
+    assert measured[0].explanation.startswith("1 comma")
+    assert measured[2].explanation == "the row has no response"
     assert result.directory is None
 
 
@@ -174,7 +174,7 @@ def test_a_judge_that_raises_fails_its_row_and_no_other() -> None:
     result = evaluate(
         rows,
         judge=Fragile(Status.MET),
-        on_progress=lambda found: coverages.append(found.coverage()),
+        on_progress=lambda item: coverages.append(item.coverage()),
     )
     assert coverages[-1] == result.summary["coverage"] == pytest.approx(2 / 3)
     assert result.summary["verdicts"]["met"] == 2
@@ -241,13 +241,13 @@ def test_cfbench_faithful_is_every_shipped_metric_and_strict_reads_every_legible
             assert (row["scores"]["isr"] == metric["ISR"]) is parsed
             assert (row["scores"]["psr"] == metric["PSR"]) is parsed
     assert {summary["coverage"] for summary in rates.values()} == {1.0}
-    found = rates["deepseek_v2_eval"]["metrics"]["cfbench"]
-    assert [found[rate]["value"] for rate in ("csr", "isr", "psr")] == [
+    result = rates["deepseek_v2_eval"]["metrics"]["cfbench"]
+    assert [result[rate]["value"] for rate in ("csr", "isr", "psr")] == [
         pytest.approx(0.7625),
         0.0,
         0.5,
     ]
-    assert {found[rate]["denominator"] for rate in ("csr", "isr", "psr")} == {4}
+    assert {result[rate]["denominator"] for rate in ("csr", "isr", "psr")} == {4}
 
 
 def test_every_if_critic_critique_parses(data: Path) -> None:

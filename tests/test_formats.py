@@ -38,16 +38,16 @@ def rows(path: Path, **options: Any) -> list[tuple[int, str | None]]:
 
 
 def samples(path: Path, **options: Any) -> list[Sample]:
-    found = list(formats.read(path, **options))
-    assert [row.problem for row in found if row.problem] == []
-    return [row.sample for row in found if row.sample]
+    result = list(formats.read(path, **options))
+    assert [row.problem for row in result if row.problem] == []
+    return [row.sample for row in result if row.sample]
 
 
 def problem(put: Any, record: dict[str, Any]) -> str:
     """The problem of a native record, read beside a good one."""
-    found = list(formats.read(put(f"{GOOD_LINE}\n{json.dumps(record)}\n")))
-    assert found[1].sample is None
-    return found[1].problem or ""
+    result = list(formats.read(put(f"{GOOD_LINE}\n{json.dumps(record)}\n")))
+    assert result[1].sample is None
+    return result[1].problem or ""
 
 
 # --- JSON lines -----------------------------------------------------------------------------
@@ -126,18 +126,18 @@ def test_any_json_array_is_read_as_json_reads_it(put: Any, records: list[dict[st
     ],
 )
 def test_what_follows_a_broken_element_is_said_to_be_lost(put: Any, rest: str, said: str) -> None:
-    found = rows(put("[" + GOOD_LINE + rest))
-    assert len(found) == 2
-    assert said in (found[1][1] or "")
-    assert "cannot be read" in (found[1][1] or "")
+    result = rows(put("[" + GOOD_LINE + rest))
+    assert len(result) == 2
+    assert said in (result[1][1] or "")
+    assert "cannot be read" in (result[1][1] or "")
 
 
 def test_elements_that_are_no_text_or_no_object_cost_their_own_row(put: Any) -> None:
     good = GOOD_LINE.encode()
-    found = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
-    assert [line for line, _ in found] == [1, 2, 3, 4]
-    assert [bool(said) for _, said in found] == [False, True, True, False]
-    assert "invalid UTF-8 at byte 13 of this array element" in (found[1][1] or "")
+    result = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
+    assert [line for line, _ in result] == [1, 2, 3, 4]
+    assert [bool(said) for _, said in result] == [False, True, True, False]
+    assert "invalid UTF-8 at byte 13 of this array element" in (result[1][1] or "")
 
 
 # --- CSV ------------------------------------------------------------------------------------
@@ -367,9 +367,9 @@ def test_responses_join_by_key_then_prompt_then_bare_prompt(put: Any) -> None:
         "answers",
     )
     source = formats.open_source(data, responses=answers)
-    found = [row.sample for row in source if row.sample]
-    assert [sample.response for sample in found] == ["A", "B", "C"]
-    assert found[2].labels == (True,)
+    result = [row.sample for row in source if row.sample]
+    assert [sample.response for sample in result] == ["A", "B", "C"]
+    assert result[2].labels == (True,)
     assert source.files == (data, answers)
     assert len(list(source)) == 3
 

@@ -45,12 +45,12 @@ def test_an_open_outcome_counts_with_its_probability() -> None:
 
 
 def test_a_rate_of_nothing_has_no_value() -> None:
-    found = measure({pooled(0, 0, 4): 3})
-    assert found["value"] is None
-    assert found["interval"] is None
-    assert found["coverage"] == 0
-    assert found["bounds"] == [0, 1]
-    assert found["undecided"] == 12
+    result = measure({pooled(0, 0, 4): 3})
+    assert result["value"] is None
+    assert result["interval"] is None
+    assert result["coverage"] == 0
+    assert result["bounds"] == [0, 1]
+    assert result["undecided"] == 12
     assert measure({})["bounds"] is None
 
 
@@ -60,14 +60,14 @@ def test_a_macro_mean_weighs_strata_alike() -> None:
         "large": {pooled(1, 0): 90, pooled(0, 1): 10},
         "undecided": {pooled(0, 0, 1): 5},
     }
-    found = macro_measure(strata)
-    assert found["value"] == pytest.approx((0.5 + 0.9) / 2)
-    assert found["denominator"] == 2
-    assert found["undecided"] == 5
-    assert found["coverage"] == pytest.approx(2 / 3)
-    assert found["bounds"] == pytest.approx([1.4 / 3, 2.4 / 3])
+    result = macro_measure(strata)
+    assert result["value"] == pytest.approx((0.5 + 0.9) / 2)
+    assert result["denominator"] == 2
+    assert result["undecided"] == 5
+    assert result["coverage"] == pytest.approx(2 / 3)
+    assert result["bounds"] == pytest.approx([1.4 / 3, 2.4 / 3])
     # The two of the small one tell little of half the mean.
-    assert found["interval"] == pytest.approx([0.24, 0.94], abs=0.02)
+    assert result["interval"] == pytest.approx([0.24, 0.94], abs=0.02)
     alone = macro_measure({name: {pooled(1, 0): 1} for name in ("a", "b", "c")})
     assert (alone["value"], alone["interval"]) == (1, None)
     assert macro_measure({})["value"] is None
@@ -78,16 +78,16 @@ def test_rank_correlation_is_scipys() -> None:
     draw = np.random.default_rng(5)
     x = draw.integers(0, 10, 200)
     y = x + draw.integers(0, 15, 200)
-    found = spearman(x, y)
-    assert found["rho"] == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert found["n"] == 200
+    result = spearman(x, y)
+    assert result["rho"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert result["n"] == 200
 
 
 def test_rank_correlations_interval_is_bonetts_and_wrights() -> None:
     # rho = 1 - 6 * 4 / (5 * 24) = 0.8; z = 1.0986; se = sqrt((1 + 0.32) / 2) = 0.8124
-    found = spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
-    assert found["rho"] == pytest.approx(0.8)
-    assert found["interval"] == pytest.approx(
+    result = spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+    assert result["rho"] == pytest.approx(0.8)
+    assert result["interval"] == pytest.approx(
         [math.tanh(1.09861 - 1.59230), math.tanh(1.09861 + 1.59230)], abs=1e-4
     )
 

@@ -79,6 +79,7 @@ FROM_RUNS: Mapping[str, str] = {
 FOLDERS = {
     "critic export",
     "reward attack",
+    "reward compute",
     "critic train sft",
     "critic train dpo",
     "bench criticbench run",
@@ -89,9 +90,9 @@ FOLDERS = {
 """Commands whose output is a folder of their own."""
 
 
-def with_output(found: Mapping[str, Command | Group], words: str = "") -> Iterator[str]:
+def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterator[str]:
     """Name the commands that have an output."""
-    for name, each in found.items():
+    for name, each in named.items():
         if isinstance(each, Command):
             module, _, function = each.target.partition(":")
             called = getattr(importlib.import_module(module), function)

@@ -74,10 +74,10 @@ def flags(script: str) -> list[str]:
 
 
 def source_of(package: str) -> Path:
-    found = importlib.util.find_spec(package)
-    if found is None or not found.submodule_search_locations:
+    result = importlib.util.find_spec(package)
+    if result is None or not result.submodule_search_locations:
         pytest.skip(f"{package} is not installed; pip install --no-deps {package}")
-    return Path(next(iter(found.submodule_search_locations)))
+    return Path(next(iter(result.submodule_search_locations)))
 
 
 def test_verl_knows_the_settings_of_its_recipe() -> None:

@@ -211,13 +211,13 @@ def test_several_runs_stand_side_by_side_with_paired_differences(tmp_path: Path)
     others = [sample(f"x{n}", "mm" if n > 5 else "uu", response="other") for n in range(12)]
     second = run(tmp_path / "b", others)
     shown = page(tmp_path, first, second)
-    found = compare(first, second)["pairs"][0]
+    result = compare(first, second)["pairs"][0]
     row = shown.table("Differences")["a − b"]
-    value = found["metrics"]["cfbench"]["csr"]["difference"]["value"]
+    value = result["metrics"]["cfbench"]["csr"]["difference"]["value"]
     assert row[0] == "CFBench CSR"
     assert row[3] == f"{100 * value:+.1f}"
     assert row[5] == "100.0"
-    assert row[6:9] == [str(found["outcomes"][key]) for key in ("wins", "losses", "ties")]
+    assert row[6:9] == [str(result["outcomes"][key]) for key in ("wins", "losses", "ties")]
     metrics = shown.table("All metrics")
     assert [cell.split("\n")[0] for cell in metrics["CFBench ISR"]] == ["66.7", "50.0"]
     assert shown.table("Runs")["b"] == ["recorded", "strict", "12", "24", "0", "100.0"]

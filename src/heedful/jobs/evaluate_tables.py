@@ -258,7 +258,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
     if decided and shown:
-        text.append(f"\n  {' · '.join(shown)}", style="bold")
+        between = " · " if summary["coverage"] == 1 else "\n  "
+        text.append(f"\n  {between.join(shown)}", style="bold")
     _append_counts(text, summary)
     failed = summary["rows"]["failed"]
     if failed:

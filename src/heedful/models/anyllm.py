@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
-from heedful.models.attempts import Attempts, failure, secrets
+from heedful.models.attempts import Attempts, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -77,9 +78,9 @@ class AnyLLMModel:
         self.base_url = base_url or os.environ.get(self._metadata.env_api_base or "") or None
         self.api_key = api_key
         variables = self._metadata.env_key.split("/")
-        self._secrets = secrets([api_key or "", *(os.environ.get(key, "") for key in variables)])
+        self._redact = Redactor([api_key or "", *(os.environ.get(key, "") for key in variables)])
         self._attempts = Attempts(
-            self.model, max_attempts, backoff_s, limiter, self._secrets, timeout_s
+            self.model, max_attempts, backoff_s, limiter, self._redact, timeout_s
         )
         self._timeout_s = timeout_s
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
@@ -136,7 +137,7 @@ class AnyLLMModel:
             where=f"model {self.model} of {self.provider}",
             key_hint=self._key_hint(),
             name_hint="check the model's name",
-            hidden=self._secrets,
+            redact=self._redact,
         )
 
     async def close(self) -> None:
@@ -149,7 +150,7 @@ class AnyLLMModel:
 
     def _key_hint(self) -> str:
         variable = self._metadata.env_key
-        if self._secrets:
+        if self._redact:
             return f"check {variable}, and what the key is allowed to do"
         return f"set {variable}"
 

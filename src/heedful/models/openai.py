@@ -13,9 +13,10 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.models.attempts import Attempts, failure, secrets
+from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -109,8 +110,8 @@ class OpenAIModel:
         for header, value in (headers or {}).items():
             self.headers[header.title()] = value
         query = (value for _, value in parse_qsl(urlsplit(self._url).query))
-        self._secrets = secrets([key, *(headers or {}).values(), *query])
-        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._secrets, timeout_s)
+        self._redact = Redactor([key, *(headers or {}).values(), *query])
+        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._redact, timeout_s)
         self._timeout_s = timeout_s
         self._asked_tokens_field = completion_tokens_field
         self._tokens_field: str = completion_tokens_field
@@ -185,7 +186,7 @@ class OpenAIModel:
             where=f"model {self.name} at {self.address}",
             key_hint=self._key_hint(),
             name_hint="check the model's name and the base URL, which often ends in /v1",
-            hidden=self._secrets,
+            redact=self._redact,
         )
 
     async def close(self) -> None:

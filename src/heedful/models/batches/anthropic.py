@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from heedful.core.errors import UsageError
-from heedful.models.attempts import failure, secrets
+from heedful.models.attempts import failure
 from heedful.models.base import Completion, Usage
 from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
 from heedful.models.faults import Fault, FaultKind, fault_of
+from heedful.models.redaction import Redactor
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class AnthropicBatches:
             backoff_s: the first pause before another attempt, in seconds.
         """
         self._model = model
-        self._hidden = secrets([api_key])
+        self._redact = Redactor([api_key])
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1")
         self._http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)
@@ -159,7 +160,7 @@ class AnthropicBatches:
             where=f"model {self._model} of anthropic",
             key_hint="check ANTHROPIC_API_KEY, and what the key is allowed to do",
             name_hint="check the model's name",
-            hidden=self._hidden,
+            redact=self._redact,
         )
 
     async def close(self) -> None:

@@ -11,10 +11,11 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from heedful.models.attempts import failure, secrets
+from heedful.models.attempts import failure
 from heedful.models.base import Completion, Usage
 from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.redaction import Redactor
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class GeminiBatches:
             backoff_s: the first pause before another attempt, in seconds.
         """
         self._model = model.removeprefix("models/")
-        self._hidden = secrets([api_key])
+        self._redact = Redactor([api_key])
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1beta")
         self._http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
 
@@ -178,7 +179,7 @@ class GeminiBatches:
             where=f"model {self._model} of gemini",
             key_hint="check GEMINI_API_KEY, and what the key is allowed to do",
             name_hint="check the model's name",
-            hidden=self._hidden,
+            redact=self._redact,
         )
 
     async def close(self) -> None:

@@ -25,9 +25,9 @@ def order(response: Response, *, phrases: list[str]) -> Finding:
         UndecidedError: they alternate, one is missing and none after it is there, or one occurs
             only in another form.
     """
-    found = [places(response.layout, phrase) for phrase in phrases]
-    missing = [phrase for phrase, (_, maybe) in zip(phrases, found, strict=True) if not maybe]
-    outcomes = [_before(*earlier, *later) for earlier, later in pairwise(found)]
+    spans = [places(response.layout, phrase) for phrase in phrases]
+    missing = [phrase for phrase, (_, maybe) in zip(phrases, spans, strict=True) if not maybe]
+    outcomes = [_before(*earlier, *later) for earlier, later in pairwise(spans)]
     reason = "as asked for"
     if missing:
         reason = f"not used: {quoted(missing)}"
