@@ -37,7 +37,7 @@ from heedful.engine.schema import (
     checksum,
     raw_checksum,
 )
-from heedful.engine.store_log import Log
+from heedful.engine.store_log import StoreLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -92,7 +92,7 @@ class Store(Closing):
         self._outputs: list[tuple[int, str | None, str | None, int]] = []
         self._digests: Digests | None = None
         self._flushed = time.monotonic()
-        self._log = Log(None if directory is None else directory / NAME)
+        self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)

@@ -28,7 +28,7 @@ MOVE = "PRAGMA wal_checkpoint(PASSIVE)"
 """Move what nobody reads or writes just then, without waiting for them."""
 
 
-class Log:
+class StoreLog:
     """The log of a store that is written."""
 
     def __init__(self, path: Path | None) -> None:
