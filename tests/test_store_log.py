@@ -23,7 +23,7 @@ ROW = "x" * 20_000
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """In memory where there is such a place: a busy disk would take seconds for each move."""
-    memory = Path("/dev/shm")
+    memory = Path("/dev/shm")  # noqa: S108 - a folder of its own in it
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as path:
         yield Path(path)
 
