@@ -292,6 +292,18 @@ taken for the truth.
 heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
 """,
     ),
+    "calibrate": Command(
+        "heedful.cli.calibrate:calibrate",
+        """Estimate the rate that people would find, from a run and a few labels.
+
+Plan how many rows to label, draw them at random, label them; PPI++ then gives
+the rate with an interval, whatever errors the judge makes.
+
+heedful calibrate runs/mine --plan 0.05
+heedful calibrate runs/mine --draw 60 -o to_label.jsonl
+heedful calibrate runs/mine --labels labelled.jsonl
+""",
+    ),
     "compare": Command(
         "heedful.cli.compare:compare",
         """Compare the same samples under several models or judges.
