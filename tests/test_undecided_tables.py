@@ -275,3 +275,13 @@ def test_a_run_of_which_nothing_was_decided_says_so_in_a_table(
     shown = capsys.readouterr().out
     assert "0.0 to 100.0" in shown
     assert "InFoBench DRFR" in shown
+
+
+def test_rates_without_an_interval_say_why(tmp_path: Path) -> None:
+    evaluate([sample("s", "mu", tags={"task": "x"})], judge="recorded", run=tmp_path / "a")
+    with SavedRun.open(tmp_path / "a") as run:
+        shown = list(evaluate_tables(run.summary, groups=12))
+        one = sections.metrics([read(run, "a", examples=0)]).parts[0].table
+    for table in [*shown[:2], one]:
+        assert NOTHING in table.rows[0]
+        assert "single instruction" in table.note

@@ -390,7 +390,7 @@ heedful init
         "heedful.cli.setup:completion",
         """Print the script that completes commands and flags in a shell.
 
-heedful completion bash >> ~/.bashrc
+heedful completion bash
 """,
     ),
     "critic": Group(

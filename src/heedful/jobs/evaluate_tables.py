@@ -221,7 +221,8 @@ def _breakdown(
             key=lambda item: (item[1]["value"] is None, item[1]["value"] or 0.0, item[0]),
         )
     left = 0 if shown is None else max(0, len(measures) - shown)
-    note = f"{left:,} more in summary.json" if left else ""
+    bare = without_interval(measure for _, measure in measures[:shown])
+    note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
     rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
     return Table(title, (column, *MEASURED), rows, note).filled()
 
