@@ -110,11 +110,8 @@ def _share(draws: Draws, k: int, of: Callable[[int, int, int], float], rate: flo
     total, decided = sum(draws), passed + failed
     low, high = of(passed, total, k), of(passed + left, total, k)
     value = math.fsum(
-        math.comb(left, more)
-        * rate**more
-        * (1 - rate) ** (left - more)
-        * of(passed + more, total, k)
-        for more in range(left + 1)
+        math.comb(left, more) * rate**more * (1 - rate) ** (left - more) * of(met, total, k)
+        for more, met in enumerate(range(passed, passed + left + 1))
     )
     return ClusterShare(value * bool(decided), int(decided > 0), low, high, 1, decided / total)
 
