@@ -156,6 +156,36 @@ def tag(form: str, written: str, at: int) -> _Phrases:
     return [(match.end(), (match[0],))] if match else []
 
 
+_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*(?![\w.,]\w)")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s\"'“”<>()]+[\w/]|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_ONE_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+)?(?![\w'-])")
+
+
+def _matched(pattern: re.Pattern[str]) -> Reader:
+    """Make the reader of what a pattern matches, word for word."""
+
+    def read(form: str, written: str, at: int) -> _Phrases:
+        del form
+        match = pattern.match(written, at)
+        return [(match.end(), (match[0],))] if match else []
+
+    return read
+
+
+def tags(form: str, written: str, at: int) -> _Phrases:
+    """Read hashtags that are all meant: ``#rain and #sun``."""
+    words: list[str] = []
+    end = at
+    while match := _TAG.match(written, at):
+        words.append(match[0])
+        end = match.end()
+        gap = _AND_GAP.match(form, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if words else []
+
+
 _ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 
 
@@ -399,6 +429,10 @@ SLOTS: dict[str, Slot] = {
     "terms": Slot(terms),
     "sign": Slot(sign),
     "tag": Slot(tag, frozenset("#")),
+    "tags": Slot(tags, frozenset("#")),
+    "figure": Slot(_matched(_FIGURE), frozenset(string.digits)),
+    "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
+    "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
