@@ -7,8 +7,6 @@ from typing import Any
 from heedful.core.nouns import Check
 from heedful.verify.compiler.bounds import either, phrase_check
 
-__all__ = ["MAKERS", "of_letters"]
-
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of what was bound, as it is."""

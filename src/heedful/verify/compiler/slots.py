@@ -208,7 +208,7 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     if form.startswith("第", at):
         number = number_at(form, at + 1)
         return [(number[1], number[0])] if number and number[0] else []
-    for word, value in (
+    for name, value in (
         ("最后一", -1),
         ("最后", -1),
         ("最末", -1),
@@ -216,8 +216,8 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
         ("末", -1),
         ("尾", -1),
     ):
-        if form.startswith(word, at):
-            return [(at + len(word), value)]
+        if form.startswith(name, at):
+            return [(at + len(name), value)]
     match = re.match(r"(?:(\d+)(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
     if match is None:
         return []
