@@ -24,8 +24,9 @@ JOINT = re.compile(
 """Text that may stand between boxes or formulas that hold one answer in pieces."""
 
 _REMARK = re.compile(
-    r"\s*[(\[（](?!\s*(?:in|mod|if|for|no|an?|the)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,} |[a-z]{2,} \d"
-    r"|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]|\s+\[\d+\]",
+    r"(?<=[^\s=])\s{0,3}[(\[（](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,}[ .,)\]）]"
+    r"|[a-z]{2,} \d|\d+ ?(?:d\.?p|s\.?f|not)\b|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]"
+    r"|(?<=\S)\s{1,3}\[\d+\]",
 )
 _SENTENCE_END = re.compile(
     r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
@@ -40,7 +41,11 @@ _BRACKETED = re.compile(r"\s*\(.*\)\W*", re.DOTALL)
 
 def formulas_of(text: str) -> list[Passage]:
     """Return the formulas of a text; what stands between two sums of dollars isn't one."""
-    return [each for each in delimited(text, MATH) if not _PROSE.search(each.content + " ")]
+    return [
+        each
+        for each in delimited(text, MATH)
+        if not _PROSE.search(each.content + " ") and "**" not in each.content
+    ]
 
 
 def formula_end(text: str, formula: Passage) -> int:
