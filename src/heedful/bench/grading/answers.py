@@ -58,11 +58,11 @@ _CLAUSE = re.compile(
     |;|:\s+(?=[a-z]{3})|,?\s+i\.e\.|，(?:因为|不是|而不是|其中|而非)).*""",
     re.VERBOSE | re.DOTALL,
 )
-_COPULA = re.compile(r"\s*(?:です|だ|입니다|이다)\s*$")
+_COPULA = re.compile(r"(?:です|だ|입니다|이다)\s{0,3}$")
 _FILLER = re.compile(
     r"""(?:(?:approximately|about|roughly|around|nearly|exactly|simply|just|only|therefore|thus|then
     |hence|indeed|still|also|clearly|probably|equal\ to|given\ by
-    |the\ (?:number|value)(?:\ of)?)\s+)+(?=[\d\\$(.√-])""",
+    |the\ (?:number|value)(?:\ of)?)\s{1,3}){1,4}(?=[\d\\$(.√-])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")

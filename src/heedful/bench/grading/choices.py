@@ -13,9 +13,12 @@ from heedful.bench.grading.answers import boxed, last_boxed, stated_answer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LEAD = r"[\s*_:：=\"'“「(（\[【$\\{]*(?:(?:text|mathbf|mathrm|textbf|boxed)\{)*[(（\[【*]*"
+_LEAD = (
+    r"[\s*_:：=\"'“「(（\[【$\\{]{0,12}(?:(?:text|mathbf|mathrm|textbf|boxed)\{){0,3}"
+    r"[*(（\[【]{0,4}"
+)
 _END = r"(?![\w'’])"
-_STOP = r"(?=[)）\]】}*_\"'”」$\s]*(?:[.。,，;；:：!！]|$|\n))"
+_STOP = r"(?=[)）\]】}*_\"'”」$\s]{0,12}(?:[.。,，;；:：!！]|$|\n))"
 _WORD = r"(?:answer|ans\.?|option|choice|selection|one|letter|pick)"
 _ANSWER = r"(?:réponse|respuesta(?:\ correcta)?|resposta|risposta|antwort|ответ|答え|정답|답)"
 _PHRASES = (
@@ -53,9 +56,9 @@ _PHRASES = (
         rf"[,:：]?\s*(?:it\ is\s+|it['’]s\s+)?(?:the\s+)?(?:{_WORD}\s+)?{_LEAD}L{_STOP}"
     ),
     rf"(?:而是|只能是|只有|是)\s*{_LEAD}L{_STOP}",
-    r"[(（\[【]L[)）\]】]\s*[.。]?\s*$",
+    r"(?:^|\n)[^(（\[【\n]*[(（\[【]L[)）\]】]\s*[.。]?\s*$",
 )
-_ALONE = rf"(?:^|\n|[?？]\s)\s*{_LEAD}L(?:[)）\]】}}*_.。:$\\\s]*)(?=$|\n)"
+_ALONE = rf"(?:^|\n|[?？]\s)\s{{0,6}}{_LEAD}L(?:[)）\]】}}*_.。:$\\\s]{{0,12}})(?=$|\n)"
 _OPENS = rf"^\s*(?:{_WORD}\s*)?{_LEAD}L(?:[)）\]】}}*_.。:：,$\\]|\s*$|\s*[-–—])"
 _BRACKETED = r"[(（\[【]\s*L\s*[)）\]】]"
 _JOINED = re.compile(

@@ -33,13 +33,13 @@ _TOKEN = re.compile(
         |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d)
     |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+
         |\d+\s?小?时\s?\d+\s?分钟?(?:\s?\d+\s?秒)?|\d+\s?分钟?\s?\d+\s?秒|\d+\s?元\s?\d+\s?角
-        |\d+\s?比\s?\d+|<\s*[-−\w./√π]+(?:\s*,\s*[-−\w./√π]+)+\s*>
+        |\d+\s?比\s?\d+|<\s{{0,3}}[-−\w./√π]+(?:\s{{0,3}},\s{{0,3}}[-−\w./√π]+)+\s{{0,3}}>
         |(?<!from\ )\d+\ (?:to|out\ of)\ \d+(?![\d.,]*\d))
-    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负|零下)?(?:\\?\$\s*)?[-−]?{_AMOUNT}
-            (?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?
-        |(?:\\?\$\s*){_AMOUNT})
+    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负|零下)?(?:\\?\$\s{{0,3}})?[-−]?{_AMOUNT}
+            (?:\s{{0,3}}/\s{{0,3}}\d+(?!\d|\.\d))?(?:\s{{0,3}}\\?%)?
+        |(?:\\?\$\s{{0,3}}){_AMOUNT})
     |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln|exp)(?![a-zA-Z]))
-    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+|[₀-₉]+|'+(?=\s*[(=]))?(?![a-zA-Z\d]))
+    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+|[₀-₉]+|'+(?=\s{{0,3}}[(=]))?(?![a-zA-Z\d]))
     |(?P<word>[a-zA-Z]+(?:['’-][a-zA-Z]+)*)
     |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±_√∞πθ°²³!|∪∩∈]|\\?%)
     |(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<other>\S)""",
@@ -51,26 +51,27 @@ _BEGINS_WITH = set("-−–√+±|π∞θ≈")
 _VALUED = {"formula", "date", "time", "number"}
 _VALUED_SIGNS = set("√π∞")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
-_FRACTION = re.compile(r"\d+\s*/\s*\d+")
+_FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?
     |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point
     |wait)\b[,:]?
-    |[为是得有共剩选即故于])\s*[:：]?\s*(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LISTING = re.compile(
-    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s*[:：]?\s*$", re.IGNORECASE
+    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}[:：]?\s{0,3}$",
+    re.IGNORECASE,
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|instead\ of|rather\ than)|n['’]t|不是|不为|不等于|而非|不)"
-    r"\s*(?:be\s|equal\sto\s|exactly\s)?\s*$",
+    r"\s{0,3}(?:be\s|equal\sto\s|exactly\s)?\s{0,3}$",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"\s*[吗?？]")
+_ASKED = re.compile(r"\s{0,3}[吗?？]")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(
-    r"\s*(?:[,，、或和;；]|,?\s*(?:and|or)(?![a-zA-Z]))\s*(?:[a-z] (?:is|equals) )?"
+    r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"
 )
 _NO_VALUE = (
     (
@@ -85,19 +86,19 @@ _NO_VALUE = (
     (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
     (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
 )
-_VERDICT = re.compile(r"\W*(?P<word>yes|no)\b\s*(?:[,.!]|$)", re.IGNORECASE)
-_NAME = re.compile(r"\s*[a-zA-Z](?:_?\{?\w+\}?|[₀-₉]+|'*\s*\([a-zA-Z]\))?\s*")
+_VERDICT = re.compile(r"\W{0,20}(?P<word>yes|no)\b\s{0,3}(?:[,.!]|$)", re.IGNORECASE)
+_NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|[₀-₉]+|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
 
 
 _SIGNED = re.compile(r"(?:\b(?:is|are|get|equals)|[为是得])\s{1,3}$")
 _CHANCE = re.compile(
-    r"(?:\b(?:probability|chances?|odds|likelihood)\b[^.\d]{0,60}|^\W*)"
-    r"(?P<odds>\d+ (?:in|out of) \d+)\W*$",
+    r"(?:\b(?:probability|chances?|odds|likelihood)\b[^.\d]{0,60}|^\W{0,20})"
+    r"(?P<odds>\d{1,9} (?:in|out of) \d{1,9})\W{0,20}$",
     re.IGNORECASE,
 )
 _PER = re.compile("每(小时|分钟|秒|时|天)$")
-_GOES_ON = re.compile(r"\s*[-−+*/=^(<>≤≥]|\w")
+_GOES_ON = re.compile(r"\s{0,3}[-−+*/=^(<>≤≥]|\w")
 
 
 class TokenRun(NamedTuple):

@@ -32,11 +32,11 @@ _SENTENCE_END = re.compile(
     r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
 )
 _ASIDE = re.compile(
-    r"\W*(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
-    r"|\d+\.\s*$)",
+    r"\W{0,20}(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
+    r"|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"\s*\(.*\)\W*", re.DOTALL)
+_BRACKETED = re.compile(r"\s{0,9}\(.*\)\W{0,9}", re.DOTALL)
 
 
 def formulas_of(text: str) -> list[Passage]:
