@@ -435,3 +435,19 @@ def test_no_end_of_an_interval_is_written_as_0_beside_a_difference(ahead: int) -
             low, high = interval(result["difference"]["interval"], signed).split(" to ")
             significant = result["p"] is not None and result["p"] < 0.05
             assert significant == (low[0] == high[0] and low[0] in "+−"), (behind, ties)
+
+
+def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path: Path) -> None:
+    """To take in those that are known to fail, too, would leave out only those that pass."""
+    first = run(tmp_path / "a", {"x1": "mm", "x2": "mm", "x3": "u?", "x4": "m?"}, "1")
+    second = run(tmp_path / "b", {"x1": "mu", "x2": "mm", "x3": "mm", "x4": "uu"}, "2")
+    pair = only_pair(first, second)
+    isr = pair["metrics"]["cfbench"]["isr"]
+    assert (isr["compared"], isr["coverage"]) == (2, 0.5)
+    assert (isr["first"]["value"], isr["second"]["value"]) == (1.0, 0.5)
+    # x1 is known, and x2; of the others anything is possible.
+    assert isr["bounds"] == [(2 - 3) / 4, (4 - 1) / 4]
+    assert pair["mcnemar"]["samples"]["only_first"] == 1
+    assert sum(pair["mcnemar"]["samples"][key] for key in ("both", "neither", "only_second")) == 1
+    # Of constraints all that both decided count.
+    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 6 / 8

@@ -266,3 +266,9 @@ def test_a_line_begins_no_block_of_markdown(text: str) -> None:
 @pytest.mark.parametrize("text", ["-1.5 points", "1.5 %", "a - b", "−2"])
 def test_numbers_stay_as_they_are(text: str) -> None:
     assert markdown_text(text) == text
+
+
+def test_markdown_holds_nothing_that_a_terminal_would_obey() -> None:
+    table = Table("a\x1b[2J", ("b\x07",), [("c\x1b]0;d\x07",)], "e\x1b[31m")
+    shown = Document("f\x1b[H", ["g\x9b2J"], [table], ["h\x1bc"]).markdown()
+    assert not set("\x1b\x07\x9b") & set(shown)

@@ -262,3 +262,20 @@ def test_undecided_verdicts_are_no_evidence_of_a_difference(tmp_path: Path) -> N
     for name in ("isr", "csr"):
         assert metrics["cfbench"][name]["difference"]["value"] == 0
         assert higher(metrics["cfbench"][name]) == "neither"
+
+
+@given(st.lists(st.tuples(st.integers(-4, 9), st.integers(-4, 9)), min_size=3, max_size=12))
+def test_scores_beyond_0_and_1_have_the_intervals_of_scores_within(
+    scores: list[tuple[int, int]],
+) -> None:
+    """What is four times as large, and begins at -4, has the same test and intervals as large."""
+    beyond = Counter((a / 4, 1.0, b / 4, 1.0) for a, b in [*scores, (-4, 9)])
+    within = Counter(((a + 4) / 16, 1.0, (b + 4) / 16, 1.0) for a, b in [*scores, (-4, 9)])
+    wide, unit = contrast({"": beyond}, seed=1), contrast({"": within}, seed=1)
+    assert wide["p"] == pytest.approx(unit["p"], abs=0.02)
+    for side, origin in (("first", -1), ("second", -1), ("difference", 0)):
+        one, other = wide[side], unit[side]  # type: ignore[literal-required]
+        assert one["value"] == pytest.approx(origin + 4 * other["value"])
+        expected = [origin + 4 * end for end in other["interval"]]
+        assert one["interval"] == pytest.approx(expected, abs=0.05)
+        assert one["interval"][0] - 1e-9 <= one["value"] <= one["interval"][1] + 1e-9

@@ -281,6 +281,18 @@ again and then left out. Samples that have a checklist keep it.
 heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 """,
     ),
+    "checklist-lint": Command(
+        "heedful.cli.checklist_lint:lint",
+        """Look for faults in checklists and rubrics, as a linter does in code.
+
+Duplicates, contradictions, weights that make no sense and golden examples that
+come out wrong are errors; what asks for two things, is vague, or could be
+decided by code, and what of the instruction no constraint takes up, are hints.
+No model is called. heedful checklist lint is the same command.
+
+heedful checklist-lint rubrics.jsonl
+""",
+    ),
     "meta": Command(
         "heedful.cli.meta:meta",
         """Measure judges against known verdicts.
@@ -290,6 +302,18 @@ differences between judges. The labels are in the file, or a critique in it is
 taken for the truth.
 
 heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
+""",
+    ),
+    "calibrate": Command(
+        "heedful.cli.calibrate:calibrate",
+        """Estimate the rate that people would find, from a run and a few labels.
+
+Plan how many rows to label, draw them at random, label them; PPI++ then gives
+the rate with an interval, whatever errors the judge makes.
+
+heedful calibrate runs/mine --plan 0.05
+heedful calibrate runs/mine --draw 60 -o to_label.jsonl
+heedful calibrate runs/mine --labels labelled.jsonl
 """,
     ),
     "compare": Command(
@@ -366,7 +390,7 @@ heedful init
         "heedful.cli.setup:completion",
         """Print the script that completes commands and flags in a shell.
 
-heedful completion bash >> ~/.bashrc
+heedful completion bash
 """,
     ),
     "critic": Group(

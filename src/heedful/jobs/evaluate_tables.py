@@ -60,6 +60,9 @@ READ = (
 )
 
 
+PARTLY = "Intervals don't count what was undecided; bounds do."
+
+
 def view(summary: Mapping[str, Any]) -> RenderableType:
     """Lay out a summary for a terminal: the metrics, then the groups that went worst.
 
@@ -150,6 +153,8 @@ def _metrics(
         if measure["denominator"]
     ]
     shown = [measure for rates in families.values() for measure in rates.values()]
+    if any(measure["coverage"] < 1 and measure["value"] is not None for measure in shown):
+        note = f"{note} {PARTLY}"
     note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
@@ -216,7 +221,8 @@ def _breakdown(
             key=lambda item: (item[1]["value"] is None, item[1]["value"] or 0.0, item[0]),
         )
     left = 0 if shown is None else max(0, len(measures) - shown)
-    note = f"{left:,} more in summary.json" if left else ""
+    bare = without_interval(measure for _, measure in measures[:shown])
+    note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
     rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
     return Table(title, (column, *MEASURED), rows, note).filled()
 

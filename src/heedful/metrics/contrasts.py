@@ -77,6 +77,9 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     expected of them. The interval excludes 0 if and only if p is below :data:`LEVEL`: where the two
     disagree, the test decides where the interval ends on the side of 0.
 
+    Scores that can be negative, or above 1, are first brought into [0, 1] by whole numbers between
+    which all clusters are, on either side.
+
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
 
@@ -84,6 +87,9 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
         strata: what the clusters add up to.
         seed: of the randomization test.
     """
+    least, most = _range(strata)
+    if (least, most) != (0, 1):
+        return _brought_back(contrast(_scaled(strata, least, most), seed=seed), least, most)
     counted: list[Counter[Sums]] = [
         Counter({sums: n for sums, n in counts.items() if any(sums)})
         for _, counts in sorted(strata.items())
@@ -103,6 +109,54 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
         interval = list(_settled(_bonett_price(parts), difference, p))
     estimate = IntervalEstimate(value=difference, interval=interval)
     return Contrast(first=first, second=second, difference=estimate, p=p)
+
+
+def _range(strata: Mapping[str, Mapping[Numbers, int]]) -> tuple[int, int]:
+    """Find whole numbers between which the clusters' rates are; 0 and 1 are always between."""
+    least, most = 0, 1
+    for counts in strata.values():
+        for sums in counts:
+            for numerator, units in zip(sums[::2], sums[1::2], strict=True):
+                if units and not 0 <= numerator <= units:
+                    least = min(least, math.floor(numerator / units))
+                    most = max(most, math.ceil(numerator / units))
+    return least, most
+
+
+def _scaled(
+    strata: Mapping[str, Mapping[Numbers, int]], least: int, most: int
+) -> dict[str, Counter[Sums]]:
+    """Bring rates between two numbers into [0, 1]."""
+    scaled: dict[str, Counter[Sums]] = {}
+    for name, counts in strata.items():
+        scaled[name] = Counter()
+        for sums, n in counts.items():
+            pairs = zip(sums[::2], sums[1::2], strict=True)
+            key = tuple(
+                number
+                for total, units in pairs
+                for number in ((total - least * units) / (most - least), units)
+            )
+            scaled[name][key] += n
+    return scaled
+
+
+def _brought_back(scaled: Contrast, least: int, most: int) -> Contrast:
+    """Undo :func:`_scaled`."""
+
+    def back(estimate: IntervalEstimate, origin: int) -> IntervalEstimate:
+        value, ends = estimate["value"], estimate["interval"]
+        return IntervalEstimate(
+            value=None if value is None else origin + value * (most - least),
+            interval=None if ends is None else [origin + end * (most - least) for end in ends],
+        )
+
+    return Contrast(
+        first=back(scaled["first"], least),
+        second=back(scaled["second"], least),
+        difference=back(scaled["difference"], 0),
+        p=scaled["p"],
+    )
 
 
 def adjust_p(measures: Sequence[dict[str, Any]]) -> None:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = ["FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
+__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:

@@ -21,7 +21,7 @@ SECRET_CHARACTERS = 6
 """Shorter values aren't secrets, and taking them out would make messages unreadable."""
 
 PIECE = 8
-"""Letters and digits of a piece; half of a secret's where it has fewer than 16."""
+"""Letters and digits of a piece; fewer for a secret that has fewer than 16."""
 
 QUOTED_CHARACTERS = 500
 """Characters of a server's message that are passed on."""
@@ -46,7 +46,7 @@ class Redactor:
         self._exact = sorted(words, key=len, reverse=True)
         self._pieces: dict[int, set[str]] = {}
         for word in words:
-            length = min(PIECE, max(SECRET_CHARACTERS // 2, len(_letters(word)) // 2))
+            length = min(PIECE, max(SECRET_CHARACTERS, len(_letters(word)) // 2))
             pieces = self._pieces.setdefault(length, set())
             for form in _forms(word):
                 letters = _letters(form)
