@@ -120,7 +120,8 @@ def test_what_a_server_sends_is_bounded(alternatives: Any, expected: Any) -> Non
         "finish_reason": "length",
         "logprobs": {"content": [{"token": "Yes", "top_logprobs": alternatives}]},
     }
-    for logprobs in (None, [], {"content": [7]}, {"content": None}, 1):
+    broken: tuple[Any, ...] = (None, [], {"content": [7]}, {"content": None}, 1)
+    for logprobs in broken:
         body = {"choices": [{**choice, "logprobs": logprobs}]}
         assert read_completion(json.dumps(body).encode()).first_tokens is None
     read = read_completion(json.dumps({"choices": [choice]}).encode())
