@@ -12,12 +12,13 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
 from heedful import InputError, evaluate
 from heedful.data.formats.files import records
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,7 +62,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     return tmp_path_factory.mktemp("packed"), rows
 
 
-@settings(max_examples=40)
+@of_a_hundred(40)
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_a_damaged_compressed_file_ends_in_a_problem(
     share: float, packed: tuple[Path, list[dict[str, Any]]]
