@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.checklists import checklist
-    from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
+    from heedful.jobs.evaluate import evaluate, evaluate_async
+    from heedful.jobs.evaluation import Evaluation
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
@@ -58,7 +59,8 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
+    "heedful.jobs.evaluation": ("Evaluation",),
     "heedful.analysis.export": ("export",),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from heedful.cli.running import RunFlags
     from heedful.core.nouns import Scoring
-    from heedful.jobs.evaluate import Evaluation
+    from heedful.jobs.evaluation import Evaluation
     from heedful.judges import Judge, JudgeOptions
 
 

@@ -28,15 +28,19 @@ __all__ = ["JudgeOptions", "make_judge"]
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
-CODE = "rules,compiled"
 PUBLISHED = "rules,recorded"
 """The default judge of faithful scoring: no published code compiles constraints."""
+
+DEFAULT = f"{PUBLISHED},compiled"
+"""The verdicts that a file holds count before what code reads into words."""
+
+WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""
 
 _NAMES = ("rules", "compiled", "recorded", CHECKLIST)
-_DEFAULTS = (f"{CODE},recorded", PUBLISHED, f"{CODE},{CHECKLIST}")
+_DEFAULTS = (DEFAULT, PUBLISHED, WITH_MODEL)
 _PLUGINS = "heedful.judges"
 _CALLS = CallOptions.__annotations__
 
@@ -76,8 +80,8 @@ class JudgeOptions(CallOptions, total=False):
 def default_names(scoring: str, options: JudgeOptions) -> str:
     """Name the judges that judge where none is named: code first, then the model or the file."""
     if options.get("model"):
-        return f"{CODE},{CHECKLIST}"
-    return PUBLISHED if scoring == "faithful" else f"{CODE},recorded"
+        return WITH_MODEL
+    return PUBLISHED if scoring == "faithful" else DEFAULT
 
 
 def check_names(names: str, known: Sequence[str] = _NAMES) -> None:

@@ -36,7 +36,7 @@ from heedful.data.formats import (
     trace,
 )
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.fields import row_id
+from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import Record, kind, records
 from heedful.data.formats.responses import Responses, opened
 
@@ -130,7 +130,7 @@ class Source:
             yield Row(record.line, id=f"row-{number}", problem=record.problem)
             return
         try:
-            turns = self.format.turns(record.data)
+            turns = made(self.format.turns, record.data)
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
@@ -155,7 +155,7 @@ class Source:
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
             ident = row_id(data, number, "id", "key", "idx")
-            sample = self.format.sample(data, number)
+            sample = made(self.format.sample, data, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
