@@ -199,7 +199,7 @@ def test_csv_cells_may_be_huge(put: Any) -> None:
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
         ('{"question": 1}', "they have 'question'"),
         ("[1, 2]", "no row can be read; the first: the row is a number (1)"),
-        (b"PK\x03\x04\x00\x00", "not a text file"),
+        (b"PK\x03\x04\x00\x00", "compressed with zip"),
         (b"\xff\xfe{\x00}\x00", "UTF-16"),
     ],
 )

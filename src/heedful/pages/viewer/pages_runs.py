@@ -184,6 +184,7 @@ def run(request: Request) -> Response:
             item=item,
             run=opened,
             state=state,
+            problem=line_of(item.path).problem,
             summary=summary,
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
