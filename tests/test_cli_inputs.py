@@ -196,7 +196,7 @@ def test_a_file_of_another_kind_is_called_by_its_name(
     assert f"this is {name}" in line
 
 
-@settings(max_examples=20)
+@of_a_hundred(20)
 @given(rows=st.integers(1, 9), ends=st.booleans(), taken=st.none() | st.integers(1, 12))
 def test_progress_knows_how_many_rows_there_will_be(
     rows: int, *, ends: bool, taken: int | None, tmp_path_factory: pytest.TempPathFactory
