@@ -182,7 +182,8 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
         by_model = "" if alone else f"@{model}"
         by_number = "" if single else f"#{sample_index + 1}"
         update["id"] = f"{sample.id}{by_model}{by_number}"
-        update["instruction_id"] = sample.id
+        if "variant" not in sample.tags:  # variants of an instruction belong together
+            update["instruction_id"] = sample.id
     return sample.model_copy(update=update)
 
 
