@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heedful
@@ -27,6 +27,7 @@ from heedful import (
     respond,
 )
 from heedful.models import Sampling, ScriptedModel
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,7 +111,7 @@ def test_rows_in_any_container_are_judged_as_in_a_file(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 
 
-@settings(max_examples=30)
+@of_a_hundred(30)
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -232,7 +233,7 @@ def test_it_works_where_a_loop_runs() -> None:
     assert asyncio.run(cell()) == 2
 
 
-@settings(max_examples=20)
+@of_a_hundred(20)
 @given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 3))
 def test_limit_and_sample_take_whole_rows_in_order(rows: int, taken: int, seed: int) -> None:
     data = [Sample(id=str(number), response="x") for number in range(rows)]

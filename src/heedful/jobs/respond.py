@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -19,7 +18,7 @@ from heedful.models.replies import without_thinking
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.engine.inputs import Data
@@ -185,7 +184,8 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
         by_model = "" if alone else f"@{model}"
         by_number = "" if single else f"#{sample_index + 1}"
         update["id"] = f"{sample.id}{by_model}{by_number}"
-        update["instruction_id"] = sample.id
+        if "variant" not in sample.tags:  # variants of an instruction belong together
+            update["instruction_id"] = sample.id
     return sample.model_copy(update=update)
 
 
