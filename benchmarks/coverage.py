@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from coverage_before import corrected_bootstrap, percentile_bootstrap, statistic_bootstrap
-from coverage_undecided import null_tables, undecided_tables
+from coverage_undecided import difference_tables, undecided_tables
 
 import heedful.metrics.calibration
 from heedful.metrics import contrasts
@@ -425,7 +425,7 @@ def main() -> None:
         print(f"{name:46}" + "".join(_test(by_size[n]) for n in SIZES))
     if not options.only or "undecided" in options.only:
         undecided_tables(data_sets // 2)
-        null_tables(data_sets // 2)
+        difference_tables(data_sets // 2)
 
 
 def _coverage(cells: Sequence[Sequence[Outcome]]) -> str:

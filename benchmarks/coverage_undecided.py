@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,63 +56,87 @@ SIDES = ((0.05, 0.05), (0.2, 0.2), (0.05, 0.2))
 """Shares of the verdicts that the two sides leave undecided."""
 
 
-def null_tables(data_sets: int) -> None:
-    """Print what comparing two equally good models finds, with undecided verdicts."""
+RATES_MET = ((MET, MET), (MET, 0.8))
+"""Shares of the constraints that two models meet."""
+
+
+def difference_tables(data_sets: int) -> None:
+    """Print what comparing two models finds, with undecided verdicts."""
     print(
-        "\nequal models compared, by what is undecided on either side: mean difference in points,"
+        "\ntwo models compared, by what is undecided on either side: the true difference, the mean"
     )
-    print("how often p < 0.05 (size), and the interval holds 0, and the bounds do, in %")
-    for name in RATES:
+    print(
+        "over data sets, in points; how often p < 0.05, and how often the interval holds the truth"
+    )
+    for name, models in product(RATES, RATES_MET):
         for what, rise in (("at random", 0.0), ("harder rows", RISE), ("of unmet only", None)):
             for shares in SIDES:
                 sides = " and ".join(f"{share:.0%}" for share in shares)
-                random = np.random.default_rng([SEED, len(name + what), round(100 * sum(shares))])
-                found = [_compared(random, name, shares, rise) for _ in range(max(20, data_sets))]
-                figures = "  ".join(f"{100 * figure:5.1f}" for figure in np.mean(found, axis=0))
-                print(f"{name}, undecided {what}, {sides}: {figures}", flush=True)
+                key = [SEED, len(name + what), round(100 * sum(shares)), round(100 * models[1])]
+                random = np.random.default_rng(key)
+                truth = _difference(_two(random, 100_000, models, shares, rise), name)
+                found = [
+                    _compared(_two(random, ROWS, models, shares, rise), name, truth)
+                    for _ in range(max(20, data_sets))
+                ]
+                figures = [truth, *np.mean(found, axis=0)]
+                shown = "  ".join(f"{100 * figure:5.1f}" for figure in figures)
+                print(f"{name}, undecided {what}, {sides}: {shown}", flush=True)
 
 
-def _compared(
-    random: np.random.Generator, name: str, shares: tuple[float, float], rise: float | None
-) -> tuple[float, bool, bool, bool]:
-    """Compare two models with the same true rates on the same rows.
+def _two(
+    random: np.random.Generator,
+    rows: int,
+    models: tuple[float, float],
+    shares: tuple[float, float],
+    rise: float | None,
+) -> tuple[Truth, Truth]:
+    """Simulate two models on the same rows.
 
     Args:
         random: where the data come from.
-        name: of the rate.
-        shares: that the two sides leave undecided, of unmet verdicts where ``rise`` is ``None``.
+        rows: how many.
+        models: shares of the constraints that they meet.
+        shares: that are undecided, of unmet verdicts where ``rise`` is ``None``.
         rise: how much more is undecided in harder rows.
-
-    Returns:
-        The difference, whether it is found to be one, whether its interval holds 0, its bounds.
     """
-    hardness = random.normal(size=(ROWS, 1))
-    rows = []
-    for share in shares:
-        normal = np.sqrt(0.3) * hardness + np.sqrt(0.7) * random.normal(size=(ROWS, CONSTRAINTS))
-        met = normal < NormalDist().inv_cdf(MET)
-        weight = np.exp((rise or 0.0) * hardness)
+    hardness = random.normal(size=(rows, 1))
+    weight = np.exp((rise or 0.0) * hardness)
+    sides = []
+    for rate, share in zip(models, shares, strict=True):
+        own = random.normal(size=(rows, CONSTRAINTS))
+        met = np.sqrt(0.3) * hardness + np.sqrt(0.7) * own < NormalDist().inv_cdf(rate)
         open_ = random.random(met.shape) < np.minimum(1, share * weight / weight.mean())
-        rows.append((met, open_ & ~met if rise is None else open_))
-    undecided = rows[0][1] | rows[1][1]
+        sides.append(Truth(met, open_ & ~met if rise is None else open_))
+    return sides[0], sides[1]
+
+
+def _difference(sides: tuple[Truth, Truth], name: str) -> float:
+    """Compute the difference of verdicts that are all decided."""
+    first, second = (
+        float((side.met.all(axis=1) if name == "ISR" else side.met).mean()) for side in sides
+    )
+    return first - second
+
+
+def _compared(sides: tuple[Truth, Truth], name: str, truth: float) -> tuple[float, bool, bool]:
+    """Compare two models; return the difference, if it is found, and if its interval is right."""
+    undecided = sides[0].undecided | sides[1].undecided
     clusters = Clusters()
     differences = Differences(clusters)
     rate = RATES[name]
-    for number in range(ROWS):
+    for number, left in enumerate(undecided.sum(axis=1).tolist()):
         clusters.begin(number)
-        left = int(undecided[number].sum())
+        hits = [int((side.met[number] & ~undecided[number]).sum()) for side in sides]
         first, second = (
-            RowOutcome(VerdictCounts(), VerdictCounts(hits, CONSTRAINTS - left - hits, left))
-            for met, _ in rows
-            for hits in [int((met[number] & ~undecided[number]).sum())]
+            RowOutcome(VerdictCounts(), VerdictCounts(met, CONSTRAINTS - left - met, left))
+            for met in hits
         )
-        part = dict(parts(first, second, ("strict", "strict")))[rate]
-        differences.add(rate, part)
+        differences.add(rate, dict(parts(first, second, ("strict", "strict")))[rate])
     measured = differences.result(rate, seed=0)
-    (low, high), bounds = measured["difference"]["interval"] or (-1, 1), measured["bounds"]
+    low, high = measured["difference"]["interval"] or (-1.0, 1.0)
     p, value = measured["p"], measured["difference"]["value"] or 0.0
-    holds = bounds is not None and bounds[0] <= 0 <= bounds[1]
-    return value, p is not None and p < LEVEL, low <= 0 <= high, holds
+    return value, p is not None and p < LEVEL, low <= truth <= high
 
 
 def _line(data_sets: int, correlation: float, share: float, *, sysbench: bool) -> str:

@@ -30,10 +30,10 @@ QUIET = (
 def chromium() -> str:
     """Where Chromium is: ``HEEDFUL_CHROMIUM``, or one of the system."""
     named = os.environ.get("HEEDFUL_CHROMIUM")
-    found = named or shutil.which("chromium") or shutil.which("chromium-browser")
-    if not found:
+    result = named or shutil.which("chromium") or shutil.which("chromium-browser")
+    if not result:
         pytest.skip("there is no Chromium (HEEDFUL_CHROMIUM may name one)")
-    return found
+    return result
 
 
 @contextmanager

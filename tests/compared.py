@@ -66,5 +66,5 @@ def assert_mirrored(there: Mapping[str, Any], back: Mapping[str, Any]) -> None:
 
 def value(pair: Mapping[str, Any], name: str, side: str = "difference") -> float:
     family, rate = name.split(".")
-    found: float = pair["metrics"][family][rate][side]["value"]
-    return found
+    result: float = pair["metrics"][family][rate][side]["value"]
+    return result

@@ -49,10 +49,10 @@ def item(
 
 def write(path: Path, samples: Iterable[Sample | dict[str, Any]]) -> Path:
     records = [
-        one.model_dump(mode="json", exclude_defaults=True) if isinstance(one, Sample) else one
-        for one in samples
+        each.model_dump(mode="json", exclude_defaults=True) if isinstance(each, Sample) else each
+        for each in samples
     ]
-    path.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
 
 

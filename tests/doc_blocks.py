@@ -39,7 +39,7 @@ PAGES = sorted(
 )
 LIMIT_S = 120
 RUN_KINDS = {"sh", "python"}
-OTHER_KINDS = {"", "json", "text", "toml"}
+OTHER_KINDS = {"", "json", "text", "toml", "yaml"}
 
 _BLOCK = re.compile(
     r"^(?:<!--(?P<note>(?:(?!-->).)*)-->\n)?```(?P<kind>\w*)[^\n]*\n(?P<code>.*?)^```$",
@@ -165,9 +165,9 @@ class Reader:
             return
         for command in commands(code):
             if not self._known(command):
-                found = self._type(command)
+                result = self._type(command)
                 expected = int(match[1]) if (match := _EXIT.search(command)) else 0
-                assert found == expected, f"{block.place}: {command}: exit code {found}"
+                assert result == expected, f"{block.place}: {command}: exit code {result}"
 
     def _known(self, command: str) -> bool:
         """Do what needs no running: packages, the mock server, variables."""
@@ -195,5 +195,5 @@ class Reader:
     def _expanded(self, words: list[str]) -> Iterator[str]:
         """Expand what the shell would: ``*`` in names of files."""
         for word in words:
-            found = sorted(str(path) for path in Path().glob(word)) if "*" in word else []
-            yield from found or [word]
+            result = sorted(str(path) for path in Path().glob(word)) if "*" in word else []
+            yield from result or [word]

@@ -157,7 +157,7 @@ class Population:
 
     def answer(self, name: str, prompt: str, draw: int = 0) -> str:
         """Answer a prompt, as the model of that name."""
-        labels = [one.label for one in unfence(prompt)]
+        labels = [item.label for item in unfence(prompt)]
         if "CONSTRAINT 1" in labels:
             return _blocks("PART: WHOLE" for label in labels if label.startswith("CONSTRAINT"))
         if "JUDGMENT 1" not in labels:
@@ -183,8 +183,8 @@ class Population:
         met, cause = self.truth[key, at], self.causes[key, at]
         opening = OPENINGS[draw % len(OPENINGS)]
         if not self.wrong(key, at, draw):
-            found = "what it asks for is there" if met else "what it asks for is missing"
-            return met, f"{opening} point {at + 1} was looked at closely: {found}."
+            result = "what it asks for is there" if met else "what it asks for is missing"
+            return met, f"{opening} point {at + 1} was looked at closely: {result}."
         match cause:
             case "bias":
                 return not met, f"{opening} point {at + 1} {BIASED}."
@@ -199,12 +199,14 @@ class Population:
 
     def _revised(self, key: str, text: str) -> str:
         """Write a judgment anew by what was counted, or keep to the wrong number."""
-        found = int(_COUNTED.findall(text.partition("Counted exactly: ")[2])[0][0])
+        result = int(_COUNTED.findall(text.partition("Counted exactly: ")[2])[0][0])
         at_most, exactly = _LIMIT.findall(text)[0]
-        met = found <= int(at_most) if at_most else found == int(exactly)
+        met = result <= int(at_most) if at_most else result == int(exactly)
         if MISCOUNTED in text and self._chance(key, text, "ignores") < self.ignores:
             met = "Verdict: MET" in text
-        said = f"{OPENINGS[found % 3]} there are {found} of what is limited, so that is how it is."
+        said = (
+            f"{OPENINGS[result % 3]} there are {result} of what is limited, so that is how it is."
+        )
         return f"{said}\nVERDICT: {'MET' if met else 'UNMET'}"
 
     def _opinions(self, name: str, prompt: str) -> str:
@@ -242,13 +244,13 @@ def _blocks(bodies: Iterator[str] | Any) -> str:
 
 
 def _key(prompt: str) -> str:
-    found = re.search(r"Write a note on harbour (\d+)", prompt)
-    assert found
-    return found[1]
+    result = re.search(r"Write a note on harbour (\d+)", prompt)
+    assert result
+    return result[1]
 
 
 def _judgments(prompt: str) -> list[str]:
-    return [one.text for one in unfence(prompt) if one.label.startswith("JUDGMENT")]
+    return [item.text for item in unfence(prompt) if item.label.startswith("JUDGMENT")]
 
 
 # --- what became of it --------------------------------------------------------------------------
@@ -271,24 +273,24 @@ class Catch:
 
 def catches(filtering: Filtering, population: Population) -> dict[str, Catch]:
     """Count by cause what each stage caught; under ``sound``, what it dropped or spoilt."""
-    found = {name: Catch() for name in (*CAUSES, "sound")}
+    result = {name: Catch() for name in (*CAUSES, "sound")}
     for row in (*filtering, *filtering.dropped()):
         for at, constraint in enumerate(_constraints(row)):
             for judgment in constraint["judgments"]:
                 wrong = population.wrong(row.id, at, judgment["sample_index"] - 1)
-                catch = found[population.causes[row.id, at] if wrong else "sound"]
+                catch = result[population.causes[row.id, at] if wrong else "sound"]
                 catch.judgments += 1
                 truth = "met" if population.truth[row.id, at] else "unmet"
                 stage = _caught(judgment, truth, put_right=wrong)
-                if catch is found["phrasing"] and not stage and "was" in judgment:
+                if catch is result["phrasing"] and not stage and "was" in judgment:
                     stage = "rules"  # written anew
-                if stage == "explanation" and catch is not found["phrasing"]:
+                if stage == "explanation" and catch is not result["phrasing"]:
                     stage = ""  # one of several was chosen: that is no fault of the others
                 if stage:
                     catch.stages[stage] += 1
                 else:
                     catch.missed += 1
-    return found
+    return result
 
 
 def wrong_at_the_end(filtering: Filtering, population: Population) -> tuple[int, int, int]:
@@ -299,7 +301,7 @@ def wrong_at_the_end(filtering: Filtering, population: Population) -> tuple[int,
             total += 1
             truth, cause = population.truth[row.id, at], population.causes[row.id, at]
             wrong += (constraint["status"] == "met") is not truth
-            chosen = next(one for one in constraint["judgments"] if "dropped" not in one)
+            chosen = next(item for item in constraint["judgments"] if "dropped" not in item)
             shows = population.wrong(row.id, at, chosen["sample_index"] - 1) and "was" not in chosen
             garbled += cause == "phrasing" and shows
     return total, wrong, garbled

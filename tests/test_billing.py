@@ -81,7 +81,7 @@ def test_any_counts_are_counts_that_can_be_stored(
     prompt: Any, completion: Any, cached: Any, reasoning: Any
 ) -> None:
     details = {"cached_tokens": cached}, {"reasoning_tokens": reasoning}
-    found = read_completion(
+    result = read_completion(
         reply(
             usage={
                 "prompt_tokens": prompt,
@@ -91,10 +91,10 @@ def test_any_counts_are_counts_that_can_be_stored(
             }
         )
     ).usage
-    counts = found.model_dump().values()
+    counts = result.model_dump().values()
     assert all(type(count) is int and 0 <= count <= 10**9 for count in counts)
-    assert found.cached_tokens <= found.prompt_tokens
-    assert found.reasoning_tokens <= found.completion_tokens
+    assert result.cached_tokens <= result.prompt_tokens
+    assert result.reasoning_tokens <= result.completion_tokens
 
 
 def test_a_count_of_another_type_is_read_where_it_is_clear() -> None:
@@ -111,11 +111,11 @@ def test_names_are_short_and_everything_can_be_stored() -> None:
     message = {"role": "assistant", "content": f"fine {HALF}", "reasoning_content": HALF}
     choice = {"index": 0, "message": message, "finish_reason": HALF + "x" * 10**6}
     body = reply(model=f"{HALF}\x1b[31m" + "m" * 10**6, choices=[choice])
-    found = read_completion(body)
-    assert len(found.model) <= 200
-    assert len(found.finish_reason or "") <= 200
-    assert found.model.isprintable()
-    stored = found.model_dump_json().encode()
+    result = read_completion(body)
+    assert len(result.model) <= 200
+    assert len(result.finish_reason or "") <= 200
+    assert result.model.isprintable()
+    stored = result.model_dump_json().encode()
     assert json.loads(stored)["text"] == "fine a\N{REPLACEMENT CHARACTER}z"
 
 

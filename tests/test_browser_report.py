@@ -57,8 +57,8 @@ def sample(number: int, words: str) -> Sample:
 
 @pytest.fixture(scope="module")
 def started() -> Iterator[Browser]:
-    with browser() as one:
-        yield one
+    with browser() as item:
+        yield item
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_in_light_and_dark(started: Browser, path: Path, scheme: str) -> None:
     with Opened(started, path, color_scheme=scheme) as opened:
-        found = opened.page.evaluate(
+        result = opened.page.evaluate(
             """() => [".quiet", ".note", "thead th", ".status.met", ".status.unmet",
               ".status.unparsed", "td", "a", "summary"].map(selector => {
                 const one = document.querySelector("main " + selector)
@@ -178,7 +178,7 @@ def test_text_stands_out_in_light_and_dark(started: Browser, path: Path, scheme:
                         getComputedStyle(behind).backgroundColor];
               })"""
         )
-        for selector, ink, paper in found:
+        for selector, ink, paper in result:
             light, dark = sorted((luminance(ink), luminance(paper)), reverse=True)
             # WCAG 2.2, 1.4.3: 4.5 to 1.
             assert (light + 0.05) / (dark + 0.05) >= 4.5, (selector, ink, paper)

@@ -44,9 +44,9 @@ def serving(folder: Path, cache: Path) -> Iterator[str]:
         try:
             assert process.stdout is not None
             said = "".join(process.stdout.readline() for _ in range(3))
-            found = re.search(r"http://\S+", said)
-            assert found is not None, said
-            yield found[0]
+            result = re.search(r"http://\S+", said)
+            assert result is not None, said
+            yield result[0]
         finally:
             process.kill()
 
@@ -57,8 +57,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     make_run(folder / "runs" / "small")
     make_run(folder / "runs" / "large", commas=5)
     make_run(folder / "runs" / "panel", 30, panel=True)
-    with serving(folder / "runs", folder / "cache") as found:
-        yield found
+    with serving(folder / "runs", folder / "cache") as result:
+        yield result
 
 
 def press(page: Page, *keys: str) -> None:
@@ -221,9 +221,9 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
         assert page.get_by_text("it is complete").is_visible()
         context.close()
         assert not watched.faults
-    found = read_back(run / "audit.csv")
-    assert found["questions"]["judgment_correct"]["right"] == 5
-    assert found["questions"]["explanation_correct"]["unsure"] == 1
+    result = read_back(run / "audit.csv")
+    assert result["questions"]["judgment_correct"]["right"] == 5
+    assert result["questions"]["explanation_correct"]["unsure"] == 1
     assert "looked twice, 是" in (run / "audit.csv").read_text(encoding="utf-8")
 
 

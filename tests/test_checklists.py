@@ -67,7 +67,7 @@ def test_an_empty_instruction_is_refused_without_a_call(prompt: str) -> None:
 
 
 def texts(result: Decomposition) -> list[str]:
-    return [one.text for one in result.checklist]
+    return [item.text for item in result.checklist]
 
 
 # --- what is believed --------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_any_stretch_between_words_is_found_however_it_is_spaced(
     whole = not re.search(r"\w\|\w", f"{turn[:start]}|{stretch}|{turn[end:]}")
     place = Instruction([turn]).find(re.sub(r"\s+", " \n", stretch))
     if place is None:
-        assert not (whole and any(one.isalnum() for one in stretch))
+        assert not (whole and any(item.isalnum() for item in stretch))
     else:
         assert turn[place.start : place.end].strip()
 
@@ -233,8 +233,8 @@ def test_whatever_a_model_says_the_checklist_is_of_the_instruction_s_words(
     said: str, copied: list[str]
 ) -> None:
     result = decompose(ScriptedModel([said, reply(*copied)]))
-    for one in result.checklist:
-        assert one.text in PROMPT
+    for item in result.checklist:
+        assert item.text in PROMPT
     assert len(texts(result)) == len(set(texts(result)))
     assert result.checklist or result.problem
 
@@ -296,7 +296,7 @@ def test_rows_keep_what_they_have_and_lose_verdicts_on_an_older_checklist(tmp_pa
     kept, made = (row.sample for row in generation)
     assert kept == old
     assert made is not None
-    assert [one.text for one in made.checklist] == ["Write a poem"]
+    assert [item.text for item in made.checklist] == ["Write a poem"]
     assert made.tags == {"task": "t"}
     assert generation.summary["rows"] == {"completed": 1, "unchanged": 1, "failed": 0, "unread": 0}
     out = tmp_path / "out.jsonl"
@@ -411,7 +411,7 @@ def test_every_released_if_critic_checklist_is_of_its_instruction_s_words(
     data: Path, prompt: str
 ) -> None:
     released = json.loads((data / "if_critic" / "checklists.json").read_text(encoding="utf-8"))
-    listed = {one["instruction"]: parse_checklist(one["checklist"]) for one in released}
+    listed = {item["instruction"]: parse_checklist(item["checklist"]) for item in released}
     replies = {
         instruction: write_checklist(words) if prompt == "if_critic" else reply(*words)
         for instruction, words in listed.items()
@@ -420,15 +420,15 @@ def test_every_released_if_critic_checklist_is_of_its_instruction_s_words(
     generation = checklist(rows, model=ScriptedModel(replies), prompt=prompt)
     assert generation.summary["counts"] == {"constraints": 128, "rejected": 0, "duplicates": 0}
     for record, words in zip(generation.records(), listed.values(), strict=True):
-        made = [" ".join(one["text"].split()) for one in record["checklist"]]
-        assert [one[-8:] for one in made] == [one[-8:] for one in words]
+        made = [" ".join(item["text"].split()) for item in record["checklist"]]
+        assert [item[-8:] for item in made] == [word[-8:] for word in words]
 
 
 def test_every_constraint_of_trace_stands_in_its_instruction(data: Path) -> None:
-    found = 0
+    result = 0
     with (data / "trace" / "2024_trace_evaluation.jsonl").open(encoding="utf-8") as file:
         for row in map(json.loads, file):
             turns = Instruction([turn["content"] for turn in row["messages"]])
             places = [turns.find(words) for words in row["constraints_splits"]]
-            found += sum(place is not None for place in places)
-    assert found == 5087
+            result += sum(place is not None for place in places)
+    assert result == 5087

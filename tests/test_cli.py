@@ -138,9 +138,9 @@ def test_a_bad_row_is_named_with_its_line_and_costs_no_other(
     assert "line 2: " in said.err
     assert message in said.err
     assert "1 row could not be read or judged; every coverage counts them as undecided" in said.out
-    found = rows("out.jsonl")
-    assert [row["scores"].get("isr") for row in found] == [1.0, None, 1.0]
-    assert message in found[1]["problem"]
+    result = rows("out.jsonl")
+    assert [row["scores"].get("isr") for row in result] == [1.0, None, 1.0]
+    assert message in result[1]["problem"]
     summary = json.loads(next(Path("heedful-runs").rglob("summary.json")).read_text())
     assert summary["samples"] == 3
     assert summary["rows"] == {"read": 2, "failed": 1}
@@ -166,10 +166,10 @@ def test_csv_with_a_ragged_row_and_a_cell_of_ten_megabytes() -> None:
         file.write("ragged,p\r\n")
         table.writerow(["small", "p", "a, b", check])
     assert run("evaluate", "rows.csv", "-o", "out.jsonl") == 1
-    found = {row["id"]: row for row in rows("out.jsonl")}
-    assert found["big"]["scores"]["isr"] == 1.0
-    assert found["small"]["scores"]["isr"] == 0.0
-    (problem,) = (row["problem"] for row in found.values() if "problem" in row)
+    result = {row["id"]: row for row in rows("out.jsonl")}
+    assert result["big"]["scores"]["isr"] == 1.0
+    assert result["small"]["scores"]["isr"] == 0.0
+    (problem,) = (row["problem"] for row in result.values() if "problem" in row)
     assert "2 cells, the header has 4" in problem
 
 

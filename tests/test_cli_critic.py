@@ -159,9 +159,9 @@ def test_a_limit_stops_a_run_that_goes_on_with_a_higher_one(
     limited = ["--prices", "prices.json", "--max-concurrency", "1", "--run", "r", "--max-cost"]
 
     def answer(number: int, body: dict[str, Any]) -> Answer:
-        found = answering(population)(number, body)
+        result = answering(population)(number, body)
         usage = {"prompt_tokens": 700, "completion_tokens": 700}
-        return Answer(body={**found.body, "usage": usage})
+        return Answer(body={**result.body, "usage": usage})
 
     with serving(script=answer) as server:
         assert run(*sampling(server.url, *limited, "0.01")) == 2

@@ -32,7 +32,7 @@ def rows(path: str) -> list[dict[str, Any]]:
 
 def write(*samples: dict[str, Any]) -> None:
     with Path("in.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(one) + "\n" for one in samples)
+        file.writelines(json.dumps(sample) + "\n" for sample in samples)
 
 
 def prompt(number: int) -> dict[str, Any]:
@@ -77,8 +77,8 @@ def test_rows_are_made_once_and_the_same_command_goes_on(
         assert made["response"].startswith("<c1>")
         assert kept["response"] == "Old."
     else:
-        assert [one["text"] for one in made["checklist"]][1] == "Use no commas"
-        assert [one["text"] for one in kept["checklist"]] == ["Old."]
+        assert [item["text"] for item in made["checklist"]][1] == "Use no commas"
+        assert [item["text"] for item in kept["checklist"]] == ["Old."]
 
 
 def test_a_failed_row_is_named_costs_no_other_and_is_retried(
@@ -97,9 +97,9 @@ def test_a_failed_row_is_named_costs_no_other_and_is_retried(
         assert "line 3: 3: conversation is missing" in said.err
         assert "--retry-failed" in said.err
         assert "3 rows: 1 completed, 1 failed, 1 could not be read" in said.out
-    found = rows("out.jsonl")
-    assert [row.get("response") for row in found] == ["One.", None, None]
-    assert "no twos" in found[1]["problem"]
+    result = rows("out.jsonl")
+    assert [row.get("response") for row in result] == ["One.", None, None]
+    assert "no twos" in result[1]["problem"]
     with serving(completion("Two.")) as server:
         words = asking(server.url)
         # Another address is another run; a named one says what changed.

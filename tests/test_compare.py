@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
@@ -23,6 +23,7 @@ from heedful import (
     evaluate,
 )
 from heedful.cli import main
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def pairs_of(one: Sequence[str], seed: int) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@of_a_hundred(15)
 @given(rows=verdicts, seed=st.integers(0, 5))
 def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     rows: list[str], seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -105,7 +106,7 @@ def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     assert total == sum(map(len, rows))
 
 
-@settings(max_examples=15)
+@of_a_hundred(15)
 @given(rows=verdicts)
 def test_a_run_does_not_differ_from_itself(
     rows: list[str], tmp_path_factory: pytest.TempPathFactory
@@ -218,11 +219,11 @@ def test_the_same_ids_on_other_questions_are_refused(tmp_path: Path) -> None:
         for key, other in (("x1", "x2"), ("x2", "x1"))
     ]
     second = run(tmp_path / "b", swapped)
-    with pytest.raises(UsageError, match="2 of 2 pairs were asked different things, as 'x1'"):
+    with pytest.raises(UsageError, match="2 of 2 pairs have different prompts, as 'x1'"):
         compare(first, second)
     assert value(only_pair(first, second, match="conversation"), "cfbench.csr") == -0.5
     note = only_pair(first, second, anyway=True)["notes"][0]
-    assert "asked different things" in note
+    assert "different prompts" in note
 
 
 def test_other_checklists_are_refused_or_left_out(tmp_path: Path) -> None:
@@ -343,8 +344,8 @@ def test_the_command_line_writes_what_it_is_asked_for(
     shown = capsys.readouterr().out
     assert "a − b: responses, 2 samples matched by id" in " ".join(shown.split())
     assert "[red]not" in shown
-    found = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
-    assert found["pairs"][0]["flips"]["count"] == 3
+    result = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
+    assert result["pairs"][0]["flips"]["count"] == 3
     page = (tmp_path / "o.html").read_text(encoding="utf-8")
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page

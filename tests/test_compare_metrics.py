@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
@@ -28,6 +28,7 @@ from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
 from heedful.metrics.contrasts import contrast
 from heedful.reporting.notation import interval, signed
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -217,11 +218,11 @@ def test_every_metric_of_a_summary_is_compared(kind: str, tmp_path: Path) -> Non
         for name, measured in rates.items():
             assert value(pair, f"{family}.{name}", "first") == pytest.approx(measured["value"])
             assert value(pair, f"{family}.{name}") == 0
-            found = pair["metrics"][family][name]
-            low, high = found["difference"]["interval"] or (0, 0)
+            result = pair["metrics"][family][name]
+            low, high = result["difference"]["interval"] or (0, 0)
             assert low == pytest.approx(-high)
-            assert found["p"] == 1
-            assert found["p"] == 1
+            assert result["p"] == 1
+            assert result["p"] == 1
     for dimension, groups in pair["by"].items():
         for group, families in groups.items():
             for family, rates in families.items():
@@ -235,7 +236,7 @@ letters = st.text("mu?", min_size=5, max_size=5)
 
 
 @pytest.mark.slow
-@settings(max_examples=6)
+@of_a_hundred(6)
 @given(rows=st.lists(st.tuples(letters, letters), min_size=1, max_size=5))
 def test_conversations_swapped_change_their_signs_only(
     rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
@@ -270,6 +271,7 @@ def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Pat
     assert pair["mcnemar"]["samples"]["p"] == mcnemar(7, 3)
 
 
+@pytest.mark.slow
 def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     ours = ["mmm", "mmu", "muu", "mmm", "mmu", "mmm", "uuu", "mmu", "mmm", "mmu"]
@@ -279,7 +281,7 @@ def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
     met = [[row.count("m") for row in rows] for rows in (ours, theirs)]
     exact = stats.permutation_test(
         met,
-        lambda one, other, axis: (one - other).mean(axis=axis),
+        lambda item, other, axis: (item - other).mean(axis=axis),
         permutation_type="samples",
         vectorized=True,
     )
@@ -294,12 +296,12 @@ def test_p_values_of_a_breakdown_are_adjusted_for_its_groups(tmp_path: Path) -> 
     theirs = {key: "m" if key[0] == "c" or key == "b0" else "u" for key in ours}
     runs = run(tmp_path / "a", ours, "1"), run(tmp_path / "b", theirs, "2")
     groups = only_pair(*runs)["by"]["task"]
-    found = {group: rates["cfbench"]["isr"] for group, rates in groups.items()}
-    assert [found[group]["p"] for group in "abc"] == pytest.approx([2 / 2**8, 2 / 2**7, 1])
-    adjusted = [found[group]["p_holm"] for group in "abc"]
+    result = {group: rates["cfbench"]["isr"] for group, rates in groups.items()}
+    assert [result[group]["p"] for group in "abc"] == pytest.approx([2 / 2**8, 2 / 2**7, 1])
+    adjusted = [result[group]["p_holm"] for group in "abc"]
     assert adjusted == pytest.approx([3 * 2 / 2**8, 2 * 2 / 2**7, 1])
     page = document(compare(*runs, by=["task"], metrics=["isr"])).markdown()
-    assert summary([*found.values()], "groups") in page
+    assert summary([*result.values()], "groups") in page
 
 
 def three(tmp_path: Path) -> list[Path]:
@@ -313,14 +315,14 @@ def three(tmp_path: Path) -> list[Path]:
 def test_every_run_is_compared_with_the_baseline(tmp_path: Path) -> None:
     runs = three(tmp_path)
     for baseline in ("b", runs[1]):
-        found = compare(*runs, baseline=baseline)
-        assert found["baseline"] == "b"
-        named = [(pair["first"], pair["second"]) for pair in found["pairs"]]
+        result = compare(*runs, baseline=baseline)
+        assert result["baseline"] == "b"
+        named = [(pair["first"], pair["second"]) for pair in result["pairs"]]
         assert named == [("a", "b"), ("c", "b"), ("a", "c")]
-    isr = [pair["metrics"]["cfbench"]["isr"] for pair in found["pairs"]]
-    assert [one["difference"]["value"] for one in isr] == pytest.approx([1, 0.9, 0.1])
-    assert [one["p"] for one in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
-    assert [one["p_holm"] for one in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
+    isr = [pair["metrics"]["cfbench"]["isr"] for pair in result["pairs"]]
+    assert [item["difference"]["value"] for item in isr] == pytest.approx([1, 0.9, 0.1])
+    assert [item["p"] for item in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
+    assert [item["p_holm"] for item in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
     with pytest.raises(UsageError, match=r"'d' is none of the runs.*a, b, c"):
         compare(*runs, baseline="d")
 
@@ -334,20 +336,20 @@ def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path
     runs = [tmp_path / name for name in ("old", "judge", "model")]
     with pytest.raises(UsageError, match="judge and model: these are not alike"):
         compare(*runs)
-    found = compare(*runs, baseline="old")
-    assert [(pair["first"], pair["second"]) for pair in found["pairs"]] == [
+    result = compare(*runs, baseline="old")
+    assert [(pair["first"], pair["second"]) for pair in result["pairs"]] == [
         ("judge", "old"),
         ("model", "old"),
     ]
-    page = document(found).markdown()
+    page = document(result).markdown()
     assert "- judge − model is left out: these are not alike: both the responses" in page
     with pytest.raises(UsageError, match="not alike"):
         compare(*runs, baseline="model")
 
 
 def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
-    found = compare(*three(tmp_path), metrics=["isr"])
-    page = document(found).markdown()
+    result = compare(*three(tmp_path), metrics=["isr"])
+    page = document(result).markdown()
     assert "## CFBench ISR: a − each" in page
     # Of Bonett and Price: 10 / 12, with a variance of (12 / 12 - (10 / 12)²) / 12; Student's
     # quantile for 11 degrees of freedom is 2.201.
@@ -358,7 +360,7 @@ def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     assert "All 3 pairs: responses, 10 samples matched by id." in page
     found_against = compare(tmp_path / "a", tmp_path / "b", tmp_path / "c", baseline="b")
     assert "## CFBench ISR: each − b" in document(found_against).markdown()
-    assert "CFBench ISR: a − each" in document(found).html()
+    assert "CFBench ISR: a − each" in document(result).html()
 
 
 @pytest.mark.slow
@@ -435,3 +437,19 @@ def test_no_end_of_an_interval_is_written_as_0_beside_a_difference(ahead: int) -
             low, high = interval(result["difference"]["interval"], signed).split(" to ")
             significant = result["p"] is not None and result["p"] < 0.05
             assert significant == (low[0] == high[0] and low[0] in "+−"), (behind, ties)
+
+
+def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path: Path) -> None:
+    """To take in those that are known to fail, too, would leave out only those that pass."""
+    first = run(tmp_path / "a", {"x1": "mm", "x2": "mm", "x3": "u?", "x4": "m?"}, "1")
+    second = run(tmp_path / "b", {"x1": "mu", "x2": "mm", "x3": "mm", "x4": "uu"}, "2")
+    pair = only_pair(first, second)
+    isr = pair["metrics"]["cfbench"]["isr"]
+    assert (isr["compared"], isr["coverage"]) == (2, 0.5)
+    assert (isr["first"]["value"], isr["second"]["value"]) == (1.0, 0.5)
+    # x1 is known, and x2; of the others anything is possible.
+    assert isr["bounds"] == [(2 - 3) / 4, (4 - 1) / 4]
+    assert pair["mcnemar"]["samples"]["only_first"] == 1
+    assert sum(pair["mcnemar"]["samples"][key] for key in ("both", "neither", "only_second")) == 1
+    # Of constraints all that both decided count.
+    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 6 / 8

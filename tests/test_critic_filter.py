@@ -65,9 +65,9 @@ def outcome(found: Any) -> dict[str, Any]:
 
 
 def reasons(result: Filtering, stage: str) -> dict[str, int]:
-    stages = {one["stage"]: one for one in result.summary["funnel"]["stages"]}
-    found: dict[str, int] = stages[stage]["reasons"]
-    return found
+    stages = {item["stage"]: item for item in result.summary["funnel"]["stages"]}
+    measured: dict[str, int] = stages[stage]["reasons"]
+    return measured
 
 
 def opinions(*pairs: tuple[str, str]) -> str:
@@ -88,20 +88,20 @@ def test_each_stage_catches_what_it_is_for_and_nothing_that_is_sound() -> None:
     population = Population(finds=1, alarms=0, ignores=0)
     rows = list(sample_critiques(population.samples(150), expert=population.expert()))
     result = filter_critiques(
-        [one.sample for one in rows if one.sample],
+        [item.sample for item in rows if item.sample],
         expert=population.expert(),
         verifiers=[population.verifier("a")],
     )
-    found = catches(result, population)
-    assert found["bias"].stages["cross"] == found["bias"].judgments > 0
-    assert found["miscount"].stages["rules"] == found["miscount"].judgments > 0
-    caught = found["hallucination"].stages
+    measured = catches(result, population)
+    assert measured["bias"].stages["cross"] == measured["bias"].judgments > 0
+    assert measured["miscount"].stages["rules"] == measured["miscount"].judgments > 0
+    caught = measured["hallucination"].stages
     # What was imagined of something that can be counted, the counts put right before the vote.
-    assert caught["rules"] + caught["judgment"] == found["hallucination"].judgments > 0
+    assert caught["rules"] + caught["judgment"] == measured["hallucination"].judgments > 0
     assert caught["judgment"] > 0
-    assert found["phrasing"].missed == 0
-    assert found["phrasing"].stages["explanation"] > 0
-    assert found["sound"].stages.total() == 0
+    assert measured["phrasing"].missed == 0
+    assert measured["phrasing"].stages["explanation"] > 0
+    assert measured["sound"].stages.total() == 0
 
 
 @pytest.mark.slow
@@ -113,7 +113,7 @@ def test_without_its_stage_a_cause_goes_through(skip: str, cause: str) -> None:
     population = Population(finds=1, alarms=0, ignores=0)
     rows = list(sample_critiques(population.samples(60), expert=population.expert()))
     result = filter_critiques(
-        [one.sample for one in rows if one.sample],
+        [item.sample for item in rows if item.sample],
         expert=population.expert(),
         verifiers=[population.verifier("a")],
         settings=FilterSettings(skip=[skip]),
@@ -140,20 +140,20 @@ def test_without_its_stage_a_cause_goes_through(skip: str, cause: str) -> None:
 def test_the_majority_decides_if_it_is_large_enough(
     verdicts: str, options: dict[str, Any], reason: str | None
 ) -> None:
-    critiques = [critique(MET, MET if one == "M" else UNMET) for one in verdicts]
+    critiques = [critique(MET, MET if verdict == "M" else UNMET) for verdict in verdicts]
     options = {"min_votes": 1 if len(verdicts) == 1 and not reason else 2} | options
     result = filter_critiques([row(*critiques)], settings=FilterSettings(skip=NOBODY, **options))
     kept, dropped = list(result), list(result.dropped())
     if reason is None:
-        (one,) = kept
-        assert outcome(one)["constraints"][1]["status"] == "met"
+        (item,) = kept
+        assert outcome(item)["constraints"][1]["status"] == "met"
     else:
-        (one,) = dropped
-        assert outcome(one)["dropped"]["stage"] == "judgment"
-        assert outcome(one)["dropped"]["reason"] == reason
+        (item,) = dropped
+        assert outcome(item)["dropped"]["stage"] == "judgment"
+        assert outcome(item)["dropped"]["reason"] == reason
         if len(verdicts) > 1:
-            assert outcome(one)["dropped"]["constraints"] == [2]
-        assert one.problem is None
+            assert outcome(item)["dropped"]["constraints"] == [2]
+        assert item.problem is None
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_confidence_is_a_share_of_all_samples_unless_survivors_are_asked_for(
         candidate.drop = Drop("cross", "explanation is wrong")
     asyncio.run(MajorityStage(**options).apply(item))
     assert item.confidence[1] == pytest.approx(confidence)
-    assert [one.status.name for one in item.left(1)] == ([UNMET] * unmet if kept else [])
+    assert [each.status.name for each in item.left(1)] == ([UNMET] * unmet if kept else [])
 
 
 @pytest.mark.slow
@@ -214,7 +214,7 @@ def test_dropped_votes_never_make_a_majority_more_confident(
     confidence = item.confidence[1]
     assert (confidence is None) == (not counts)
     assert confidence is None or confidence == max(counts.values()) / len(votes)
-    assert len({one.status for one in left}) <= 1
+    assert len({each.status for each in left}) <= 1
     assert not left or len(left) / len(votes) >= threshold
 
 
@@ -226,15 +226,15 @@ def test_the_final_critique_has_the_final_verdicts_and_the_chosen_explanations()
     result = filter_critiques(
         [row(odd, *usual, critique(MET, UNMET))], settings=FilterSettings(skip=NOBODY)
     )
-    (one,) = result
-    assert one.sample is not None
-    assert one.sample.recording is not None
-    assert one.sample.recording.others == ()
-    text = one.sample.recording.text or ""
-    judgments = plain.parse(text, one.sample.checklist)
+    (item,) = result
+    assert item.sample is not None
+    assert item.sample.recording is not None
+    assert item.sample.recording.others == ()
+    text = item.sample.recording.text or ""
+    judgments = plain.parse(text, item.sample.checklist)
     assert [judgment.status for judgment in judgments] == ["met", "met"]
     assert all("looked at well" in judgment.explanation for judgment in judgments)
-    assert outcome(one)["constraints"][1]["confidence"] == 0.8
+    assert outcome(item)["constraints"][1]["confidence"] == 0.8
     assert result.summary["funnel"]["confidence"] == {"0.80": 1, "1.00": 1}
 
 
@@ -242,22 +242,22 @@ def test_without_any_stage_the_first_critique_is_final() -> None:
     result = filter_critiques(
         [row(critique(UNMET, MET), critique(MET, MET))], settings=FilterSettings(skip=STAGES)
     )
-    (one,) = result
-    assert [each["status"] for each in outcome(one)["constraints"]] == ["unmet", "met"]
+    (item,) = result
+    assert [each["status"] for each in outcome(item)["constraints"]] == ["unmet", "met"]
 
 
 def test_a_row_that_lost_constraints_is_kept_in_part_only_if_asked_to() -> None:
     critiques = [critique(MET, verdict) for verdict in (MET, MET, UNMET, UNMET)]
     given = row(*critiques, labels=[True, False])
     assert not list(filter_critiques([given], settings=FilterSettings(skip=NOBODY)))
-    (one,) = filter_critiques([given], settings=FilterSettings(skip=NOBODY, partial=True))
-    assert one.sample is not None
-    assert [constraint.text for constraint in one.sample.checklist] == ["Write a poem"]
-    assert one.sample.labels == (True,)
-    assert one.sample.recording is not None
-    (judgment,) = plain.parse(one.sample.recording.text or "", one.sample.checklist)
+    (item,) = filter_critiques([given], settings=FilterSettings(skip=NOBODY, partial=True))
+    assert item.sample is not None
+    assert [constraint.text for constraint in item.sample.checklist] == ["Write a poem"]
+    assert item.sample.labels == (True,)
+    assert item.sample.recording is not None
+    (judgment,) = plain.parse(item.sample.recording.text or "", item.sample.checklist)
     assert judgment.status == "met"
-    assert outcome(one)["constraints"][1]["judgments"][0]["dropped"]["reason"] == "no majority"
+    assert outcome(item)["constraints"][1]["judgments"][0]["dropped"]["reason"] == "no majority"
 
 
 # --- cross-model verification -------------------------------------------------------------------
@@ -275,8 +275,8 @@ def test_what_any_verifier_faults_in_either_question_is_dropped() -> None:
     wrong = opinions(("INCORRECT", "FOLLOWS"), ("CORRECT", "DOES NOT FOLLOW"))
     assert len(list(verified(GOOD, GOOD))) == 1
     result = verified(GOOD, wrong)
-    (one,) = result.dropped()
-    first, second = outcome(one)["constraints"]
+    (item,) = result.dropped()
+    first, second = outcome(item)["constraints"]
     assert first["judgments"][0]["dropped"] == {
         "stage": "cross",
         "reason": "explanation is wrong",
@@ -318,7 +318,7 @@ def test_a_verifier_that_never_answers_fails_the_rows_and_is_named(tmp_path: Pat
     result = filter_critiques(given, verifiers=[dead], **options)
     assert result.summary["funnel"]["rows"] == {"kept": 0, "dropped": 0, "failed": 3}
     assert not list(result)
-    problems = [one["problem"] for one in _lines(tmp_path / "run" / "dropped.jsonl")]
+    problems = [line["problem"] for line in _lines(tmp_path / "run" / "dropped.jsonl")]
     assert problems == ["cross: verification by v: model v: no route"] * 3
     result = filter_critiques(given, verifiers=[Named("v", GOOD)], retry_failed=True, **options)
     assert len(list(result)) == 3
@@ -343,7 +343,7 @@ def test_verifiers_see_what_is_judged_as_data_and_not_who_judged() -> None:
     given = row(critique(MET, MET), response=hostile)
     filter_critiques([given], verifiers=[verifier], settings=FilterSettings(skip=("rules",)))
     prompt = verifier.calls[0].messages[-1].content
-    texts = {one.label: one.text for one in unfence(prompt)}
+    texts = {item.label: item.text for item in unfence(prompt)}
     assert texts["RESPONSE"] == hostile
     assert "plain" not in prompt.replace("plainly", "")
 
@@ -369,14 +369,14 @@ def ruled(
 
 def test_the_expert_revises_by_the_true_counts() -> None:
     result, extractor, expert = ruled()
-    (one,) = result
-    found = outcome(one)["constraints"]
-    assert "counted" not in found[0]  # nothing to count in it
-    assert found[1]["counted"] == "the whole response: 6 words"
-    assert found[1]["judgments"] == [{"sample_index": 1, "status": "unmet", "was": "met"}]
-    assert one.sample is not None
-    assert one.sample.recording is not None
-    assert "Six words." in (one.sample.recording.text or "")
+    (item,) = result
+    measured = outcome(item)["constraints"]
+    assert "counted" not in measured[0]  # nothing to count in it
+    assert measured[1]["counted"] == "the whole response: 6 words"
+    assert measured[1]["judgments"] == [{"sample_index": 1, "status": "unmet", "was": "met"}]
+    assert item.sample is not None
+    assert item.sample.recording is not None
+    assert "Six words." in (item.sample.recording.text or "")
     assert "6 words" in expert.calls[0].messages[-1].content
     assert "Write a poem" not in _asked(extractor)
     funnel = result.summary["funnel"]
@@ -393,14 +393,14 @@ def test_only_what_stands_in_the_response_is_counted() -> None:
     copied = iter(["<c1>\nPART: Old boats sink\n</c1>", "<c1>\nPART: rest near\n</c1>"])
     result, extractor, _ = ruled(lambda *_: next(copied))
     assert len(extractor.calls) == 2
-    (one,) = result
-    assert outcome(one)["constraints"][1]["counted"] == "“rest near”: 2 words"
+    (item,) = result
+    assert outcome(item)["constraints"][1]["counted"] == "“rest near”: 2 words"
     result, extractor, expert = ruled("<c1>\nPART: Old boats sink\n</c1>")
     assert len(extractor.calls) == 2
     assert not expert.calls  # without a count there is nothing to revise by
     assert result.summary["funnel"]["rules"]["uncounted"] == 1
-    (one,) = result
-    assert outcome(one)["constraints"][1]["status"] == "met"
+    (item,) = result
+    assert outcome(item)["constraints"][1]["status"] == "met"
 
 
 def test_a_limit_on_nothing_in_the_response_is_not_counted() -> None:
@@ -485,9 +485,9 @@ def test_explanations_that_speak_of_being_told_are_known(text: str, expected: bo
 def test_other_settings_ask_only_what_is_new(tmp_path: Path) -> None:
     population = Population()
     given = [
-        one.sample
-        for one in sample_critiques(population.samples(15), expert=population.expert())
-        if one.sample
+        item.sample
+        for item in sample_critiques(population.samples(15), expert=population.expert())
+        if item.sample
     ]
     expert, verifier = population.expert(), population.verifier("a")
 
@@ -529,7 +529,7 @@ def test_the_order_is_another_only_on_purpose() -> None:
         given,
         settings=FilterSettings(skip=NOBODY, order=("rules", "judgment", "cross", "explanation")),
     )
-    stages = [one["stage"] for one in result.summary["funnel"]["stages"]]
+    stages = [stage["stage"] for stage in result.summary["funnel"]["stages"]]
     assert stages == ["read", "judgment", "explanation", "write"]
 
 
@@ -584,8 +584,8 @@ def test_a_critique_of_another_checklist_is_dropped_by_reading_and_counted() -> 
         settings=FilterSettings(skip=NOBODY, confidence_over="survivors"),
     )
     assert reasons(result, "read") == {"not decided": 2}
-    (one,) = result
-    said = outcome(one)["constraints"][0]["judgments"][2]["dropped"]["said"]
+    (item,) = result
+    said = outcome(item)["constraints"][0]["judgments"][2]["dropped"]["said"]
     assert said == "block 1 does not repeat its constraint"
 
 
@@ -600,9 +600,9 @@ def test_critiques_that_were_not_to_be_had_are_counted() -> None:
     settings = FilterSettings(skip=NOBODY, confidence_over="survivors")
     result = filter_critiques([short], settings=settings)
     assert result.summary["funnel"]["critiques"] == {"requested": 5, "given": 2, "short_rows": 1}
-    (one,) = result
-    assert one.sample is not None
-    assert "problem" not in (one.sample.model_extra or {})
+    (item,) = result
+    assert item.sample is not None
+    assert "problem" not in (item.sample.model_extra or {})
 
 
 @pytest.mark.slow
@@ -611,7 +611,7 @@ def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a paramete
     population = Population(faults=0.02)
     rows = list(sample_critiques(population.samples(60), expert=population.expert()))
     result = filter_critiques(
-        [one.sample for one in rows if one.sample],
+        [item.sample for item in rows if item.sample],
         expert=population.expert(),
         verifiers=[population.verifier("a"), population.verifier("b")],
         settings=FilterSettings(partial=partial),
@@ -626,9 +626,9 @@ def test_the_funnel_adds_up(partial: bool) -> None:  # noqa: FBT001 - a paramete
         lost = stage["in"]["judgments"] - stage["out"]["judgments"]
         assert sum(stage["reasons"].values()) == lost
         for groups in funnel["by"].values():
-            found = [counts[stage["stage"]] for counts in groups.values()]
-            assert sum(one["in"] for one in found) == stage["in"]["judgments"]
-            assert sum(one["out"] for one in found) == stage["out"]["judgments"]
+            measured = [counts[stage["stage"]] for counts in groups.values()]
+            assert sum(item["in"] for item in measured) == stage["in"]["judgments"]
+            assert sum(item["out"] for item in measured) == stage["out"]["judgments"]
     assert stages[-1]["out"]["rows"] == funnel["rows"]["kept"] == len(list(result))
 
 
@@ -720,11 +720,11 @@ def test_what_is_asked_about_a_chinese_instruction_is_asked_in_chinese() -> None
     )
     verifier = Named("v", lambda messages, _: zh(messages[-1].content))
     expert = Named("e", "<c1>\n全诗共六个字，超过了五个字。\n结论：不满足\n</c1>")
-    (one,) = filter_critiques([given], expert=expert, verifiers=[verifier])
-    assert outcome(one)["constraints"][1]["counted"] == (
+    (item,) = filter_critiques([given], expert=expert, verifiers=[verifier])
+    assert outcome(item)["constraints"][1]["counted"] == (
         "整篇回复：6字（不计标点），7个字符（计标点，不计空白）"
     )
-    assert outcome(one)["constraints"][1]["status"] == "unmet"
+    assert outcome(item)["constraints"][1]["status"] == "unmet"
     assert expert.calls[0].messages[-1].content.startswith("你评判过一条回复")
 
 
@@ -772,8 +772,8 @@ def test_opinions_are_read_whatever_their_order_language_and_emphasis(
         for k, (correct, follows, _) in enumerate(answers, start=1)
     ]
     order.shuffle(blocks)
-    found = parse("Here it is:\n" + "\n".join(blocks), list(range(len(answers))))
-    assert {at: opinion[:2] for at, opinion in found.items()} == {
+    result = parse("Here it is:\n" + "\n".join(blocks), list(range(len(answers))))
+    assert {at: opinion[:2] for at, opinion in result.items()} == {
         at: expected for at, (*_, expected) in enumerate(answers)
     }
 
@@ -801,8 +801,8 @@ def test_parts_are_read_as_they_were_copied(parts: list[str]) -> None:
 
 def test_a_part_may_have_several_lines_and_words_of_the_form() -> None:
     blocks = "<c1>\n片段：第一行\n第二行\n片段：none of it\n</c1>\n<c2>\n片段：全文\n</c2>"
-    found = parse_parts(blocks, [0, 1])
-    assert found == {0: ["第一行\n第二行", "none of it"], 1: None}
+    result = parse_parts(blocks, [0, 1])
+    assert result == {0: ["第一行\n第二行", "none of it"], 1: None}
 
 
 # --- helpers ------------------------------------------------------------------------------------
@@ -822,9 +822,9 @@ def _words(sample: Sample) -> list[str]:
 
 
 def _judgments(prompt: str) -> list[str]:
-    return [one.text for one in unfence(prompt) if one.label.startswith("JUDGMENT")]
+    return [item.text for item in unfence(prompt) if item.label.startswith("JUDGMENT")]
 
 
 def _asked(model: ScriptedModel) -> str:
     prompt = model.calls[0].messages[-1].content
-    return "\n".join(one.text for one in unfence(prompt) if one.label.startswith("CONSTRAINT"))
+    return "\n".join(item.text for item in unfence(prompt) if item.label.startswith("CONSTRAINT"))

@@ -102,7 +102,7 @@ def test_the_chosen_judgment_is_the_most_typical_one_that_the_expert_shares() ->
     (segment,) = pair.segments
     assert (segment.number, segment.verdict) == (2, "unmet")
     judged = make("if_critic").parse(pair.chosen, sample.checklist)
-    assert [one.status for one in judged] == ["met", "unmet", "met"]
+    assert [each.status for each in judged] == ["met", "unmet", "met"]
     assert judged[1].explanation == "I looked at constraint 2 at length."
     assert judged[0].explanation == "I looked at constraint 1 badly."
 

@@ -64,8 +64,8 @@ def test_critiques_come_through_any_prompt_that_explains(prompt: str) -> None:
     assert row.sample is not None
     assert row.sample.recording is not None
     for other in row.sample.recording.others:
-        found = read(Recording(prompt=prompt, text=other), CHECKLIST)
-        assert [one.status for one in found] == ["met", "unmet"]
+        result = read(Recording(prompt=prompt, text=other), CHECKLIST)
+        assert [item.status for item in result] == ["met", "unmet"]
 
 
 def test_a_critique_that_leaves_something_open_is_asked_for_again_as_a_whole() -> None:

@@ -38,8 +38,8 @@ def chosen(samples: list[Sample], **options: Any) -> list[str]:
 def test_as_many_of_each_category_and_complexity_are_chosen_as_can_be() -> None:
     samples = tagged("code", 1, 50) + tagged("code", 4, 5) + tagged("writing", 2, 50)
     selection = select([*samples, *tagged("poems", 3, 4)], count=40)
-    found = Counter(row.id.rsplit("-", 1)[0] for row in selection)
-    assert found == {"writing-2": 18, "poems-3": 4, "code-1": 13, "code-4": 5}
+    result = Counter(row.id.rsplit("-", 1)[0] for row in selection)
+    assert result == {"writing-2": 18, "poems-3": 4, "code-1": 13, "code-4": 5}
     assert selection.summary["selection"]["chosen"] == 40
     assert selection.summary["selection"]["categories"]["code"]["4"] == {"of": 5, "chosen": 5}
 
@@ -48,9 +48,9 @@ def test_the_choice_depends_on_the_ids_and_the_seed_alone() -> None:
     samples = tagged("code", 1, 60)
     first = chosen(samples, count=20)
     assert {*chosen(samples[::-1], count=20)} == {*first}
-    assert first == sorted(first, key=[one.id for one in samples].index)  # in input order
+    assert first == sorted(first, key=[item.id for item in samples].index)  # in input order
     assert chosen(samples, count=20, seed=1) != first
-    assert chosen(samples) == [one.id for one in samples]
+    assert chosen(samples) == [item.id for item in samples]
 
 
 def test_a_model_says_what_has_no_tags(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_shares_are_as_even_as_the_sizes_allow(sizes: dict[str, int], count: int
 
 @given(st.text())
 def test_no_reply_breaks_the_parser(reply: str) -> None:
-    found = parse(reply)
-    assert found is None or found[0] in CATEGORIES
+    result = parse(reply)
+    assert result is None or result[0] in CATEGORIES
 
 
 # --- data for a checklist generator -------------------------------------------------------------
@@ -157,7 +157,7 @@ def test_each_instruction_is_written_once_as_the_generator_is_to_answer(
         if prompt == "plain":
             assert read == list(given_.checklist)
         else:
-            assert [one.text for one in read] == [one.text for one in given_.checklist]
+            assert [item.text for item in read] == [item.text for item in given_.checklist]
     assert rows(out)[0]["id"] == "1"
 
 

@@ -41,7 +41,7 @@ def test_no_instruction_is_on_both_sides(tmp_path: Path, seed: int) -> None:
     ]
     assert not instructions[0] & instructions[1]
     ids = [row["id"] for row in sft]
-    assert ids == [one.id for one in samples(10) if one.id in ids]
+    assert ids == [sample.id for sample in samples(10) if sample.id in ids]
     summary = json.loads((tmp_path / "parts" / "summary.json").read_text("utf-8"))
     assert summary["instructions"] == {"sft": 6, "preference": 4}
 
@@ -74,7 +74,7 @@ def test_one_file_with_a_tag(tmp_path: Path) -> None:
     source, output = write(tmp_path / "in.jsonl", samples(5)), tmp_path / "out.jsonl"
     assert run("critic", "split", source, "-o", output) == 0
     rows = read(output)
-    assert [row["id"] for row in rows] == [one.id for one in samples(5)]
+    assert [row["id"] for row in rows] == [sample.id for sample in samples(5)]
     assert [row["tags"]["part"] for row in rows].count("sft") == 6
     assert (tmp_path / "out.summary.json").is_file()
 

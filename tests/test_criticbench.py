@@ -115,7 +115,7 @@ def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
         "large": 2,
     }
     assert result["critics"]["large"]["accuracy"]["value"] > 0.75
-    assert {one["critic"] for one in result["self_consistency"]} == {"small", "large"}
+    assert {item["critic"] for item in result["self_consistency"]} == {"small", "large"}
     text = Path("report/report.md").read_text(encoding="utf-8")
     for name in ("scaling", "heat_map", "certainty", "self_check"):
         assert f"({name}.svg)" in text
@@ -128,7 +128,7 @@ def test_every_triplet_is_what_it_says(capsys: pytest.CaptureFixture[str]) -> No
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 0
     capsys.readouterr()
     triplets = read_triplets(Path("bench"))
-    samples = {(one.query, one.generator): one for one in read_samples(Path("bench"))}
+    samples = {(item.query, item.generator): item for item in read_samples(Path("bench"))}
     assert len(samples) == 25 * 2
     assert sum(t.correct for t in triplets) * 2 == len(triplets) > 20
     for triplet in triplets:
@@ -213,15 +213,15 @@ def test_draws_that_fail_cost_no_other_and_are_asked_for_again(
         at = ("--base-url", server.url, "--run", "bench")
         run(*BUILD, *at)
         assert "--retry-failed" in capsys.readouterr().err
-        found = read_samples(Path("bench"))
-        failed = sum(one.failed for one in found)
+        result = read_samples(Path("bench"))
+        failed = sum(item.failed for item in result)
         assert failed == len(range(0, 3 * 2 * SAMPLES, 5))
-        assert sum(len(one.responses) for one in found) == 3 * 2 * SAMPLES - failed
+        assert sum(len(item.responses) for item in result) == 3 * 2 * SAMPLES - failed
         broken[0] = False
         before = len(server.bodies)
         assert run(*BUILD, *at, "--retry-failed") == 0
         assert len(server.bodies) - before == failed
-        assert not any(one.failed for one in read_samples(Path("bench")))
+        assert not any(read_sample.failed for read_sample in read_samples(Path("bench")))
 
 
 def test_a_generator_that_never_answers_is_shown_as_such(
@@ -235,9 +235,9 @@ def test_a_generator_that_never_answers_is_shown_as_such(
 
     with serving(script=failing) as server:
         assert run(*BUILD, "--base-url", server.url, "--run", "bench") == 1
-    found = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
-    assert found["rows"] == {"completed": 4, "failed": 4, "unread": 0}
-    small = found["tasks"]["gsm8k"]["small"]
+    result = json.loads(Path("bench/summary.json").read_text(encoding="utf-8"))
+    assert result["rows"] == {"completed": 4, "failed": 4, "unread": 0}
+    small = result["tasks"]["gsm8k"]["small"]
     assert (small["accuracy"]["value"], small["accuracy"]["coverage"]) == (None, 0.0)
     assert small["failed"] == 4 * SAMPLES
     assert "sums/row-1@small: " in capsys.readouterr().err
@@ -285,7 +285,7 @@ def test_runs_over_one_benchmark_are_reported_together(capsys: pytest.CaptureFix
     assert run("report", "a", "b", "-o", "report") == 0
     result = json.loads(Path("report/report.json").read_text(encoding="utf-8"))
     assert list(result["critics"]) == ["small", "large"]
-    assert [one["run"] for one in result["runs"]] == ["a", "b"]
+    assert [item["run"] for item in result["runs"]] == ["a", "b"]
     for words, message in (
         (("a", "c"), "over another benchmark"),
         (("a", "a"), "in two of the runs"),
@@ -364,12 +364,12 @@ def test_unread_rows_are_named_and_cost_no_other(capsys: pytest.CaptureFixture[s
 def test_choices_that_the_question_does_not_state_are_shuffled_below_it() -> None:
     choices = {letter: f"choice {letter}" for letter in "ABCDEF"}
     problem = Problem(id="1", question="Which?", kind="choice", answers=("A",), choices=choices)
-    found = [posed(problem.model_copy(update={"id": str(n)})) for n in range(20)]
-    for one in found:
-        assert one.choices[one.answers[0]] == "choice A"
-        assert list(one.choices) == list("ABCDEF")
-        assert f"\n({one.answers[0]}) choice A" in one.question
-    assert len({one.answers[0] for one in found}) > 3
+    result = [posed(problem.model_copy(update={"id": str(n)})) for n in range(20)]
+    for item in result:
+        assert item.choices[item.answers[0]] == "choice A"
+        assert list(item.choices) == list("ABCDEF")
+        assert f"\n({item.answers[0]}) choice A" in item.question
+    assert len({item.answers[0] for item in result}) > 3
     assert posed(problem) == posed(problem)
     assert posed(problem, seed=1) != posed(problem, seed=2)
     stated = problem.model_copy(update={"question": " ".join(choices.values())})
@@ -521,9 +521,9 @@ def test_answers_that_are_equal_are_one_answer() -> None:
         (2, False),
         (1, False),
     ]
-    found = made.summary["tasks"]["math"]["g"]
-    assert (found["accuracy"]["numerator"], found["accuracy"]["denominator"]) == (3, 6)
-    assert found["accuracy"]["coverage"] == pytest.approx(6 / 7)
+    result = made.summary["tasks"]["math"]["g"]
+    assert (result["accuracy"]["numerator"], result["accuracy"]["denominator"]) == (3, 6)
+    assert result["accuracy"]["coverage"] == pytest.approx(6 / 7)
 
 
 @pytest.mark.parametrize(

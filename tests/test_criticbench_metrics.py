@@ -66,38 +66,41 @@ RECORDED = [
 
 
 def test_a_recorded_run_by_hand() -> None:
-    one = accuracies(RECORDED, "strict")["c"]
-    assert one["triplets"] == 4
+    item = accuracies(RECORDED, "strict")["c"]
+    assert item["triplets"] == 4
     # Right: 2 of 3, 2 of 3, 2 of 2, 1 of 1.
-    assert (one["accuracy"]["numerator"], one["accuracy"]["denominator"]) == (7, 9)
-    assert one["accuracy"]["coverage"] == pytest.approx(9 / 12)
-    assert one["accuracy"]["bounds"] == [7 / 12, 10 / 12]
+    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (7, 9)
+    assert item["accuracy"]["coverage"] == pytest.approx(9 / 12)
+    assert item["accuracy"]["bounds"] == [7 / 12, 10 / 12]
     # By repetition: + - + ?, + + ? !, - - + -.
-    assert one["runs"] == [1.0, 0.5, 0.75]
-    assert one["mean"] == 0.75
-    assert one["spread"] == 0.25
-    assert one["on_correct"]["value"] == 4 / 5
-    assert one["on_wrong"]["value"] == 3 / 4
-    assert {task: m["value"] for task, m in one["by_task"].items()} == {"sums": 4 / 6, "other": 1.0}
-    assert one["by_generator"]["g"]["value"] == 4 / 6
-    assert [(m["low"], m["high"], m["value"]) for m in one["by_certainty"]] == [(0.0, 2.0, 7 / 9)]
-    assert (one["unparsed"], one["failed"]) == (2, 1)
+    assert item["runs"] == [1.0, 0.5, 0.75]
+    assert item["mean"] == 0.75
+    assert item["spread"] == 0.25
+    assert item["on_correct"]["value"] == 4 / 5
+    assert item["on_wrong"]["value"] == 3 / 4
+    assert {task: m["value"] for task, m in item["by_task"].items()} == {
+        "sums": 4 / 6,
+        "other": 1.0,
+    }
+    assert item["by_generator"]["g"]["value"] == 4 / 6
+    assert [(m["low"], m["high"], m["value"]) for m in item["by_certainty"]] == [(0.0, 2.0, 7 / 9)]
+    assert (item["unparsed"], item["failed"]) == (2, 1)
 
 
 def test_faithful_takes_a_missing_judgment_for_correct_and_a_failed_call_for_nothing() -> None:
-    one = accuracies(RECORDED, "faithful")["c"]
+    item = accuracies(RECORDED, "faithful")["c"]
     # The two unparsed count as "correct": right of a correct response, wrong of a wrong one.
-    assert (one["accuracy"]["numerator"], one["accuracy"]["denominator"]) == (8, 11)
-    assert one["accuracy"]["undecided"] == 1
-    assert one["accuracy"]["coverage"] == pytest.approx(11 / 12)
-    assert (one["unparsed"], one["failed"]) == (2, 1)
+    assert (item["accuracy"]["numerator"], item["accuracy"]["denominator"]) == (8, 11)
+    assert item["accuracy"]["undecided"] == 1
+    assert item["accuracy"]["coverage"] == pytest.approx(11 / 12)
+    assert (item["unparsed"], item["failed"]) == (2, 1)
 
 
 def test_a_critic_of_whom_nothing_is_known_has_no_accuracy() -> None:
-    one = accuracies([row("a", "??")], "strict")["c"]
-    assert one["accuracy"]["value"] is None
-    assert one["mean"] is None
-    assert one["runs"] == [None, None]
+    item = accuracies([row("a", "??")], "strict")["c"]
+    assert item["accuracy"]["value"] is None
+    assert item["mean"] is None
+    assert item["runs"] == [None, None]
 
 
 def test_bands_hold_every_triplet_once() -> None:
@@ -187,16 +190,16 @@ def test_self_check_by_hand() -> None:
         check("undecided", "uur", "+++"),
         check("empty", "--", "", certainty=None),
     ]
-    (one,) = self_consistency(rows, [1.0])
-    assert (one["critic"], one["generator"], one["task"]) == ("c", "g", "sums")
-    assert (one["queries"], one["undecided"], one["checked"]) == (7, 2, 5)
-    assert one["critiques"] == 5 + 3 + 3 + 3 + 3
+    (item,) = self_consistency(rows, [1.0])
+    assert (item["critic"], item["generator"], item["task"]) == ("c", "g", "sums")
+    assert (item["queries"], item["undecided"], item["checked"]) == (7, 2, 5)
+    assert item["critiques"] == 5 + 3 + 3 + 3 + 3
     # Without: w r r w w; with: r w r w w.
-    assert (one["plain"]["numerator"], one["plain"]["denominator"]) == (2, 5)
-    assert (one["checking"]["numerator"], one["checking"]["denominator"]) == (2, 5)
-    assert one["plain"]["coverage"] == pytest.approx(5 / 7)
-    assert (one["fixed"], one["broken"], one["difference"]) == (1, 1, 0.0)
-    assert one["error_reduction"] == 0.0
+    assert (item["plain"]["numerator"], item["plain"]["denominator"]) == (2, 5)
+    assert (item["checking"]["numerator"], item["checking"]["denominator"]) == (2, 5)
+    assert item["plain"]["coverage"] == pytest.approx(5 / 7)
+    assert (item["fixed"], item["broken"], item["difference"]) == (1, 1, 0.0)
+    assert item["error_reduction"] == 0.0
     (nobody,) = self_consistency(rows, [0.1])
     assert (nobody["checked"], nobody["critiques"], nobody["difference"]) == (0, 0, 0.0)
 
@@ -214,14 +217,14 @@ def test_the_change_is_what_was_fixed_less_what_was_broken(
         check(f"q{n}", "".join(a for a, _ in votes), "".join(m for _, m in votes))
         for n, votes in enumerate(found)
     ]
-    (one,) = self_consistency(rows, [1.0])
-    if one["difference"] is None:
-        assert one["undecided"] == len(rows)
+    (item,) = self_consistency(rows, [1.0])
+    if item["difference"] is None:
+        assert item["undecided"] == len(rows)
         return
-    size = one["plain"]["denominator"]
-    assert one["difference"] * size == pytest.approx(one["fixed"] - one["broken"])
-    change = one["checking"]["numerator"] - one["plain"]["numerator"]
-    assert change == one["fixed"] - one["broken"]
+    size = item["plain"]["denominator"]
+    assert item["difference"] * size == pytest.approx(item["fixed"] - item["broken"])
+    change = item["checking"]["numerator"] - item["plain"]["numerator"]
+    assert change == item["fixed"] - item["broken"]
 
 
 @given(st.lists(st.sampled_from("rwxy-"), max_size=9))
@@ -247,9 +250,9 @@ def sc2(folder: Path, accuracy: float, plan: BuildPlan) -> dict[str, Any]:
         thresholds=[2.0],
     )
     found, _, _ = CriticsJob(examination).run()
-    (one,) = self_consistency(found, examination.thresholds)
-    assert one["queries"] == len(list(open_lines(plan)))
-    return one
+    (item,) = self_consistency(found, examination.thresholds)
+    assert item["queries"] == len(list(open_lines(plan)))
+    return item
 
 
 def open_lines(plan: BuildPlan) -> list[str]:

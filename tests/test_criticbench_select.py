@@ -46,7 +46,7 @@ def samples(
 ) -> Samples:
     kind = fields.pop("kind", "open")
     problem = Problem(id=query, question=f"Q {query}?", kind=kind, answers=("7",))
-    one = Samples(
+    item = Samples(
         query=query,
         task=fields.pop("task", "sums"),
         generator=generator,
@@ -55,12 +55,12 @@ def samples(
         line=1,
         responses=found,
     )
-    return one.weighed(log_ratio)
+    return item.weighed(log_ratio)
 
 
 def tallies(query: str, generator: str, right: int, wrong: int, task: str = "sums") -> Samples:
-    found = responses(*[("7", True, 1)] * right, *[("8", False, 1)] * wrong)
-    return samples(query, generator, found, task=task)
+    result = responses(*[("7", True, 1)] * right, *[("8", False, 1)] * wrong)
+    return samples(query, generator, result, task=task)
 
 
 def chosen(rows: list[Samples], ranking: str = "separating", queries: int | None = None) -> Any:
@@ -82,45 +82,45 @@ def test_certainty_grows_with_the_first_answer_and_falls_with_the_second(counts:
 
 
 def test_answers_are_counted_the_most_frequent_first_and_undecided_ones_too() -> None:
-    found = responses(
+    result = responses(
         ("8", False, 1), ("7", True, 1), ("7", True, 1), (None, None, 1), ("x", None, 1)
     )
-    one = samples("a", "g", found)
-    assert [tuple(answer) for answer in one.answers()] == [
+    item = samples("a", "g", result)
+    assert [tuple(answer) for answer in item.answers()] == [
         ("7", 2, True),
         ("8", 1, False),
         ("x", 1, None),
     ]
-    assert one.accuracy == pytest.approx(2 / 3)
-    assert one.certainty == pytest.approx(math.log(2))
+    assert item.accuracy == pytest.approx(2 / 3)
+    assert item.certainty == pytest.approx(math.log(2))
     assert samples("a", "g", responses((None, None, 1))).certainty is None
 
 
 def test_the_convincing_wrong_answer_is_the_frequent_one_with_the_most_steps() -> None:
-    found = responses(
+    result = responses(
         ("9", False, 9), ("8", False, 1), ("8", False, 3), ("8", False, 3), ("7", True, 1)
     )
-    picked = convincing(samples("a", "g", found))
+    picked = convincing(samples("a", "g", result))
     assert picked is not None
     assert (picked.sample_index, picked.answer) == (3, "8")
     assert convincing(samples("a", "g", responses(("7", True, 1), ("x", None, 5)))) is None
 
 
 def test_the_convincing_wrong_program_passes_the_most_tests() -> None:
-    found = tuple(
+    result = tuple(
         SampledResponse(
             sample_index=n, text="", answer=f"{n}", correct=False, steps=steps, tests_passed=passed
         )
         for n, (passed, steps) in enumerate([(2, 9), (5, 1), (5, 4), (0, 8)], 1)
     )
-    picked = convincing(samples("a", "g", found, kind="code"))
+    picked = convincing(samples("a", "g", result, kind="code"))
     assert picked is not None
     assert picked.sample_index == 3
 
 
 def test_the_correct_response_has_the_most_steps_too() -> None:
-    found = responses(("7", True, 1), ("7", True, 4), ("7", True, 4), ("8", False, 9))
-    picked = exemplary(samples("a", "g", found))
+    result = responses(("7", True, 1), ("7", True, 4), ("7", True, 4), ("8", False, 9))
+    picked = exemplary(samples("a", "g", result))
     assert picked is not None
     assert picked.sample_index == 2
 
@@ -146,9 +146,9 @@ def test_only_what_nobody_gets_wrong_is_too_easy() -> None:
     rows = [tallies("easy", "g", 4, 0), tallies("easy", "h", 2, 0), tallies("hard", "g", 0, 2)]
     rows += [tallies("none", "g", 0, 0)]
     rows += [samples("unclear", "g", responses(("7", None, 1), ("8", None, 2)))]
-    found = chosen(rows)
-    assert found.triplets == []  # "hard" has no correct response to balance its wrong one
-    assert found.counts["sums"] == {
+    result = chosen(rows)
+    assert result.triplets == []  # "hard" has no correct response to balance its wrong one
+    assert result.counts["sums"] == {
         "queries": 4,
         "unsampled": 1,
         "undecided": 1,
@@ -209,10 +209,10 @@ def test_rankings_keep_what_they_are_called_after() -> None:
 
 
 def test_without_two_strengths_nothing_is_separated() -> None:
-    one = GeneratorResult("g", 0.5, 1.0, correct=True)
-    assert RANKINGS["separating"]([one]) is None
-    assert RANKINGS["separating"]([one, one._replace(generator="h")]) is None
-    assert RANKINGS["separating"]([one, GeneratorResult("h", 0.2, 2.0, correct=False)]) == 3.0
+    item = GeneratorResult("g", 0.5, 1.0, correct=True)
+    assert RANKINGS["separating"]([item]) is None
+    assert RANKINGS["separating"]([item, item._replace(generator="h")]) is None
+    assert RANKINGS["separating"]([item, GeneratorResult("h", 0.2, 2.0, correct=False)]) == 3.0
 
 
 def test_formulas_and_rankings_go_by_their_names() -> None:

@@ -117,7 +117,7 @@ def all_blocks(page: Path) -> list[Block]:
     return [block for block in blocks(page) if block.kind in RUN_KINDS]
 
 
-PAGES_TO_RUN = [page for page in PAGES if any(one.reason is None for one in all_blocks(page))]
+PAGES_TO_RUN = [page for page in PAGES if any(item.reason is None for item in all_blocks(page))]
 
 
 def name(page: Path) -> str:
@@ -182,8 +182,8 @@ def test_commands_that_are_not_run_are_commands(page: Path) -> None:
 def test_flags_in_the_text_are_flags(page: Path) -> None:
     scripts = "".join(path.read_text("utf-8") for path in (ROOT / "benchmarks").glob("*.py"))
     known = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
-    found = set(re.findall(r"(?<=`)--[a-z][a-z_-]+", prose(page))) - FLAGS_OF_OTHERS
-    assert not {flag for flag in found if f"`{flag}`" not in known and f'"{flag}"' not in scripts}
+    result = set(re.findall(r"(?<=`)--[a-z][a-z_-]+", prose(page))) - FLAGS_OF_OTHERS
+    assert not {flag for flag in result if f"`{flag}`" not in known and f'"{flag}"' not in scripts}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
@@ -199,11 +199,11 @@ def test_programs_that_are_not_run_import_what_there_is(page: Path) -> None:
 
 
 def test_every_block_is_run_or_says_why_not(capsys: pytest.CaptureFixture[str]) -> None:
-    found = [block for page in PAGES for block in blocks(page)]
-    unknown = [block.place for block in found if block.kind not in RUN_KINDS | OTHER_KINDS]
+    result = [block for page in PAGES for block in blocks(page)]
+    unknown = [block.place for block in result if block.kind not in RUN_KINDS | OTHER_KINDS]
     assert not unknown
-    assert all(block.reason != "" for block in found)
-    counts = Counter(block.reason for block in found if block.kind in RUN_KINDS)
+    assert all(block.reason != "" for block in result)
+    counts = Counter(block.reason for block in result if block.kind in RUN_KINDS)
     with capsys.disabled():
         sys.stdout.write(f"\ndocs: {counts.pop(None)} blocks run, {counts.total()} not run: ")
         sys.stdout.write("; ".join(f"{why} ({n})" for why, n in counts.most_common()) + "\n")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -29,6 +29,7 @@ from heedful.reporting.row_charts import (
 )
 from heedful.reporting.table import INDENT, Table, markdown_text
 from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -100,9 +101,9 @@ def channels(spec: Spec) -> Iterator[tuple[str, dict[str, Any]]]:
     """Walk over the channels that tell series apart."""
     for layer in (spec, *spec.get("layer", ())):
         for channel in ("color", "shape", "strokeDash"):
-            found = layer.get("encoding", {}).get(channel, {})
-            if found.get("field") == "series":
-                yield channel, found["scale"]
+            result = layer.get("encoding", {}).get(channel, {})
+            if result.get("field") == "series":
+                yield channel, result["scale"]
 
 
 @pytest.mark.parametrize("count", [2, 7, 13, 40])
@@ -135,7 +136,7 @@ def test_a_chart_of_lines_shows_its_axes_level_and_legend() -> None:
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 
 
-@settings(max_examples=25, deadline=None)
+@of_a_hundred(25)
 @given(NAMES, st.lists(st.floats(0, 1), min_size=1, max_size=4), NAMES)
 def test_whatever_the_names_a_chart_is_valid(name: str, shares: list[float], title: str) -> None:
     pytest.importorskip("vl_convert")
@@ -266,3 +267,9 @@ def test_a_line_begins_no_block_of_markdown(text: str) -> None:
 @pytest.mark.parametrize("text", ["-1.5 points", "1.5 %", "a - b", "−2"])
 def test_numbers_stay_as_they_are(text: str) -> None:
     assert markdown_text(text) == text
+
+
+def test_markdown_holds_nothing_that_a_terminal_would_obey() -> None:
+    table = Table("a\x1b[2J", ("b\x07",), [("c\x1b]0;d\x07",)], "e\x1b[31m")
+    shown = Document("f\x1b[H", ["g\x9b2J"], [table], ["h\x1bc"]).markdown()
+    assert not set("\x1b\x07\x9b") & set(shown)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
@@ -28,6 +28,7 @@ from heedful import (
     evaluate,
     evaluate_async,
 )
+from properties import of_a_hundred
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -86,7 +87,7 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
     copy.write_bytes(EXAMPLE.read_bytes())
     evaluate(EXAMPLE, run=tmp_path / "run")
     evaluate(copy, run=tmp_path / "run")  # the same content elsewhere is the same input
-    with pytest.raises(RunError, match="judge was rules,compiled,recorded, now rules"):
+    with pytest.raises(RunError, match="judge was rules,recorded,compiled, now rules"):
         evaluate(EXAMPLE, judge="rules", run=tmp_path / "run")
     with copy.open("a", encoding="utf-8") as file:
         file.write('{"prompt": "p", "response": "r"}\n')
@@ -96,10 +97,10 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
 
 def test_samples_in_memory_need_no_file_and_no_directory() -> None:
     result = evaluate([sample("1"), sample("2", "One and two."), sample("3", None)])
-    found = [row.critique.judgments[0] for row in result if row.critique]
-    assert [judgment.status for judgment in found] == [Status.UNMET, Status.MET, Status.FAILED]
-    assert found[0].explanation.startswith("1 comma")
-    assert found[2].explanation == "the row has no response"
+    measured = [row.critique.judgments[0] for row in result if row.critique]
+    assert [judgment.status for judgment in measured] == [Status.UNMET, Status.MET, Status.FAILED]
+    assert measured[0].explanation.startswith("1 comma")
+    assert measured[2].explanation == "the row has no response"
     assert result.directory is None
 
 
@@ -174,7 +175,7 @@ def test_a_judge_that_raises_fails_its_row_and_no_other() -> None:
     result = evaluate(
         rows,
         judge=Fragile(Status.MET),
-        on_progress=lambda found: coverages.append(found.coverage()),
+        on_progress=lambda item: coverages.append(item.coverage()),
     )
     assert coverages[-1] == result.summary["coverage"] == pytest.approx(2 / 3)
     assert result.summary["verdicts"]["met"] == 2
@@ -241,13 +242,13 @@ def test_cfbench_faithful_is_every_shipped_metric_and_strict_reads_every_legible
             assert (row["scores"]["isr"] == metric["ISR"]) is parsed
             assert (row["scores"]["psr"] == metric["PSR"]) is parsed
     assert {summary["coverage"] for summary in rates.values()} == {1.0}
-    found = rates["deepseek_v2_eval"]["metrics"]["cfbench"]
-    assert [found[rate]["value"] for rate in ("csr", "isr", "psr")] == [
+    result = rates["deepseek_v2_eval"]["metrics"]["cfbench"]
+    assert [result[rate]["value"] for rate in ("csr", "isr", "psr")] == [
         pytest.approx(0.7625),
         0.0,
         0.5,
     ]
-    assert {found[rate]["denominator"] for rate in ("csr", "isr", "psr")} == {4}
+    assert {result[rate]["denominator"] for rate in ("csr", "isr", "psr")} == {4}
 
 
 def test_every_if_critic_critique_parses(data: Path) -> None:
@@ -289,7 +290,7 @@ VALUES = st.recursive(
 FIELDS = st.sampled_from(("scores", "judgments", "declared", "problem", "line", "id2", "source"))
 
 
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 @given(
     st.dictionaries(FIELDS, VALUES, max_size=4),
     st.dictionaries(st.text(max_size=4), st.text() | st.integers(0, 9) | st.floats(0, 1)),

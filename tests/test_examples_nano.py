@@ -46,10 +46,10 @@ def test_what_words_decide_is_what_the_verifiers_say(seed: int) -> None:
     texts = world.draw_checklist(rng)
     response = world.draw_response(rng, texts, tries=2)
     for text in texts:
-        one = world.constraint(text)
+        item = world.constraint(text)
         truth = world.met(text, response)
-        assert world.holds(one, world.relevant(one, response)) is truth
-        assert not (truth and world.near_miss(one, response))
+        assert world.holds(item, world.relevant(item, response)) is truth
+        assert not (truth and world.near_miss(item, response))
 
 
 def test_samples_are_the_same_for_the_same_seed_and_have_no_checks() -> None:
@@ -57,7 +57,7 @@ def test_samples_are_the_same_for_the_same_seed_and_have_no_checks() -> None:
 
     first, again = (list(world.samples(30, 1, "a")) for _ in range(2))
     assert first == again != list(world.samples(30, 2, "a"))
-    assert all(one.check is None for sample in first for one in sample.checklist)
+    assert all(item.check is None for sample in first for item in sample.checklist)
     met = [label for sample in first for label in sample.labels or ()]
     assert 0.3 < sum(map(bool, met)) / len(met) < 0.8
 

@@ -71,7 +71,7 @@ def test_a_log_has_a_sample_for_each_row(run: Path, tmp_path: Path) -> None:
     assert math.isnan(scores["isr"]["value"])
     assert math.isnan(scores["constraint 1"]["value"])
     assert scores["constraint 1"]["explanation"] == "**No commas.**\n\nno verdict"
-    assert [one["completed"] for one in summaries] == [True, True, False]
+    assert [summary["completed"] for summary in summaries] == [True, True, False]
     assert not list(tmp_path.glob("*.part"))
 
 
@@ -86,9 +86,9 @@ def test_inspect_reads_the_log(run: Path, tmp_path: Path) -> None:
     metrics = {score.name: score.metrics for score in log.results.scores}
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     for name in ("csr", "isr"):
-        found = metrics[f"cfbench.{name}"]
+        result = metrics[f"cfbench.{name}"]
         told = summary["metrics"]["cfbench"][name]
-        assert (found["mean"].value, found["coverage"].value) == (told["value"], told["coverage"])
+        assert (result["mean"].value, result["coverage"].value) == (told["value"], told["coverage"])
     first, second, third = log.samples
     assert [message.role for message in first.messages] == ["system", "user", "assistant"]
     assert (first.output.completion, first.target) == ("Hello, you.", "Hello.")
@@ -112,8 +112,8 @@ def test_the_samples_are_scored_anew_by_inspects_own_mean(run: Path, tmp_path: P
     path = str(tmp_path / "o.eval")
     export(run, output=path)
     samples = inspect_log.read_eval_log(path).samples
-    scores = [metric.SampleScore(score=one.scores["isr"]) for one in samples if one.scores]
-    assert metric.mean()([one for one in scores if not math.isnan(one.score.value)]) == 0
+    scores = [metric.SampleScore(score=sample.scores["isr"]) for sample in samples if sample.scores]
+    assert metric.mean()([score for score in scores if not math.isnan(score.score.value)]) == 0
 
 
 def test_what_the_judge_used_and_said_is_in_the_log(tmp_path: Path) -> None:

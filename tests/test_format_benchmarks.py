@@ -86,9 +86,9 @@ def test_ifeval_problems_are_named(change: dict[str, Any], said: str) -> None:
 def test_ifeval_joins_its_responses_and_stored_verdicts() -> None:
     answers = DATA / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl"
     rows = read("ifeval/input_data.jsonl", responses=answers)
-    found = [row.sample for row in rows if row.sample]
-    assert len(rows) == len(found) == 541
-    assert sum(len(sample.checklist) for sample in found) == 834
+    result = [row.sample for row in rows if row.sample]
+    assert len(rows) == len(result) == 541
+    assert sum(len(sample.checklist) for sample in result) == 834
     strict = next((DATA / "mifeval_en").glob("gpt-4o*/eval_results_strict.jsonl"))
     labelled = read("mifeval_en/en_input_data.jsonl", responses=strict)
     assert sum(row.sample.labels is not None for row in labelled if row.sample) == 541
@@ -306,9 +306,9 @@ def test_if_critic_problems_are_named(change: dict[str, Any], said: str) -> None
     ("name", "count"), [("checklists", 25), ("critiques", 25), ("sft_data", 12), ("dpo_data", 13)]
 )
 def test_if_critic_reproduces_every_record_of_its_files(name: str, count: int) -> None:
-    found = [row.sample for row in read(f"if_critic/{name}.json") if row.sample]
-    assert len(found) == count
-    assert [if_critic.record(sample) for sample in found] == raw(f"if_critic/{name}.json")
+    result = [row.sample for row in read(f"if_critic/{name}.json") if row.sample]
+    assert len(result) == count
+    assert [if_critic.record(sample) for sample in result] == raw(f"if_critic/{name}.json")
 
 
 # --- sysbench -------------------------------------------------------------------------------
@@ -357,11 +357,11 @@ def test_sysbench_problems_are_named() -> None:
 @needs_data
 def test_sysbench_reads_every_turn() -> None:
     source = formats.open_source(DATA / "sysbench" / "gpt35.jsonl")
-    found: list[Sample] = [row.sample for row in source if row.sample]
+    result: list[Sample] = [row.sample for row in source if row.sample]
     assert source.format.name == "sysbench"
-    assert (len(found), sum(len(sample.checklist) for sample in found)) == (2500, 5952)
-    assert len({sample.id for sample in found}) == 2500
-    assert sum("scenario" not in sample.tags for sample in found) == 15
+    assert (len(result), sum(len(sample.checklist) for sample in result)) == (2500, 5952)
+    assert len({sample.id for sample in result}) == 2500
+    assert sum("scenario" not in sample.tags for sample in result) == 15
 
 
 CRITERIA = "1. 回复不超过100字\n也不少于2. 个字 | 格式约束\n2. 语气友好 | 风格约束"

@@ -70,7 +70,7 @@ def written(rubrics: Sequence[str], critique: Critique) -> dict[str, Any]:
 
 
 def decided(judgments: Iterable[Judgment]) -> list[Status | None]:
-    return [one.status if one.status.decided else None for one in judgments]
+    return [judgment.status if judgment.status.decided else None for judgment in judgments]
 
 
 def read_again(rubrics: Sequence[str], critique: Critique, suffix: str) -> list[Status | None]:

@@ -132,3 +132,275 @@ def test_structflows_shipped_scores(model: str, data: Path) -> None:
             assert round(measure["value"], 2) == score, (group, name)
             compared += 1
     assert compared == 4 + 13 + 8 * 4
+
+
+# --- signed points ------------------------------------------------------------------------------
+
+
+def health(said: str, points: Sequence[int] = (7, -9), **more: Any) -> dict[str, Any]:
+    return {
+        "prompt_id": f"q{more.get('n', 1)}",
+        "prompt": [{"role": "user", "content": f"Tooth hurts {more.get('n', 1)}, what now?"}],
+        "rubrics": [
+            {"criterion": f"c{at}", "points": each, "tags": ["level:example", "axis:accuracy"]}
+            | ({} if sign == "?" else {"criteria_met": sign == "+", "explanation": "So."})
+            for at, (each, sign) in enumerate(zip(points, said, strict=True))
+        ],
+        "example_tags": ["theme:context_seeking"],
+        "completion": "See a dentist.",
+    }
+
+
+def test_healthbench(tmp_path: Path) -> None:
+    (sample, *_) = read(tmp_path, health("+-"), health("-+", n=2))
+    assert [each.weight for each in sample.checklist] == [7, -9]
+    assert (sample.checklist[0].type, sample.tags["theme"]) == ("accuracy", "context_seeking")
+    measure = metrics(tmp_path)["healthbench"]["score"]
+    assert measure["numerator"] == pytest.approx(1 - 9 / 7)
+    assert measure["value"] == 0
+
+
+def test_a_missing_healthbench_verdict_is_not_a_gift(tmp_path: Path) -> None:
+    read(tmp_path, health("+?"))
+    measure = metrics(tmp_path)["healthbench"]["score"]
+    assert measure["value"] == 1
+    assert measure["coverage"] == pytest.approx(7 / 16)
+    assert measure["bounds"] == [0, 1]
+
+
+def test_physicians_become_annotators(tmp_path: Path) -> None:
+    from heedful import meta
+
+    rows = [
+        {
+            "prompt": [{"role": "user", "content": "Tooth hurts"}],
+            "prompt_id": "q",
+            "completion_id": f"c{n}",
+            "completion": "See a dentist.",
+            "rubric": "Advises a dentist",
+            "category": "context",
+            "binary_labels": labels,
+            "anonymized_physician_ids": ["a", "b", "c"][: len(labels)],
+        }
+        for n, labels in enumerate([[True, True], [True, False, False], [True, False]])
+    ]
+    read(tmp_path, *rows)
+    summary = meta(tmp_path / "in.json", judge="rules")
+    assert (summary["labels"]["met"], summary["labels"]["unmet"]) == (1, 1)
+    assert summary["alpha"]["annotators"]["constraints"] == 2  # a tie is no label
+
+
+def test_researchrubrics_with_partial_verdicts(tmp_path: Path) -> None:
+    def rubric(*verdicts: str | None) -> dict[str, Any]:
+        return {
+            "sample_id": "ab12",
+            "prompt": f"Survey heat pumps {verdicts}",
+            "domain": "Energy",
+            "response": "A survey.",
+            "rubrics": [
+                {"criterion": f"c{weight}", "weight": weight, "axis": "Explicit"}
+                | ({"verdict": verdict} if verdict else {})
+                for weight, verdict in zip((4.0, 2.0, -5.0), verdicts, strict=True)
+            ],
+        }
+
+    (sample,) = read(tmp_path, rubric("Satisfied", "Partially Satisfied", "Not Satisfied"))
+    assert sample.checklist[0].scale is not None
+    found = metrics(tmp_path)["researchrubrics"]["score"]
+    assert found["value"] == pytest.approx(5 / 6)
+    (sample,) = read(tmp_path, rubric("Satisfied", "Not Satisfied", "Satisfied"))
+    assert sample.checklist[0].scale is None
+    assert metrics(tmp_path)["researchrubrics"]["score"]["value"] == pytest.approx(-1 / 6)
+    # A judge that failed counts as 0 in the published code: a gift where the points are negative.
+    read(tmp_path, rubric("Satisfied", "Satisfied", "Error"))
+    measure = metrics(tmp_path, "faithful")["researchrubrics"]["score"]
+    assert measure["value"] == 1
+    assert measure["bounds"] == [pytest.approx(1 / 6), 1]
+    assert measure["coverage"] == pytest.approx(6 / 11)
+
+
+def profbench(domain: str, task: str, **fulfilled: Sequence[bool]) -> dict[str, Any]:
+    return {
+        "task_id": task,
+        "domain": domain,
+        "prompt": f"Do {task}.",
+        "rubrics": [
+            {
+                "criterion_description": f"c{at}",
+                "criterion_type": ["Reasoning"],
+                "criterion_weight": weight,
+            }
+            | {f"{model}_fulfilment": said[at] for model, said in fulfilled.items()}
+            for at, weight in enumerate(("Critical", "Minor"))
+        ],
+    } | {f"{model}_response": "So." for model in fulfilled}
+
+
+def test_profbench(tmp_path: Path) -> None:
+    samples = read(tmp_path, profbench("Finance MBA", "f1", o3=[True, False], grok4=[True, True]))
+    assert [sample.id for sample in samples] == ["f1/o3", "f1/grok4"]
+    assert [each.weight for each in samples[0].checklist] == [4, 2]
+    assert (samples[0].labels, samples[1].labels) == ((True, False), (True, True))
+    rating = {
+        "task_id": "f1",
+        "domain": "Finance MBA",
+        "criterion_weight": "Critical",
+        "criterion_type": ["Reasoning"],
+        "criterion_description": "Uses the cost of debt",
+        "human_annotation": True,
+        "response": "…",
+        "judge_rating": "Yes",
+    }
+    (judged,) = read(tmp_path, rating)
+    assert judged.labels == (True,)
+    assert judged.recording is not None
+    (problem,) = problems(tmp_path, rating | {"criterion_weight": "Huge"})
+    assert "Critical, Major, Minor" in problem
+
+
+def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
+    record = {
+        "id": "Q7",
+        "question": "Report on X",
+        "rubric": [{"point": "a", "weight": 3}, {"point": "b", "weight": -1}, {"point": "c"}],
+        "result": {
+            "coverage_results": [
+                {"point": "b", "covered": True},
+                {"point": "a", "covered": True},
+                {"point": "c", "covered": False},
+            ]
+        },
+        "response": "A report.",
+    }
+    read(tmp_path, record)
+    assert metrics(tmp_path)["ruverbench"]["recall"]["value"] == pytest.approx(
+        (3 - 1) / (3 - 1 + 1)
+    )
+    (sample,) = read(tmp_path, {"id": "Q7", "result": record["result"]})
+    assert [each.text for each in sample.checklist] == ["b", "a", "c"]
+
+
+# --- questions ----------------------------------------------------------------------------------
+
+
+def complexbench(said: str) -> dict[str, Any]:
+    return {
+        "main_id": 3,
+        "group": "g9",
+        "category": "Selection_1",
+        "instruction": "If it rains … else …",
+        "generated": "So.",
+        "scoring_questions": [
+            {
+                "point_id": at,
+                "question": f"q{at}",
+                "rule": None,
+                "dep": [at - 1] if at else [],
+                "constraint_dimensions": ["Factuality"],
+                "composition_types": [],
+            }
+            for at in range(len(said))
+        ],
+        "point_judges": [sign == "+" for sign in said],
+    }
+
+
+def test_complexbench_goes_one_step_only_in_faithful_scoring(tmp_path: Path) -> None:
+    read(tmp_path, complexbench("-++"))
+    file = tmp_path / "in.json"
+
+    def statuses(scoring: Scoring) -> str:
+        (row,) = evaluate(file, scoring=scoring)
+        assert row.critique is not None
+        return "".join(judgment.status[0] for judgment in row.critique.judgments)
+
+    assert statuses("faithful") == "uum"
+    assert statuses("strict") == "uuu"
+    assert metrics(tmp_path, "faithful")["infobench"]["drfr"]["value"] == pytest.approx(1 / 3)
+    (problem,) = problems(tmp_path, complexbench("+") | {"point_judges": [True, True]})
+    assert "point_judges" in problem
+
+
+def test_infobench_ends_at_the_first_unclear_answer(tmp_path: Path) -> None:
+    record = {
+        "id": "u1",
+        "input": "",
+        "instruction": "Write to Sam.",
+        "output": "Dear Sam …",
+        "decomposed_questions": ["Is it a letter?", "Is it to Sam?", "Is it polite?", "Short?"],
+        "eval": [True, True, None],
+    }
+    read(tmp_path, record)
+    strict = metrics(tmp_path)["infobench"]["drfr"]
+    assert (strict["value"], strict["coverage"]) == (1, 0.5)
+    faithful = metrics(tmp_path, "faithful")["infobench"]["drfr"]
+    assert (faithful["numerator"], faithful["denominator"]) == (2, 3)
+
+
+def test_multichallenge_averages_its_axes(tmp_path: Path) -> None:
+    def question(name: str, axis: str, wanted: str, *responses: str) -> dict[str, Any]:
+        return {
+            "QUESTION_ID": name,
+            "AXIS": axis,
+            "PASS_CRITERIA": wanted,
+            "RESPONSE": list(responses),
+            "CONVERSATION": [{"role": "user", "content": f"A recipe {name}?"}],
+            "TARGET_QUESTION": "Is it free of nuts?",
+        }
+
+    samples = read(
+        tmp_path, question("a", "X", "YES", "Yes.", "No."), question("b", "Y", "NO", "So.")
+    )
+    assert [sample.id for sample in samples] == ["a", "a#2", "b"]
+    assert "no: Is it" in samples[2].checklist[0].text
+    judged = [
+        sample.model_dump(mode="json", exclude_defaults=True) | {"judgments": [{"status": met}]}
+        for sample, met in zip(samples, (True, False, True), strict=True)
+    ]
+    read(tmp_path, *judged, name="native")
+    found = metrics(tmp_path)["multichallenge"]
+    assert found["overall"]["value"] == pytest.approx((1 / 2 + 1) / 2)
+
+
+def test_followbench_and_trace(data: Path) -> None:
+    rows = [row.sample for row in open_source(data / "followbench" / "style_constraints.json")]
+    assert rows[1] is not None
+    assert (rows[1].tags["category"], rows[1].tags["level"]) == ("style", 1)
+    assert len(rows) == len({row.id for row in rows if row is not None})
+
+
+def test_trace_with_labels(tmp_path: Path) -> None:
+    record = {
+        "id": "0",
+        "messages": [{"role": "user", "content": "写"}],
+        "response": "好",
+        "constraints_splits": ["短", "美", "真"],
+        "levels2": ["a", "b", "c"],
+        "labels": ["是", 0, None],
+    }
+    (sample,) = read(tmp_path, record)
+    assert sample.labels == (True, False, None)
+    (problem,) = problems(tmp_path, record | {"labels": ["maybe", 0, 1]})
+    assert "a label is" in problem
+
+
+@pytest.mark.parametrize(
+    ("record", "problem"),
+    [
+        (
+            health("++") | {"rubrics": [{"criterion": "c", "points": "many"}]},
+            "points is text",
+        ),
+        (health("++", points=(0, 0)), "all weights are 0"),
+        (
+            complexbench("++") | {"scoring_questions": [{"question": "q", "dep": [9]}] * 2},
+            "dep is",
+        ),
+        ({"CONVERSATION": [], "TARGET_QUESTION": "q"}, "CONVERSATION is an empty list"),
+        ({"decomposed_questions": [1]}, "decomposed_questions is"),
+        ({"decomposed_questions": ["a"], "output": "x", "eval": [1, 1]}, "eval is"),
+    ],
+)
+def test_a_broken_rubric_is_named(record: Any, problem: str, tmp_path: Path) -> None:
+    (found,) = problems(tmp_path, record)
+    assert problem in found

@@ -7,13 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Check, Constraint, Message, Recording, Sample
 from heedful.data import formats
 from heedful.data.formats import native
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,16 +39,16 @@ def rows(path: Path, **options: Any) -> list[tuple[int, str | None]]:
 
 
 def samples(path: Path, **options: Any) -> list[Sample]:
-    found = list(formats.read(path, **options))
-    assert [row.problem for row in found if row.problem] == []
-    return [row.sample for row in found if row.sample]
+    result = list(formats.read(path, **options))
+    assert [row.problem for row in result if row.problem] == []
+    return [row.sample for row in result if row.sample]
 
 
 def problem(put: Any, record: dict[str, Any]) -> str:
     """The problem of a native record, read beside a good one."""
-    found = list(formats.read(put(f"{GOOD_LINE}\n{json.dumps(record)}\n")))
-    assert found[1].sample is None
-    return found[1].problem or ""
+    result = list(formats.read(put(f"{GOOD_LINE}\n{json.dumps(record)}\n")))
+    assert result[1].sample is None
+    return result[1].problem or ""
 
 
 # --- JSON lines -----------------------------------------------------------------------------
@@ -102,9 +103,7 @@ def test_elements_longer_than_the_window_are_read_whole(put: Any) -> None:
 
 
 @given(st.lists(st.fixed_dictionaries({"prompt": st.text(), "n": st.integers()}), min_size=1))
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@of_a_hundred(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_array_is_read_as_json_reads_it(put: Any, records: list[dict[str, Any]]) -> None:
     path = put(json.dumps(records, indent=1, ensure_ascii=False).encode(errors="replace"))
     expected = json.loads(path.read_text(encoding="utf-8"))
@@ -126,18 +125,18 @@ def test_any_json_array_is_read_as_json_reads_it(put: Any, records: list[dict[st
     ],
 )
 def test_what_follows_a_broken_element_is_said_to_be_lost(put: Any, rest: str, said: str) -> None:
-    found = rows(put("[" + GOOD_LINE + rest))
-    assert len(found) == 2
-    assert said in (found[1][1] or "")
-    assert "cannot be read" in (found[1][1] or "")
+    result = rows(put("[" + GOOD_LINE + rest))
+    assert len(result) == 2
+    assert said in (result[1][1] or "")
+    assert "cannot be read" in (result[1][1] or "")
 
 
 def test_elements_that_are_no_text_or_no_object_cost_their_own_row(put: Any) -> None:
     good = GOOD_LINE.encode()
-    found = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
-    assert [line for line, _ in found] == [1, 2, 3, 4]
-    assert [bool(said) for _, said in found] == [False, True, True, False]
-    assert "invalid UTF-8 at byte 13 of this array element" in (found[1][1] or "")
+    result = rows(put(b"[" + good + b',\n{"prompt": "\xff"},\n7,\n' + good + b"]"))
+    assert [line for line, _ in result] == [1, 2, 3, 4]
+    assert [bool(said) for _, said in result] == [False, True, True, False]
+    assert "invalid UTF-8 at byte 13 of this array element" in (result[1][1] or "")
 
 
 # --- CSV ------------------------------------------------------------------------------------
@@ -200,7 +199,7 @@ def test_csv_cells_may_be_huge(put: Any) -> None:
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
         ('{"question": 1}', "they have 'question'"),
         ("[1, 2]", "no row can be read; the first: the row is a number (1)"),
-        (b"PK\x03\x04\x00\x00", "not a text file"),
+        (b"PK\x03\x04\x00\x00", "compressed with zip"),
         (b"\xff\xfe{\x00}\x00", "UTF-16"),
     ],
 )
@@ -343,7 +342,7 @@ def any_sample(draw: st.DrawFn) -> Sample:
 
 @pytest.mark.slow
 @given(any_sample())
-@settings(max_examples=60, deadline=None)
+@of_a_hundred(60)
 def test_what_is_written_reads_back_the_same(sample: Sample) -> None:
     record = native.write(sample)
     assert native.sample(json.loads(json.dumps(record)), 1) == sample
@@ -367,9 +366,9 @@ def test_responses_join_by_key_then_prompt_then_bare_prompt(put: Any) -> None:
         "answers",
     )
     source = formats.open_source(data, responses=answers)
-    found = [row.sample for row in source if row.sample]
-    assert [sample.response for sample in found] == ["A", "B", "C"]
-    assert found[2].labels == (True,)
+    result = [row.sample for row in source if row.sample]
+    assert [sample.response for sample in result] == ["A", "B", "C"]
+    assert result[2].labels == (True,)
     assert source.files == (data, answers)
     assert len(list(source)) == 3
 

@@ -114,8 +114,8 @@ def test_help_loads_neither_statistics_nor_models() -> None:
 
 @pytest.mark.slow
 def test_settings_of_a_training_load_no_trainer() -> None:
-    found = loaded("from heedful.critic.training import SftSettings; SftSettings(max_steps=1)")
-    assert not found & {"numpy", "torch", "transformers", "trl", "datasets"}
+    result = loaded("from heedful.critic.training import SftSettings; SftSettings(max_steps=1)")
+    assert not result & {"numpy", "torch", "transformers", "trl", "datasets"}
 
 
 @pytest.mark.slow

@@ -62,7 +62,7 @@ def test_the_protocol_decides_how_many_calls_are_made(per_call: int | None, call
     model = replying(met)
     critique = judge(Checklist(model, PLAIN, per_call=per_call), sample(*"abcde"))
     assert len(model.calls) == calls
-    assert [one.status for one in critique.judgments] == [Status.MET] * 5
+    assert [judgment.status for judgment in critique.judgments] == [Status.MET] * 5
     assert critique.judgments[0].explanation == "Because of what it says."
     assert sum(expense.calls for expense in critique.expenses) == calls
 
@@ -70,7 +70,7 @@ def test_the_protocol_decides_how_many_calls_are_made(per_call: int | None, call
 def test_what_a_reply_leaves_out_is_asked_for_again_and_only_that() -> None:
     model = ScriptedModel([block(1, "MET"), block(1, "UNMET")])
     critique = judge(Checklist(model, PLAIN), sample("a", "b"))
-    assert [one.status for one in critique.judgments] == [Status.MET, Status.UNMET]
+    assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
     assert numbers(model.calls[1].messages) == [1]
     assert [expense.reasks for expense in critique.expenses] == [0, 1]
 
@@ -89,7 +89,7 @@ def test_a_call_that_fails_fails_its_own_constraints() -> None:
 
     model = ScriptedModel(block(1, "MET"), fail=second)
     critique = judge(Checklist(model, PLAIN, per_call=1), sample("a", "b", "c"))
-    assert [one.status for one in critique.judgments] == [Status.MET, Status.FAILED, Status.MET]
+    assert [item.status for item in critique.judgments] == [Status.MET, Status.FAILED, Status.MET]
     assert "on fire" in critique.judgments[1].explanation
 
 
@@ -107,11 +107,11 @@ def vote(*verdicts: str, min_confidence: float = 0.0) -> Any:
 
 
 def test_a_vote_takes_the_majority_and_keeps_the_votes() -> None:
-    found = vote("MET", "UNMET", "MET")
-    assert found.status is Status.MET
-    assert found.confidence == pytest.approx(2 / 3)
-    assert [one["status"] for one in found.votes] == ["met", "unmet", "met"]
-    assert found.judge == "3 x scripted/plain"
+    result = vote("MET", "UNMET", "MET")
+    assert result.status is Status.MET
+    assert result.confidence == pytest.approx(2 / 3)
+    assert [item["status"] for item in result.votes] == ["met", "unmet", "met"]
+    assert result.judge == "3 x scripted/plain"
 
 
 def test_ties_and_small_majorities_decide_nothing() -> None:
@@ -121,8 +121,8 @@ def test_ties_and_small_majorities_decide_nothing() -> None:
 
 
 def test_a_member_that_decides_nothing_has_no_vote() -> None:
-    found = vote("MET", "PERHAPS", "MET")
-    assert (found.status, found.confidence) == (Status.MET, 1.0)
+    result = vote("MET", "PERHAPS", "MET")
+    assert (result.status, result.confidence) == (Status.MET, 1.0)
 
 
 def test_a_cascade_asks_the_model_only_for_what_code_leaves_open() -> None:
@@ -132,7 +132,7 @@ def test_a_cascade_asks_the_model_only_for_what_code_leaves_open() -> None:
     )
     model = replying(met)
     critique = judge(Cascade(Rules(), Checklist(model, PLAIN)), row)
-    assert [one.judge for one in critique.judgments] == ["rules", "scripted/plain"]
+    assert [judgment.judge for judgment in critique.judgments] == ["rules", "scripted/plain"]
     assert len(numbers(model.calls[0].messages)) == 1
 
 
@@ -221,14 +221,14 @@ def test_a_retry_asks_again_for_the_undecided_and_only_for_that(tmp_path: Path) 
         return "Hm." if shy else "\n".join(block(k, "MET") for k in numbers(messages))
 
     before = ScriptedModel(one_is_shy, fail=first)
-    found = evaluate(rows, judge=Checklist(before, PLAIN), **judging).summary
-    assert (found["verdicts"]["failed"], found["verdicts"]["unparsed"]) == (2, 2)
+    result = evaluate(rows, judge=Checklist(before, PLAIN), **judging).summary
+    assert (result["verdicts"]["failed"], result["verdicts"]["unparsed"]) == (2, 2)
     same = replying(met)
     evaluate(rows, judge=Checklist(same, PLAIN), **judging)
     assert not same.calls
     again = replying(met)
-    found = evaluate(rows, judge=Checklist(again, PLAIN), retry_failed=True, **judging).summary
-    assert found["verdicts"]["met"] == 8
+    result = evaluate(rows, judge=Checklist(again, PLAIN), retry_failed=True, **judging).summary
+    assert result["verdicts"]["met"] == 8
     assert len(again.calls) == 2
 
 
@@ -261,7 +261,7 @@ def test_every_prompt_judges_what_it_asks(name: str) -> None:
     ]
     model = ScriptedModel(prompt.write(verdicts, row.checklist))
     critique = judge(Checklist(model, prompt), row)
-    assert [one.status for one in critique.judgments] == [Status.MET, Status.UNMET]
+    assert [judgment.status for judgment in critique.judgments] == [Status.MET, Status.UNMET]
 
 
 def test_a_row_without_constraints_costs_no_call() -> None:

@@ -66,12 +66,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     attempts: Counter[str] = Counter()
 
     def answer(_: int, body: dict[str, Any]) -> Answer:
-        found = re.search(r"row (\d) of (.+?)\.\n", body["messages"][-1]["content"])
-        assert found
-        attempts[found[0]] += 1
-        if found[2] in LASTING:
-            return LASTING[found[2]][0]
-        return PASSING[found[2]] if attempts[found[0]] == 1 else GOOD
+        result = re.search(r"row (\d) of (.+?)\.\n", body["messages"][-1]["content"])
+        assert result
+        attempts[result[0]] += 1
+        if result[2] in LASTING:
+            return LASTING[result[2]][0]
+        return PASSING[result[2]] if attempts[result[0]] == 1 else GOOD
 
     samples = [
         Sample(
@@ -101,13 +101,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
 def test_no_row_is_lost(rows: dict[str, dict[str, Any]]) -> None:
     assert len(rows) == 4 * (len(PASSING) + len(LASTING))
     assert all(len(row["judgments"]) == CONSTRAINTS for row in rows.values())
-    assert all(one["explanation"] for row in rows.values() for one in row["judgments"])
+    assert all(item["explanation"] for row in rows.values() for item in row["judgments"])
 
 
 @pytest.mark.parametrize("fault", PASSING)
 def test_what_passes_costs_no_verdict(rows: dict[str, dict[str, Any]], fault: str) -> None:
     for number in range(4):
-        statuses = [one["status"] for one in rows[f"{fault} {number}"]["judgments"]]
+        statuses = [judgment["status"] for judgment in rows[f"{fault} {number}"]["judgments"]]
         assert statuses == ["met"] * CONSTRAINTS
 
 
@@ -126,4 +126,4 @@ def test_a_verdict_that_is_missing_takes_none_of_the_others_with_it(
     rows: dict[str, dict[str, Any]],
 ) -> None:
     judgments = rows["two of three 0"]["judgments"]
-    assert [one["status"] for one in judgments] == ["met", "met", "unparsed"]
+    assert [judgment["status"] for judgment in judgments] == ["met", "met", "unparsed"]

@@ -53,8 +53,8 @@ def same(one: float, other: float) -> bool:
 
 
 def test_rates_of_a_table_by_hand() -> None:
-    found = {name: float(rate((20, 5, 10, 15))) for name, rate in RATES.items()}
-    assert found == pytest.approx(
+    result = {name: float(rate((20, 5, 10, 15))) for name, rate in RATES.items()}
+    assert result == pytest.approx(
         {
             "precision_met": 20 / 25,
             "recall_met": 20 / 30,
@@ -186,25 +186,25 @@ def test_holm_keeps_the_order_and_never_lowers(p_values: list[float]) -> None:
 
 def test_calibration_by_hand() -> None:
     counts = {(1.0, True): 8, (1.0, False): 2, (0.7, True): 3, (0.7, False): 1}
-    found = calibration([counts])
-    assert found is not None
-    assert [group["low"] for group in found["bins"]] == [0.6, 0.9]
-    assert [group["accuracy"] for group in found["bins"]] == [0.75, 0.8]
-    assert found["ece"]["value"] == pytest.approx((4 * 0.05 + 10 * 0.2) / 14)
-    assert found["ece"]["interval"] is None  # a single cluster
+    result = calibration([counts])
+    assert result is not None
+    assert [group["low"] for group in result["bins"]] == [0.6, 0.9]
+    assert [group["accuracy"] for group in result["bins"]] == [0.75, 0.8]
+    assert result["ece"]["value"] == pytest.approx((4 * 0.05 + 10 * 0.2) / 14)
+    assert result["ece"]["interval"] is None  # a single cluster
     # Brier: 2 of 1², 3 of .3², 1 of .7²; by chance .7 x .3 for the four that aren't certain.
-    assert found["brier"]["value"] == pytest.approx((2 + 3 * 0.09 + 0.49) / 14)
-    assert found["brier"]["by_chance"] == pytest.approx(4 * 0.21 / 14)
+    assert result["brier"]["value"] == pytest.approx((2 + 3 * 0.09 + 0.49) / 14)
+    assert result["brier"]["by_chance"] == pytest.approx(4 * 0.21 / 14)
     assert calibration([]) is None
 
 
 def test_chance_alone_makes_a_calibration_error() -> None:
     # Right in k of 4 by chance: |0.5 - k/4| is 0, 1/4 or 1/2 in 6, 8 and 2 of 16 cases.
-    found = calibration([{(0.5, True): 2, (0.5, False): 2}])
-    assert found is not None
-    assert found["ece"]["value"] == 0
-    assert found["ece"]["by_chance"] == pytest.approx((8 / 4 + 2 / 2) / 16, abs=0.005)
-    assert found["brier"]["value"] == found["brier"]["by_chance"] == 0.25
+    result = calibration([{(0.5, True): 2, (0.5, False): 2}])
+    assert result is not None
+    assert result["ece"]["value"] == 0
+    assert result["ece"]["by_chance"] == pytest.approx((8 / 4 + 2 / 2) / 16, abs=0.005)
+    assert result["brier"]["value"] == result["brier"]["by_chance"] == 0.25
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.1])
@@ -220,17 +220,17 @@ def test_the_calibration_error_is_covered_as_often_as_it_says(shift: float) -> N
             Counter(zip(confidences, outcomes, strict=True))
             for confidences, outcomes in zip(stated.tolist(), right.tolist(), strict=True)
         ]
-        found = calibration(clusters)
-        low, high = (found and found["ece"]["interval"]) or (1, 0)
+        result = calibration(clusters)
+        low, high = (result and result["ece"]["interval"]) or (1, 0)
         hits += low - 1e-9 <= shift <= high + 1e-9
     assert hits / 60 >= 0.9
 
 
 @given(st.integers(1, 10))
 def test_each_share_of_ten_votes_has_a_bin_of_its_own(votes: int) -> None:
-    found = calibration([{(votes / 10, True): 1}])
-    assert found is not None
-    (group,) = found["bins"]
+    result = calibration([{(votes / 10, True): 1}])
+    assert result is not None
+    (group,) = result["bins"]
     assert group["high"] == pytest.approx(votes / 10)
 
 
@@ -245,11 +245,11 @@ def test_the_correction_undoes_the_judges_errors(true: float, sens: float, spec:
 
 def test_a_judge_no_better_than_chance_cannot_be_corrected() -> None:
     assert math.isnan(rogan_gladen(0.5, 0.4, 0.6))
-    found = corrected_rate(
+    result = corrected_rate(
         {(1, 2): 5, (2, 2): 5}, {Confusion(1, 1, 1, 1): 3, Confusion(2, 2, 2, 2): 3}
     )
-    assert found["apparent"]["value"] == 0.75
-    assert found["corrected"] == {"value": None, "interval": None}
+    assert result["apparent"]["value"] == 0.75
+    assert result["corrected"] == {"value": None, "interval": None}
 
 
 @pytest.mark.parametrize(("sensitivity", "specificity"), [(1, 1), (1, 0.8), (0.9, 0.7)])
@@ -282,12 +282,12 @@ def test_a_correction_covers_the_truth_as_often_as_it_says(
 def test_a_corrected_rate_knows_less_than_an_apparent_one() -> None:
     judged: Counter[tuple[float, float]] = Counter({(3, 4): 20, (2, 4): 20, (4, 4): 10})
     labelled = Counter({Confusion(8, 0, 2, 2): 6, Confusion(9, 1, 1, 1): 6})
-    found = corrected_rate(judged, labelled)
-    assert found["sensitivity"]["value"] == pytest.approx(102 / 120)
-    assert found["specificity"]["value"] == pytest.approx(18 / 24)
-    assert found["corrected"]["value"] == pytest.approx((0.7 + 0.75 - 1) / (0.85 + 0.75 - 1))
+    result = corrected_rate(judged, labelled)
+    assert result["sensitivity"]["value"] == pytest.approx(102 / 120)
+    assert result["specificity"]["value"] == pytest.approx(18 / 24)
+    assert result["corrected"]["value"] == pytest.approx((0.7 + 0.75 - 1) / (0.85 + 0.75 - 1))
     spans = []
-    for estimate in (found["apparent"], found["corrected"]):
+    for estimate in (result["apparent"], result["corrected"]):
         assert estimate["value"] is not None
         assert estimate["interval"] is not None
         low, high = estimate["interval"]

@@ -54,14 +54,14 @@ def summed(rows: Iterable[Sample]) -> dict[str, Any]:
     summary = Summary()
     for row in rows:
         verdicts = row.recording.verdicts if row.recording else ()
-        judgments = tuple(Judgment(status=Status(one["status"])) for one in verdicts or ())
+        judgments = tuple(Judgment(status=Status(item["status"])) for item in verdicts or ())
         summary.add(row, Critique(judgments=judgments))
     return summary.result()
 
 
 def isr(rows: Iterable[Sample]) -> list[float]:
-    found: list[float] = summed(rows)["metrics"]["cfbench"]["isr"]["interval"]
-    return found
+    result: list[float] = summed(rows)["metrics"]["cfbench"]["isr"]["interval"]
+    return result
 
 
 def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
@@ -75,16 +75,16 @@ def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
 
 def test_eight_of_eight_are_not_certain() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
-    found = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
+    result = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
     expected = stats.binomtest(8, 8).proportion_ci(method="wilson")
     measured = [
-        *found["metrics"]["cfbench"].values(),
-        *found["metrics"]["infobench"].values(),
-        found["by"]["type"]["format"],
+        *result["metrics"]["cfbench"].values(),
+        *result["metrics"]["infobench"].values(),
+        result["by"]["type"]["format"],
     ]
     assert measured[1]["interval"] == pytest.approx([expected.low, expected.high])
     assert measured[1]["interval"] == pytest.approx([0.676, 1], abs=0.001)
-    assert all(0.6 < one["interval"][0] < 0.85 and one["interval"][1] == 1 for one in measured)
+    assert all(0.6 < item["interval"][0] < 0.85 and item["interval"][1] == 1 for item in measured)
 
 
 @given(st.integers(0, 30), st.integers(2, 30))
@@ -93,13 +93,13 @@ def test_a_rate_over_samples_has_wilsons_interval_wider_for_one_to_three(
 ) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     passed = min(passed, n)
-    found = rate_interval(Spread.of([((1, 1), passed), ((0, 1), n - passed)]))
+    result = rate_interval(Spread.of([((1, 1), passed), ((0, 1), n - passed)]))
     expected = stats.binomtest(passed, n).proportion_ci(method="wilson")
     low, high = expected.low, expected.high
     if 0 < passed < n:
         few = {number: stats.chi2.ppf(0.05, 2 * number) / 2 / n for number in (1, 2, 3)}
         low, high = min(low, few.get(passed, 1)), max(high, 1 - few.get(n - passed, 1))
-    assert found == pytest.approx((low, high), abs=1e-9)
+    assert result == pytest.approx((low, high), abs=1e-9)
 
 
 @pytest.mark.parametrize("n", [5, 8, 9, 20, 50, 200])
@@ -140,10 +140,10 @@ def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
 def test_evaluate_and_compare_have_the_same_interval(tmp_path: Path) -> None:
     for name, passed in (("a", 13), ("b", 9)):
         evaluate(draws(passed), judge="recorded", run=tmp_path / name)
-    found = compare(tmp_path / "a", tmp_path / "b")["pairs"][0]["metrics"]["cfbench"]
+    result = compare(tmp_path / "a", tmp_path / "b")["pairs"][0]["metrics"]["cfbench"]
     for rate in ("isr", "csr"):
-        assert found[rate]["first"]["interval"] == pytest.approx(isr(draws(13)))
-        assert found[rate]["second"]["interval"] == pytest.approx(isr(draws(9)))
+        assert result[rate]["first"]["interval"] == pytest.approx(isr(draws(13)))
+        assert result[rate]["second"]["interval"] == pytest.approx(isr(draws(9)))
 
 
 def width(interval: Any) -> float:
@@ -281,11 +281,11 @@ def test_a_task_with_one_row_varies_as_a_row_is_expected_to() -> None:
 @given(st.integers(0, 12), st.integers(1, 12))
 def test_equal_rates_have_equal_intervals(passed: int, failed: int) -> None:
     rows = [sample(f"{n}", "m" if n < passed else "u", f"p{n}") for n in range(passed + failed)]
-    found = summed(rows)
+    result = summed(rows)
     rates = [
-        *found["metrics"]["cfbench"].values(),
-        *found["metrics"]["infobench"].values(),
-        found["by"]["type"]["format"],
+        *result["metrics"]["cfbench"].values(),
+        *result["metrics"]["infobench"].values(),
+        result["by"]["type"]["format"],
     ]
     assert len({tuple(rate["interval"] or ()) for rate in rates}) == 1
 

@@ -65,36 +65,36 @@ def test_every_shipped_cfbench_score_is_reproduced(data: Path) -> None:
     records = cfbench_records(data)
     assert len(records) == 24
     for record in records:
-        found = cfbench_scores(*cfbench_row(record), "faithful")
-        assert {name.upper(): value for name, value in found.items()} == record["judge_metric"]
+        result = cfbench_scores(*cfbench_row(record), "faithful")
+        assert {name.upper(): value for name, value in result.items()} == record["judge_metric"]
 
 
 def test_strict_differs_only_where_the_published_parse_fell_back(data: Path) -> None:
     for record in cfbench_records(data):
-        found = cfbench_scores(*cfbench_row(record), "strict")
+        result = cfbench_scores(*cfbench_row(record), "strict")
         if record["judge_parsing"] == "1":
-            assert found["csr"] == pytest.approx(record["judge_metric"]["CSR"], abs=0.005)
-            assert found["psr"] == record["judge_metric"]["PSR"]
+            assert result["csr"] == pytest.approx(record["judge_metric"]["CSR"], abs=0.005)
+            assert result["psr"] == record["judge_metric"]["PSR"]
         else:
-            assert found == {"csr": None, "isr": None, "psr": None}
+            assert result == {"csr": None, "isr": None, "psr": None}
 
 
 def test_sysbench_faithful_gives_the_published_rates(data: Path) -> None:
     result = sysbench(data, "faithful")
-    found = result["metrics"]["sysbench"]
-    assert {name: round(100 * one["value"], 1) for name, one in found.items()} == {
+    measured = result["metrics"]["sysbench"]
+    assert {name: round(100 * one["value"], 1) for name, one in measured.items()} == {
         "csr": 61.6,
         "isr": 43.2,
         "ssr": 20.8,
     }
-    assert (found["csr"]["numerator"], found["csr"]["denominator"]) == (3668, 5952)
-    assert (found["isr"]["numerator"], found["isr"]["denominator"]) == (1079, 2500)
+    assert (measured["csr"]["numerator"], measured["csr"]["denominator"]) == (3668, 5952)
+    assert (measured["isr"]["numerator"], measured["isr"]["denominator"]) == (1079, 2500)
     assert result["contradictions"]["count"] == len(result["contradictions"]["turns"]) == 7
 
 
 def test_sysbench_strict_takes_open_turns_at_their_chance(data: Path) -> None:
-    found = sysbench(data, "strict")["metrics"]["sysbench"]
-    assert (found["csr"]["numerator"], found["csr"]["denominator"]) == (3668, 5940)
+    result = sysbench(data, "strict")["metrics"]["sysbench"]
+    assert (result["csr"]["numerator"], result["csr"]["denominator"]) == (3668, 5940)
     # 1,072 of 2,493 turns are known to pass; of five more the decided verdicts are all met.
-    assert found["isr"]["denominator"] == 2498
-    assert 1072 + 5 * 0.5 < found["isr"]["numerator"] < 1072 + 5 * 3668 / 5940
+    assert result["isr"]["denominator"] == 2498
+    assert 1072 + 5 * 0.5 < result["isr"]["numerator"] < 1072 + 5 * 3668 / 5940

@@ -45,12 +45,12 @@ def test_an_open_outcome_counts_with_its_probability() -> None:
 
 
 def test_a_rate_of_nothing_has_no_value() -> None:
-    found = measure({pooled(0, 0, 4): 3})
-    assert found["value"] is None
-    assert found["interval"] is None
-    assert found["coverage"] == 0
-    assert found["bounds"] == [0, 1]
-    assert found["undecided"] == 12
+    result = measure({pooled(0, 0, 4): 3})
+    assert result["value"] is None
+    assert result["interval"] is None
+    assert result["coverage"] == 0
+    assert result["bounds"] == [0, 1]
+    assert result["undecided"] == 12
     assert measure({})["bounds"] is None
 
 
@@ -60,14 +60,14 @@ def test_a_macro_mean_weighs_strata_alike() -> None:
         "large": {pooled(1, 0): 90, pooled(0, 1): 10},
         "undecided": {pooled(0, 0, 1): 5},
     }
-    found = macro_measure(strata)
-    assert found["value"] == pytest.approx((0.5 + 0.9) / 2)
-    assert found["denominator"] == 2
-    assert found["undecided"] == 5
-    assert found["coverage"] == pytest.approx(2 / 3)
-    assert found["bounds"] == pytest.approx([1.4 / 3, 2.4 / 3])
+    result = macro_measure(strata)
+    assert result["value"] == pytest.approx((0.5 + 0.9) / 2)
+    assert result["denominator"] == 2
+    assert result["undecided"] == 5
+    assert result["coverage"] == pytest.approx(2 / 3)
+    assert result["bounds"] == pytest.approx([1.4 / 3, 2.4 / 3])
     # The two of the small one tell little of half the mean.
-    assert found["interval"] == pytest.approx([0.24, 0.94], abs=0.02)
+    assert result["interval"] == pytest.approx([0.24, 0.94], abs=0.02)
     alone = macro_measure({name: {pooled(1, 0): 1} for name in ("a", "b", "c")})
     assert (alone["value"], alone["interval"]) == (1, None)
     assert macro_measure({})["value"] is None
@@ -78,16 +78,16 @@ def test_rank_correlation_is_scipys() -> None:
     draw = np.random.default_rng(5)
     x = draw.integers(0, 10, 200)
     y = x + draw.integers(0, 15, 200)
-    found = spearman(x, y)
-    assert found["rho"] == pytest.approx(stats.spearmanr(x, y).statistic)
-    assert found["n"] == 200
+    result = spearman(x, y)
+    assert result["rho"] == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert result["n"] == 200
 
 
 def test_rank_correlations_interval_is_bonetts_and_wrights() -> None:
     # rho = 1 - 6 * 4 / (5 * 24) = 0.8; z = 1.0986; se = sqrt((1 + 0.32) / 2) = 0.8124
-    found = spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
-    assert found["rho"] == pytest.approx(0.8)
-    assert found["interval"] == pytest.approx(
+    result = spearman([1, 2, 3, 4, 5], [2, 1, 4, 3, 5])
+    assert result["rho"] == pytest.approx(0.8)
+    assert result["interval"] == pytest.approx(
         [math.tanh(1.09861 - 1.59230), math.tanh(1.09861 + 1.59230)], abs=1e-4
     )
 
@@ -132,3 +132,21 @@ def test_rank_correlation_over_clusters_covers_the_truth_as_often_as_it_says() -
         low, high = estimate["interval"] or (1, -1)
         hits += low <= truth <= high
     assert 0.91 <= hits / 300 <= 0.99
+
+
+def test_the_interval_of_a_rank_correlation_is_as_wide_as_the_jackknife_has_it() -> None:
+    draw = np.random.default_rng(3)
+    shared = draw.normal(size=(400, 1, 2))
+    x, y = np.moveaxis(shared + draw.normal(size=(400, 3, 2)), -1, 0)
+    # Whole numbers, so that there are ties.
+    pairs = np.round(np.stack([x, 0.8 * x + 0.6 * y], axis=-1) * 2)
+    clusters = [list(map(tuple, cluster)) for cluster in pairs.tolist()]
+    estimate = clustered_spearman(clusters)
+    assert estimate["interval"]
+    without = [
+        math.atanh(clustered_spearman(clusters[:at] + clusters[at + 1 :])["value"] or 0)
+        for at in range(0, 400, 2)
+    ]
+    deviation = math.sqrt(np.var(without) * 399**2 / 400 * 400 / 399)
+    low, high = map(math.atanh, estimate["interval"])
+    assert (high - low) / 2 == pytest.approx(1.966 * deviation, rel=0.15)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import time
 from email.utils import formatdate
 from typing import TYPE_CHECKING, Any
-from urllib.parse import quote, quote_plus
 
 import pytest
 from hypothesis import given
@@ -35,11 +33,12 @@ from heedful.models import (
     estimate_tokens,
     read_prices,
 )
-from heedful.models.attempts import Attempts, redacted, secrets, waiting
+from heedful.models.attempts import Attempts, waiting
 from heedful.models.base import Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, retry_after
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.openai import BODY_LIMIT
+from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -210,7 +209,7 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
             raise FaultError(fault)
         return Completion(text="fine"), 0.0
 
-    attempts = Attempts("m", 6, 0.001, None, [], timeout_s=0.3)
+    attempts = Attempts("m", 6, 0.001, None, Redactor([]), timeout_s=0.3)
     done = asyncio.run(attempts.make(request, ASK, adapted=lambda _: False))
     assert done.attempts == 2
     (before, _), (during, seconds) = counted[:2]
@@ -238,21 +237,6 @@ def test_a_proxy_that_refuses_all_calls_with_400_stops_the_run(message: str, kin
     error, server = error_of(refusal(400, message))
     assert isinstance(error, {"model": ModelNotFound, "key": AuthError}[kind])
     assert len(server.bodies) == 1
-
-
-@given(st.text(min_size=6).filter(lambda key: key.strip() == key and key.isprintable()))
-def test_a_key_is_hidden_in_every_form_in_which_a_server_may_send_it_back(key: str) -> None:
-    data = key.encode()
-    forms = [
-        key,
-        quote(key, safe=""),
-        quote_plus(key),
-        json.dumps(key)[1:-1],
-        base64.b64encode(data).decode(),
-        base64.urlsafe_b64encode(data).decode().rstrip("="),
-    ]
-    for form in forms:
-        assert form not in redacted(f"before {form} after", secrets([key]))
 
 
 @pytest.mark.parametrize("status", [401, 403])
@@ -626,8 +610,8 @@ def test_halves_of_surrogate_pairs_become_storable() -> None:
 
 
 def test_usages_add_up() -> None:
-    one = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
-    assert one + one == Usage(
+    item = Usage(prompt_tokens=3, completion_tokens=2, cached_tokens=1, reasoning_tokens=1)
+    assert item + item == Usage(
         prompt_tokens=6, completion_tokens=4, cached_tokens=2, reasoning_tokens=2
     )
 

@@ -102,7 +102,7 @@ def test_a_sample_does_not_depend_on_what_shares_its_batch(folder: Path) -> None
     asked = [(text, DRAWN, sample) for text in PROMPTS for sample in range(2)]
     together = completions(LocalModel(str(folder)), *asked)
     alone = LocalModel(str(folder), batch_size=1)
-    assert [completions(alone, one)[0].text for one in asked] == [one.text for one in together]
+    assert [completions(alone, item)[0].text for item in asked] == [item.text for item in together]
     mixed = completions(
         LocalModel(str(folder)), ("Hi", GREEDY, 0), asked[3], (PROMPTS[1], DRAWN, 9)
     )
@@ -112,7 +112,7 @@ def test_a_sample_does_not_depend_on_what_shares_its_batch(folder: Path) -> None
 def test_samples_seeds_and_prompts_draw_different_numbers(folder: Path) -> None:
     other = DRAWN.model_copy(update={"seed": 77})
     asked = [("Hello", DRAWN, 0), ("Hello", DRAWN, 1), ("Hello", other, 0), ("Hello!", DRAWN, 0)]
-    assert len({one.text for one in completions(LocalModel(str(folder)), *asked)}) == 4
+    assert len({item.text for item in completions(LocalModel(str(folder)), *asked)}) == 4
 
 
 def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
@@ -122,7 +122,7 @@ def test_draws_follow_the_temperature_and_top_p(folder: Path) -> None:
 
     once = Sampling(temperature=0.8, top_p=0.6, max_tokens=1)
     model = LocalModel(str(folder), batch_size=200)
-    given = [one.text for one in completions(model, *(("Hello", once, k) for k in range(600)))]
+    given = [item.text for item in completions(model, *(("Hello", once, k) for k in range(600)))]
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     weights = transformers.AutoModelForCausalLM.from_pretrained(folder)
     turns = [{"role": "user", "content": "Hello"}]
@@ -152,7 +152,7 @@ def test_an_answer_ends_where_the_model_ends_it(folder: Path) -> None:
         assert completion.usage.completion_tokens < 1500
         assert "<|end|>" not in completion.text
     limits = [("Hello", Sampling(max_tokens=tokens), 0) for tokens in (1, 7, 30)]
-    counts = [one.usage.completion_tokens for one in completions(model, *limits)]
+    counts = [item.usage.completion_tokens for item in completions(model, *limits)]
     assert counts == [1, 7, 30]
 
 
@@ -220,7 +220,7 @@ def test_a_batch_that_does_not_fit_is_halved(folder: Path, monkeypatch: pytest.M
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", small)
     model = LocalModel(str(folder))
     given = completions(model, *((text, GREEDY, 0) for text in PROMPTS))
-    assert [one.text for one in given] == [one.text for one in expected]
+    assert [item.text for item in given] == [item.text for item in expected]
     assert sizes == [6, 3, 2, 1, 3, 2, 1]
     assert model.batch_size == 2
 
@@ -246,7 +246,7 @@ def test_the_event_loop_goes_on_and_closing_ends_what_is_under_way(folder: Path)
             beats += 1
         await asyncio.wait_for(model.close(), timeout=2)
         given = await asyncio.gather(*calls, return_exceptions=True)
-        assert any(isinstance(one, asyncio.CancelledError) for one in given)
+        assert any(isinstance(item, asyncio.CancelledError) for item in given)
         return beats
 
     assert asyncio.run(asking()) == 20

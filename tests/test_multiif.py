@@ -106,8 +106,8 @@ def test_each_turn_is_a_sample_that_follows_on_the_one_before(tmp_path: Path, na
 
 
 def test_other_columns_are_kept(tmp_path: Path) -> None:
-    found = samples(read(write(tmp_path / "data.csv", [answered(note="mine")])))
-    assert [sample.source for sample in found] == [{"note": "mine"}] * 3
+    result = samples(read(write(tmp_path / "data.csv", [answered(note="mine")])))
+    assert [sample.source for sample in result] == [{"note": "mine"}] * 3
 
 
 def test_the_table_shows_turns_across_and_languages_down(
@@ -142,10 +142,10 @@ def test_parquet_is_read_row_by_row(tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet")
     row = answered() | {"turns": None, "responses": None, "turn_index": 0, "at": date(2024, 10, 18)}
     pq.write_table(pa.Table.from_pylist([row] * 300), tmp_path / "data.parquet")
-    found = samples(read(tmp_path / "data.parquet"))
-    assert len(found) == 900
+    result = samples(read(tmp_path / "data.parquet"))
+    assert len(result) == 900
     dated = write(tmp_path / "data.csv", [answered(at="2024-10-18")])
-    assert found[:3] == samples(read(dated))
+    assert result[:3] == samples(read(dated))
     whole = (tmp_path / "data.parquet").read_bytes()
     (tmp_path / "cut.parquet").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(InputError, match="cannot be read"):
@@ -191,8 +191,8 @@ def said(upto: int) -> list[dict[str, str]]:
 def test_responses_are_found_in_every_form(
     tmp_path: Path, more: dict[str, Any], turns: int
 ) -> None:
-    found = samples(read(write(tmp_path / "data.jsonl", [record(**more)])))
-    assert [sample.response for sample in found] == ANSWERS[:turns]
+    result = samples(read(write(tmp_path / "data.jsonl", [record(**more)])))
+    assert [sample.response for sample in result] == ANSWERS[:turns]
 
 
 @pytest.mark.parametrize(
@@ -240,15 +240,15 @@ def test_what_the_published_code_could_not_get_is_no_response(tmp_path: Path) ->
 
 def test_turns_that_were_never_asked_are_no_samples(tmp_path: Path) -> None:
     rows = [answered(turn_3_prompt=""), record("2:2:en", turn_2_prompt="None", turn_3_prompt="")]
-    found = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in found] == ["1:1:en-1", "1:1:en-2", "2:2:en-1"]
+    result = samples(read(write(tmp_path / "data.csv", rows)))
+    assert [sample.id for sample in result] == ["1:1:en-1", "1:1:en-2", "2:2:en-1"]
 
 
 def test_several_models_in_one_file_keep_apart(tmp_path: Path) -> None:
     rows = [answered(model=model) for model in ("a", "b")]
-    found = samples(read(write(tmp_path / "data.csv", rows)))
-    assert [sample.id for sample in found][2:4] == ["a-1:1:en-3", "b-1:1:en-1"]
-    assert len(found[3].conversation) == 1
+    result = samples(read(write(tmp_path / "data.csv", rows)))
+    assert [sample.id for sample in result][2:4] == ["a-1:1:en-3", "b-1:1:en-1"]
+    assert len(result[3].conversation) == 1
 
 
 @pytest.mark.parametrize(
@@ -324,10 +324,10 @@ def turn(
 
 
 def summary(turns: list[tuple[Sample, Critique]]) -> dict[str, Any]:
-    found = Summary()
+    result = Summary()
     for sample, critique in turns:
-        found.add(sample, critique)
-    return found.result()
+        result.add(sample, critique)
+    return result.result()
 
 
 TURNS = [
@@ -341,8 +341,8 @@ TURNS = [
 
 
 def test_turns_and_languages_are_averaged_as_published() -> None:
-    found = summary(TURNS)
-    metrics = found["metrics"]["multiif"]
+    result = summary(TURNS)
+    metrics = result["metrics"]["multiif"]
     by_hand = {
         "turn_1": 2 / 3,
         "turn_2": fmean([1 / 3, 4 / 6, 2 / 3, 5 / 6]),
@@ -352,8 +352,8 @@ def test_turns_and_languages_are_averaged_as_published() -> None:
     by_hand["turns"] = fmean([by_hand["turn_1"], by_hand["turn_2"]])
     by_hand["turns_languages"] = fmean([by_hand["turn_1_languages"], by_hand["turn_2_languages"]])
     assert {name: one["value"] for name, one in metrics.items()} == pytest.approx(by_hand)
-    assert "ifeval" not in found["metrics"]
-    second = found["by"]["turn"]["2"]
+    assert "ifeval" not in result["metrics"]
+    second = result["by"]["turn"]["2"]
     assert {name: one["value"] for name, one in second["ifeval"].items()} == pytest.approx(
         {
             "prompt_strict": 1 / 3,
@@ -363,9 +363,9 @@ def test_turns_and_languages_are_averaged_as_published() -> None:
         }
     )
     assert second["multiif"]["mean"]["value"] == pytest.approx(by_hand["turn_2"])
-    assert found["by"]["language and turn"]["Hindi 2"]["multiif"]["mean"]["value"] == 0.25
-    assert found["by"]["language"]["Hindi"]["samples"] == 2
-    assert found["by"]["language"]["Hindi"]["ifeval"]["instruction_strict"]["value"] == 1 / 3
+    assert result["by"]["language and turn"]["Hindi 2"]["multiif"]["mean"]["value"] == 0.25
+    assert result["by"]["language"]["Hindi"]["samples"] == 2
+    assert result["by"]["language"]["Hindi"]["ifeval"]["instruction_strict"]["value"] == 1 / 3
 
 
 def test_numbers_do_not_depend_on_the_order_of_the_turns() -> None:
@@ -379,7 +379,7 @@ def test_one_language_needs_no_mean_of_languages() -> None:
 def test_the_interval_resamples_conversations_not_turns() -> None:
     same = [turn(key, number, "en", [key % 2 == 0]) for key in range(40) for number in (1, 2, 3)]
     metrics = summary(same)["metrics"]["multiif"]
-    widths = [high - low for low, high in (one["interval"] for one in metrics.values())]
+    widths = [high - low for low, high in (metric["interval"] for metric in metrics.values())]
     # Turns of a conversation that go together tell no more than one of them.
     assert widths[0] == pytest.approx(widths[1], abs=0.05)
     assert widths[0] == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 40), abs=0.05)
@@ -404,15 +404,15 @@ def test_a_mean_of_rates_is_the_mean_of_its_rates(
         for r in rows
     ]
     counts = {each: shares.count(each) for each in shares}
-    found = mean_measure({"": counts})
+    result = mean_measure({"": counts})
     columns = [[each[place] for each in shares] for place in range(2)]
     single = [measure({s: column.count(s) for s in column})["value"] for column in columns]
     known = [value for value in single if value is not None]
     if len(known) < 2:
-        assert found["value"] is None
-        assert found["interval"] is None
+        assert result["value"] is None
+        assert result["interval"] is None
     else:
-        assert found["value"] == pytest.approx(fmean(known))
-        if found["interval"]:
-            low, high = found["interval"]
+        assert result["value"] == pytest.approx(fmean(known))
+        if result["interval"]:
+            low, high = result["interval"]
             assert 0 <= low <= high <= 1

@@ -45,6 +45,7 @@ FROM_FILES: Mapping[str, str] = {
     "evaluate --responses": "evaluate {input} --responses {other} -q -o {output}.jsonl",
     "respond": f"respond {{input}} {MODEL} -q -o {{output}}.jsonl",
     "checklist": f"checklist {{input}} {MODEL} -q -o {{output}}.jsonl",
+    "checklist-lint": "checklist-lint {input} -o {output}.jsonl",
     "meta": "meta {input} -q -o {output}.json",
     "critic select": f"critic select {{input}} {MODEL} -q -o {{output}}.jsonl",
     "critic sample": f"critic sample {{input}} {MODEL} -q -o {{output}}.jsonl",
@@ -69,6 +70,7 @@ FROM_RUNS: Mapping[str, str] = {
     "export a log": "export {run} -o {output}.eval",
     "export a summary": "export {run} -o {output}.md",
     "meta --runs": "meta {input} --runs {run} -q -o {output}.json",
+    "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",
     "reward stats": "reward stats {run} -q -o {output}.json",
@@ -79,6 +81,7 @@ FROM_RUNS: Mapping[str, str] = {
 FOLDERS = {
     "critic export",
     "reward attack",
+    "reward compute",
     "critic train sft",
     "critic train dpo",
     "bench criticbench run",
@@ -89,9 +92,9 @@ FOLDERS = {
 """Commands whose output is a folder of their own."""
 
 
-def with_output(found: Mapping[str, Command | Group], words: str = "") -> Iterator[str]:
+def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterator[str]:
     """Name the commands that have an output."""
-    for name, each in found.items():
+    for name, each in named.items():
         if isinstance(each, Command):
             module, _, function = each.target.partition(":")
             called = getattr(importlib.import_module(module), function)

@@ -193,8 +193,8 @@ def test_cfbench_real_criteria_are_read_when_edited_and_never_when_swapped() -> 
         edited = [text.translate(quotes).strip().rstrip("。.").replace(" ", "") for text in texts]
         values = [number % 2 for number in range(len(texts))]
         lines = [f"{text}\t{value}" for text, value in zip(edited, values, strict=True)]
-        found = verdicts(cfbench.parse("\n\n".join(lines), constraints(*texts)))
-        read += found == "".join("um"[value] for value in values)
+        result = verdicts(cfbench.parse("\n\n".join(lines), constraints(*texts)))
+        read += result == "".join("um"[value] for value in values)
         if len(texts) > 1:
             lines[:2] = lines[1::-1]
             swapped += verdicts(cfbench.parse("\n\n".join(lines), constraints(*texts)))[0] != "-"

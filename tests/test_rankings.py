@@ -96,11 +96,11 @@ def test_if_rewardbench_by_hand(tmp_path: Path) -> None:
 
 def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) -> None:
     broken = critique("--").replace("[检查项2-结束]", "[檢查項2-结束]")
-    one = item(1, "Single_Turn", ("++", "+-"), ("--", broken), edges=[(0, 1)])
-    judge = measured(tmp_path, one)
+    entry = item(1, "Single_Turn", ("++", "+-"), ("--", broken), edges=[(0, 1)])
+    judge = measured(tmp_path, entry)
     assert judge["pooled"]["cells"]["fp"] == 2
     assert judge["ranking"]["pairs"]["discordant"] == 1
-    judge = measured(tmp_path, one, scoring="strict")
+    judge = measured(tmp_path, entry, scoring="strict")
     assert judge["pooled"]["cells"]["fp"] == 0
     assert judge["verdicts"]["unparsed"] == 2
     ranks = judge["ranking"]
@@ -112,13 +112,13 @@ def test_an_unreadable_critique_is_met_only_in_faithful_scoring(tmp_path: Path) 
 def test_markers_in_the_reasoning_spoil_only_the_faithful_reading(tmp_path: Path) -> None:
     said = critique("+-", thought="I write [检查项1-开始] first.\n")
     said = said.replace("first.\n", "first.\n</think>\n")
-    one = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
-    assert measured(tmp_path, one)["verdicts"]["unparsed"] == 2
+    entry = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
+    assert measured(tmp_path, entry)["verdicts"]["unparsed"] == 2
     # Nobody can tell whether what comes before is reasoning once it holds markers itself.
-    assert measured(tmp_path, one, scoring="strict")["verdicts"]["unparsed"] == 2
+    assert measured(tmp_path, entry, scoring="strict")["verdicts"]["unparsed"] == 2
     said = "<think>\n" + said
-    one = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
-    strict = measured(tmp_path, one, scoring="strict")
+    entry = item(1, "Single_Turn", ("+-", said), ("--", "--"), edges=[(0, 1)])
+    strict = measured(tmp_path, entry, scoring="strict")
     assert strict["coverage"] == 1
     assert strict["pooled"]["cells"]["fp"] == 0
 
@@ -164,8 +164,8 @@ def test_tau_b_of_a_whole_order_is_scipys(scores: list[int]) -> None:
 
 @given(st.lists(st.builds(Edges, COUNTS, COUNTS, COUNTS, COUNTS), min_size=1, max_size=6))
 def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
-    found = ranking([(None, edges) for edges in instructions])
-    if found is None:
+    result = ranking([(None, edges) for edges in instructions])
+    if result is None:
         assert not any(map(any, instructions))
         return
     for moved in (0, 1):
@@ -180,7 +180,7 @@ def test_bounds_hold_every_completion(instructions: list[Edges]) -> None:
         other = ranking([(None, edges) for edges in settled])
         assert other is not None
         for name in ("pooled", "pair_accuracy", "tau_b"):
-            before, after = dict(found)[name], dict(other)[name]
+            before, after = dict(result)[name], dict(other)[name]
             assert isinstance(before, dict)
             assert isinstance(after, dict)
             assert after["value"] == pytest.approx(before["bounds"][moved])
@@ -256,10 +256,10 @@ def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
     assert len(runs) == 15
     for run in runs:
         shipped = json.loads((run.parent / "statistics.json").read_text())
-        found = meta(run, scoring="faithful")["choices"]
+        result = meta(run, scoring="faithful")["choices"]
         for theirs, ours in names.items():
             percent = float(shipped[theirs].rpartition("=")[2].strip(" %"))
-            assert 100 * found[ours]["value"] == pytest.approx(percent, abs=1e-9)
+            assert 100 * result[ours]["value"] == pytest.approx(percent, abs=1e-9)
 
 
 def test_llmbars_kappa_is_that_of_choices_and_labels(data: Path) -> None:

@@ -49,7 +49,7 @@ def row(number: int, *, right: bool, **fields: Any) -> dict[str, Any]:
 
 
 def written(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
     return path
 
 
@@ -96,14 +96,14 @@ def test_a_critic_end_to_end(data_file: Path, tmp_path: Path) -> None:
     results = run_realcritic(
         plan(data_file, model, rounds=2, checker=checker), run=tmp_path / "run"
     )
-    found = numbers(results)["critics"]["toy"]
+    result = numbers(results)["critics"]["toy"]
     # Directly 0, 1 and 2 are right; given are 0, 2 and 4; the first round mends all, the second
     # spoils all.
-    assert found["items"] == 6
-    assert found["baseline"]["accuracy"]["numerator"] == 3
-    assert found["direct"]["accuracy"]["numerator"] == 3
+    assert result["items"] == 6
+    assert result["baseline"]["accuracy"]["numerator"] == 3
+    assert result["direct"]["accuracy"]["numerator"] == 3
     for paradigm in ("self", "cross"):
-        first, second = found[paradigm]
+        first, second = result[paradigm]
         assert (first["accuracy"]["value"], second["accuracy"]["value"]) == (1.0, 0.0)
         assert first["delta"]["value"] == 0.5
         assert second["delta"]["value"] == -0.5
@@ -111,7 +111,7 @@ def test_a_critic_end_to_end(data_file: Path, tmp_path: Path) -> None:
         assert first["verdict"]["accuracy"]["value"] == 1.0
         assert first["verdict"]["quality"]["high_right"] == 6
         assert first["post_check"]["unqualified"] == 1
-    assert list(found["cross"][0]["generators"]) == ["weak", "strong"]
+    assert list(result["cross"][0]["generators"]) == ["weak", "strong"]
     assert len(model.calls) == 6 + 2 * 12
     history = max(model.calls, key=lambda call: len(call.messages)).messages
     assert [turn.role for turn in history] == ["user", "assistant", "user"]
@@ -145,10 +145,10 @@ def test_a_failed_call_is_a_gap_that_can_be_filled(data_file: Path, tmp_path: Pa
     broken = Named("toy", script, fail={0: ModelError("busy"), 4: ModelError("busy")}.get)
     results = run_realcritic(plan(data_file, broken), run=run, concurrency=1)
     assert results.summary()["rows"] == {"done": 4, "incomplete": 2, "failed": 0, "unread": 0}
-    found = numbers(results)["critics"]["toy"]
-    assert found["direct"]["accuracy"]["coverage"] == pytest.approx(5 / 6)
-    assert found["self"][0]["accuracy"]["denominator"] == 5
-    assert found["cross"][0]["undecided"] == {"busy": 1}
+    result = numbers(results)["critics"]["toy"]
+    assert result["direct"]["accuracy"]["coverage"] == pytest.approx(5 / 6)
+    assert result["self"][0]["accuracy"]["denominator"] == 5
+    assert result["cross"][0]["undecided"] == {"busy": 1}
     faithful = numbers(results, "faithful")["critics"]["toy"]
     assert faithful["self"][0]["accuracy"]["denominator"] == 6
     mended = Named("toy", script)
@@ -196,10 +196,10 @@ def test_processbench_files_are_scored_by_their_steps(tmp_path: Path) -> None:
         plan(path, Named("toy", script), modes=["cross"]), run=tmp_path / "run"
     )
     assert results.summary()["rows"]["unread"] == 1
-    (found,) = numbers(results)["critics"]["toy"]["cross"]
-    assert found["first_error"]["f1"] == 1.0
-    assert found["accuracy"]["value"] is None  # there is no gold answer to grade by
-    assert found["verdict"]["accuracy"]["value"] == 1.0
+    (result,) = numbers(results)["critics"]["toy"]["cross"]
+    assert result["first_error"]["f1"] == 1.0
+    assert result["accuracy"]["value"] is None  # there is no gold answer to grade by
+    assert result["verdict"]["accuracy"]["value"] == 1.0
 
 
 def test_marked_steps_beside_a_gold_answer_are_scored_both_ways(tmp_path: Path) -> None:
@@ -209,17 +209,17 @@ def test_marked_steps_beside_a_gold_answer_are_scored_both_ways(tmp_path: Path) 
         plan(written(tmp_path / "s.jsonl", *rows), Named("toy", script), modes=["cross"]),
         run=tmp_path / "run",
     )
-    (found,) = numbers(results)["critics"]["toy"]["cross"]
-    assert found["first_error"]["f1"] == 1.0
-    assert found["accuracy"]["value"] == 1.0
+    (result,) = numbers(results)["critics"]["toy"]["cross"]
+    assert result["first_error"]["f1"] == 1.0
+    assert result["accuracy"]["value"] == 1.0
 
 
 def test_an_estimate_asks_nobody_and_knows_what_is_there(data_file: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     model = Named("toy", script)
     wanted = plan(data_file, model, rounds=2, checker=Named("judge", script))
-    found = dry_run(run_realcritic, wanted, run=run)
-    asked = {one["judge"]: one["calls"] for one in found["judges"]}
+    result = dry_run(run_realcritic, wanted, run=run)
+    asked = {judge["judge"]: judge["calls"] for judge in result["judges"]}
     assert asked == {"toy": 6 + 12 + 12, "judge (post-check)": 24}
     assert not model.calls
     assert not run.exists()
@@ -281,7 +281,7 @@ def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
     data: Path, tmp_path: Path
 ) -> None:
     path = data / "realcritic" / "gsm8k.jsonl"
-    shipped = {one["question"]: one for one in read(path)}
+    shipped = {each["question"]: each for each in read(path)}
 
     def repeat(messages: Sequence[Message], _: int) -> str:
         asked = messages[0].content
@@ -291,9 +291,9 @@ def test_shipped_solutions_keep_their_correctness_where_the_critic_repeats_them(
     results = run_realcritic(
         plan(path, Named("yes", repeat), modes=["cross"]), run=tmp_path / "run"
     )
-    found = numbers(results)["critics"]["yes"]
-    assert found["baseline"]["accuracy"]["numerator"] == 136
-    assert found["labels"] == {"agreed": 273, "decided": 273}
-    (cross,) = found["cross"]
+    result = numbers(results)["critics"]["yes"]
+    assert result["baseline"]["accuracy"]["numerator"] == 136
+    assert result["labels"] == {"agreed": 273, "decided": 273}
+    (cross,) = result["cross"]
     assert cross["delta"]["value"] == 0.0
     assert cross["verdict"]["accuracy"]["numerator"] == 136

@@ -78,12 +78,12 @@ def test_over_long_solutions_are_dropped_and_do_not_make_a_question_easy() -> No
 
 
 def test_models_are_ranked_by_what_they_got_right() -> None:
-    found = ranking(
+    result = ranking(
         [candidate("a", correct=True), candidate("b", correct=False), candidate("b", correct=True)],
         "bac",
     )
-    assert found == {"a": 1.0, "b": 0.5, "c": None}
-    assert list(found) == ["a", "b", "c"]
+    assert result == {"a": 1.0, "b": 0.5, "c": None}
+    assert list(result) == ["a", "b", "c"]
     assert ranking([candidate("a", correct=True, cut=True)], "a") == {"a": 0.0}
 
 
@@ -94,7 +94,7 @@ GRADES = st.text("+-?", min_size=3, max_size=3)
 def test_sets_are_balanced_and_as_large_as_can_be(grades: list[str], seed: int) -> None:
     questions = {str(number): row(own) for number, own in enumerate(grades)}
     choice = choose(questions, MODELS, str(seed))
-    correct = [one.answer.grade.correct for one in choice.chosen.values()]
+    correct = [item.answer.grade.correct for item in choice.chosen.values()]
     counts = choice.counts
     assert correct.count(True) == correct.count(False) == counts["chosen_correct"]
     both, right, wrong = (counts[name] for name in ("both", "only_correct", "only_wrong"))
@@ -106,7 +106,7 @@ def test_sets_are_balanced_and_as_large_as_can_be(grades: list[str], seed: int) 
 
 def gsm8k(path: Path, count: int) -> Path:
     rows = [{"question": f"What is {n} + 1?", "answer": f"#### {n + 1}"} for n in range(count)]
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
     return path
 
 
@@ -134,11 +134,11 @@ def test_a_set_is_built_and_can_be_read_back(tmp_path: Path) -> None:
     assert (counts["too_easy"], counts["both"], counts["only_wrong"]) == (4, 4, 3)
     assert (counts["unusable"], counts["over_long"]) == (1, 2)
     attempts = list(read_problems(tmp_path / "out" / "sums.jsonl"))
-    labels = [one.solution.label for one in attempts if one.solution]
+    labels = [attempt.solution.label for attempt in attempts if attempt.solution]
     assert labels.count(True) == labels.count(False) == 3
-    assert {one.solution.model for one in attempts if one.solution} == {"large"}
-    assert [one.problem.answers[0] for one in attempts if one.problem] == [
-        str(int(one.id.removeprefix("row-"))) for one in attempts
+    assert {attempt.solution.model for attempt in attempts if attempt.solution} == {"large"}
+    assert [attempt.problem.answers[0] for attempt in attempts if attempt.problem] == [
+        str(int(attempt.id.removeprefix("row-"))) for attempt in attempts
     ]
     again = [Named("small", solver(4)), Named("large", solver(9))]
     assert (
@@ -170,22 +170,22 @@ def test_choices_that_the_question_does_not_state_are_shuffled(tmp_path: Path) -
         for n in range(30)
     ]
     path = tmp_path / "truth.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    path.write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
     models = [Named("a", "\\boxed{A}"), Named("b", "\\boxed{B}")]
     build_realcritic(Pool([str(path)], models), tmp_path / "out", run=tmp_path / "run")
-    found = [one.problem for one in read_problems(tmp_path / "out" / "truth.jsonl")]
-    assert {one.answers[0] for one in found if one} >= {"A", "B"}
-    for one in found:
-        assert one is not None
-        assert f"({one.answers[0]}) I" in one.question
-        assert one.choices[one.answers[0]] == "I"
+    result = [item.problem for item in read_problems(tmp_path / "out" / "truth.jsonl")]
+    assert {item.answers[0] for item in result if item} >= {"A", "B"}
+    for item in result:
+        assert item is not None
+        assert f"({item.answers[0]}) I" in item.question
+        assert item.choices[item.answers[0]] == "I"
 
 
 def test_what_cannot_be_built_is_refused(tmp_path: Path) -> None:
     models = [Named("a", "x"), Named("b", "x")]
     for sources, pool, cap, message in (
         ([], models, 300, "no file"),
-        (["x.jsonl"], models[:1], 300, "1 models"),
+        (["x.jsonl"], models[:1], 300, "1 model"),
         (["x.jsonl"], models, 1, "--cap"),
         (["x.jsonl"], [*models, models[0]], 300, "twice"),
     ):

@@ -87,20 +87,20 @@ def assert_nothing_gained(critics: dict[str, Any], paradigm: str) -> None:
 @pytest.mark.slow
 def test_an_echo_of_the_shared_sets_gains_nothing(data: Path, tmp_path: Path) -> None:
     files = sorted((data / "realcritic").glob("*.jsonl"))
-    found = echoed(files, tmp_path / "run", modes=["cross"])
-    for critics in found.values():
+    result = echoed(files, tmp_path / "run", modes=["cross"])
+    for critics in result.values():
         assert_nothing_gained(critics, "cross")
     for name in ("text", "pred"):
-        faithful = found["faithful", "shipped"][name]
+        faithful = result["faithful", "shipped"][name]
         # The baseline is still the published one: the labels.
         assert faithful["baseline"]["accuracy"]["numerator"] == 540
         assert faithful["cross"][0]["accuracy"]["numerator"] == 540
         assert faithful["cross"][0]["delta"]["n"] == 1083
         # 78 labels of wrong are corrected, and 6 of correct.
-        corrected = found["faithful", "corrected"][name]
+        corrected = result["faithful", "corrected"][name]
         assert corrected["baseline"]["accuracy"]["numerator"] == 540 + 78 - 6
     for labels in LABELS:
-        strict = found["strict", labels]["text"]
+        strict = result["strict", labels]["text"]
         assert strict["cross"][0]["accuracy"]["value"] == pytest.approx(
             strict["baseline"]["accuracy"]["value"]
         )
@@ -136,8 +136,8 @@ def test_an_echo_of_any_data_gains_nothing(seed: int, tmp_path: Path) -> None:
     path = tmp_path / "made.jsonl"
     lines = [json.dumps(row) + "\n" for row in generated(seed)]
     path.write_text("".join(lines), encoding="utf-8")
-    found = echoed([path], tmp_path / "run", rounds=2)
-    for critics in found.values():
+    result = echoed([path], tmp_path / "run", rounds=2)
+    for critics in result.values():
         assert_nothing_gained(critics, "cross")
         assert_nothing_gained({"text": critics["text"]}, "self")
 

@@ -28,17 +28,17 @@ CASES = [
 
 
 def test_a_round_by_hand() -> None:
-    found = round_numbers(CASES)
-    assert found["accuracy"]["value"] == pytest.approx(3 / 5)
-    assert found["accuracy"]["coverage"] == pytest.approx(5 / 6)
-    assert found["accuracy"]["bounds"] == pytest.approx([3 / 6, 4 / 6])
-    assert found["macro"]["value"] == pytest.approx((3 / 4 + 0) / 2)
+    result = round_numbers(CASES)
+    assert result["accuracy"]["value"] == pytest.approx(3 / 5)
+    assert result["accuracy"]["coverage"] == pytest.approx(5 / 6)
+    assert result["accuracy"]["bounds"] == pytest.approx([3 / 6, 4 / 6])
+    assert result["macro"]["value"] == pytest.approx((3 / 4 + 0) / 2)
     # Five pairs are decided on both sides: 2 of 5 correct before, 3 of 5 after.
-    delta = found["delta"]
+    delta = result["delta"]
     assert (delta["n"], delta["gained"]) == (5, 1)
     assert delta["value"] == pytest.approx(3 / 5 - 2 / 5)
     assert delta["macro"] == pytest.approx((1 / 4 + 0) / 2)
-    moved = found["transitions"]
+    moved = result["transitions"]
     assert moved["incorrect_to_correct"] == {
         "count": 2,
         "of_incorrect": pytest.approx(2 / 3),
@@ -51,18 +51,18 @@ def test_a_round_by_hand() -> None:
     }
     assert moved["undecided"] == {"correct": 1, "incorrect": 0, "unknown": 0}
     # Verdicts: right, wrong, right, wrong, right; one not said.
-    verdict = found["verdict"]
+    verdict = result["verdict"]
     assert verdict["accuracy"]["value"] == pytest.approx(3 / 5)
     assert verdict["of_incorrect"]["value"] == pytest.approx(2 / 3)
     quality = {"n": 5, "high_right": 2, "high_wrong": 1, "low_right": 1, "low_wrong": 1}
     assert verdict["quality"] == quality
-    check = found["post_check"]
+    check = result["post_check"]
     assert (check["qualified"], check["unqualified"], check["undecided"]) == (1, 2, 3)
     assert check["accuracy_without_unqualified"]["value"] == pytest.approx(2 / 3)
-    assert found["generators"]["weak"]["accuracy"]["value"] == pytest.approx(1 / 2)
-    assert found["generators"]["strong"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert found["undecided"] == {"no box": 1}
-    assert "first_error" not in found
+    assert result["generators"]["weak"]["accuracy"]["value"] == pytest.approx(1 / 2)
+    assert result["generators"]["strong"]["accuracy"]["value"] == pytest.approx(2 / 3)
+    assert result["undecided"] == {"no box": 1}
+    assert "first_error" not in result
 
 
 def test_first_errors_as_processbench_scores_them() -> None:
@@ -74,11 +74,11 @@ def test_first_errors_as_processbench_scores_them() -> None:
         Case(marked=-1, found=-1),
         Case(marked=-1, found=1),
     ]
-    found = round_numbers(cases)["first_error"]
-    assert found["erroneous"]["value"] == pytest.approx(1 / 3)
-    assert found["erroneous"]["coverage"] == pytest.approx(3 / 4)
-    assert found["correct"]["value"] == pytest.approx(1 / 2)
-    assert found["f1"] == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
+    result = round_numbers(cases)["first_error"]
+    assert result["erroneous"]["value"] == pytest.approx(1 / 3)
+    assert result["erroneous"]["coverage"] == pytest.approx(3 / 4)
+    assert result["correct"]["value"] == pytest.approx(1 / 2)
+    assert result["f1"] == pytest.approx(2 * (1 / 3) * (1 / 2) / (1 / 3 + 1 / 2))
     faithful = round_numbers(cases, scoring="faithful")["first_error"]
     assert faithful["erroneous"]["value"] == pytest.approx(1 / 4)
     assert harmonic_mean(0.0, 0.0) == 0.0
@@ -87,14 +87,14 @@ def test_first_errors_as_processbench_scores_them() -> None:
 
 @given(st.lists(st.tuples(MAYBE, MAYBE)))
 def test_every_pair_is_counted_once(pairs: Sequence[tuple[bool | None, bool | None]]) -> None:
-    found = transitions(pairs)
-    assert found["n"] + sum(found["undecided"].values()) == len(pairs)
+    result = transitions(pairs)
+    assert result["n"] + sum(result["undecided"].values()) == len(pairs)
 
 
 @given(st.lists(st.builds(Case, before=MAYBE, after=MAYBE, verdict=MAYBE), min_size=1))
 def test_what_critique_gains_is_what_it_mends_less_what_it_spoils(cases: list[Case]) -> None:
-    found = round_numbers(cases)
-    moved, delta = found["transitions"], found["delta"]
+    result = round_numbers(cases)
+    moved, delta = result["transitions"], result["delta"]
     if delta["n"]:
         shares = (
             moved["incorrect_to_correct"]["of_all"] - moved["correct_to_incorrect"]["of_all"],
@@ -151,13 +151,13 @@ AVERAGED = ("direct", "self", "cross", "self - direct", "cross - baseline")
 def test_the_averages_of_the_papers_table_come_out_of_its_cells(model: str) -> None:
     modes = {name: PAPER[model][name] for name in ("direct", "self", "cross")}
     rows = modes | {"baseline": [50.0] * 8}
-    found = league({name: dict(zip("abcdefgh", row, strict=True)) for name, row in rows.items()})
+    result = league({name: dict(zip("abcdefgh", row, strict=True)) for name, row in rows.items()})
     for name, printed in zip(AVERAGED, PAPER[model]["averages"], strict=True):
         # What is printed is rounded to 0.1, half up or down.
-        assert found[name]["average"] == pytest.approx(printed, abs=0.05000001), name
+        assert result[name]["average"] == pytest.approx(printed, abs=0.05000001), name
 
 
 def test_an_average_over_sets_of_which_one_is_not_known_is_not_known() -> None:
-    found = league({"direct": {"a": 0.5, "b": None}, "self": {"a": 0.75, "b": 0.5}})
-    assert found["direct"]["average"] is None
-    assert found["self - direct"] == {"a": 0.25, "b": None, "average": None}
+    result = league({"direct": {"a": 0.5, "b": None}, "self": {"a": 0.75, "b": 0.5}})
+    assert result["direct"]["average"] is None
+    assert result["self - direct"] == {"a": 0.25, "b": None, "average": None}

@@ -109,7 +109,7 @@ def test_any_reply_can_be_read(text: str) -> None:
 def test_the_solution_stands_in_the_prompt_as_it_is(question: str, text: str) -> None:
     problem = PROBLEM.model_copy(update={"question": question})
     (message,) = Prompts.ours().critique(problem, Solution(text=text))
-    assert [one.text for one in unfence(message.content)] == [question, text]
+    assert [item.text for item in unfence(message.content)] == [question, text]
 
 
 def test_prompts_have_what_they_need() -> None:
@@ -124,7 +124,7 @@ def test_prompts_have_what_they_need() -> None:
     (asked,) = Prompts.ours().critique(PROBLEM, numbered)
     assert unfence(asked.content)[1].text == "Step 1: a\n\nStep 2: b"
     (asked,) = Prompts.ours().check(PROBLEM, numbered, "My critique.")
-    assert [one.text for one in unfence(asked.content)][2] == "My critique."
+    assert [item.text for item in unfence(asked.content)][2] == "My critique."
 
 
 def own(folder: Path, **texts: str) -> Path:

@@ -47,8 +47,8 @@ def server() -> Iterator[FaultServer]:
 
 
 def summary(directory: str | Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((Path(directory) / "summary.json").read_text())
-    return found
+    result: dict[str, Any] = json.loads((Path(directory) / "summary.json").read_text())
+    return result
 
 
 @pytest.mark.slow
@@ -63,12 +63,12 @@ def test_a_run_is_judged_again_without_its_file(server: FaultServer) -> None:
     assert run(*again, "--dry-run") == 0
     assert not Path("new").exists()
     assert run(*again, "-o", "out.csv") == 1  # as the file had a broken row
-    found = summary("new")
-    assert found["verdicts"]["met"] == 2
-    assert found["rows"] == {"read": 1, "failed": 1}
-    assert (found["format"], found["input"]) == ("advancedif", ["rows.jsonl"])
-    assert found["rejudged"] == "old"
-    assert found["problems"] == summary("old")["problems"]
+    result = summary("new")
+    assert result["verdicts"]["met"] == 2
+    assert result["rows"] == {"read": 1, "failed": 1}
+    assert (result["format"], result["input"]) == ("advancedif", ["rows.jsonl"])
+    assert result["rejudged"] == "old"
+    assert result["problems"] == summary("old")["problems"]
     with Path("out.csv").open(encoding="utf-8", newline="") as file:
         first = next(csv.DictReader(file))
     assert (first["judge_satisfied_all_requirements"], first["note"]) == ("YES", "kept")

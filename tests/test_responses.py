@@ -45,9 +45,9 @@ def test_each_sample_gets_its_response_in_input_order() -> None:
     model = ScriptedModel(echo, latency_s=0.001)
     rows = list(respond([sample(str(n)) for n in range(50)], models=model))
     assert [row.id for row in rows] == [str(n) for n in range(50)]
-    found = [row.sample for row in rows if row.sample]
-    assert [one.response for one in found] == [f"Question {n}. Draw 0." for n in range(50)]
-    assert {one.tags["model"] for one in found} == {"scripted"}
+    result = [row.sample for row in rows if row.sample]
+    assert [item.response for item in result] == [f"Question {n}. Draw 0." for n in range(50)]
+    assert {item.tags["model"] for item in result} == {"scripted"}
     assert [turn.role for turn in model.calls[0].messages] == ["system", "user"]
 
 
@@ -70,11 +70,11 @@ def test_models_and_draws_make_a_row_each_with_ids_that_say_which() -> None:
     assert [row.id for row in generation] == ["x@a#1", "x@a#2", "x@b#1", "x@b#2", "y"]
     first, second, third, _, kept = generation.records()
     assert (first["tags"]["model"], third["tags"]["model"]) == ("a", "b")
-    assert [one["response"] for one in (first, second)] == [
+    assert [item["response"] for item in (first, second)] == [
         f"Question x. Draw {n}." for n in (0, 1)
     ]
-    assert [one["completion"]["sample_index"] for one in (first, second)] == [1, 2]
-    assert {one["instruction_id"] for one in (first, second, third)} == {"x"}
+    assert [item["completion"]["sample_index"] for item in (first, second)] == [1, 2]
+    assert {item["instruction_id"] for item in (first, second, third)} == {"x"}
     assert "instruction_id" not in kept
     assert models[0].calls[0].sampling.temperature == 1.0
 
@@ -89,7 +89,7 @@ def test_models_are_drawn_for_each_sample_by_its_id_alone() -> None:
     other = {row.id for row in respond(samples, models=models, models_per_sample=2, seed=8)}
     assert 0 < len(other & {*ids}) < 400
     for model in models:  # each is drawn about 80 times
-        assert 60 < sum(one.endswith(f"@{model.name}") for one in ids) < 100
+        assert 60 < sum(item.endswith(f"@{model.name}") for item in ids) < 100
     for draw in (0, 6):
         with pytest.raises(UsageError, match="models_per_sample is"):
             respond(samples, models=models, models_per_sample=draw)
@@ -197,8 +197,8 @@ def test_gpt_4_s_released_responses_make_the_round_and_score_as_before(
     out = tmp_path / "out.jsonl"
     assert respond(prompts, models=model, output=out).summary["rows"]["completed"] == 541
     for summary in (evaluate(prompts, responses=out).summary, evaluate(out).summary):
-        found = summary["metrics"]["ifeval"]
-        assert {name: one["numerator"] for name, one in found.items()} == {
+        result = summary["metrics"]["ifeval"]
+        assert {name: one["numerator"] for name, one in result.items()} == {
             "prompt_strict": 417,
             "instruction_strict": 698,
             "prompt_loose": 431,

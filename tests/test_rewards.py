@@ -49,7 +49,7 @@ def sample(response: str, *checklist: Constraint, **fields: Any) -> Sample:
 
 
 def critique(*statuses: str) -> Critique:
-    return Critique(judgments=tuple(Judgment(status=Status(one)) for one in statuses))
+    return Critique(judgments=tuple(Judgment(status=Status(status)) for status in statuses))
 
 
 def critic(verdict: Callable[[str], str] | str = "MET", **script: Any) -> ScriptedModel:
@@ -58,7 +58,7 @@ def critic(verdict: Callable[[str], str] | str = "MET", **script: Any) -> Script
     def reply(messages: Sequence[Message], _: int) -> str:
         prompt = messages[-1].content
         known = (NO_COMMAS, POLITE, WARM)
-        asked = sorted((prompt.find(one.text), one.text) for one in known if one.text in prompt)
+        asked = sorted((prompt.find(item.text), item.text) for item in known if item.text in prompt)
         asked += [(0, "guard")] * sum(
             words in prompt for words in ("no evaluation of itself", "it is not cut off")
         )
@@ -88,11 +88,11 @@ def test_aggregates_by_hand(aggregate: str, expected: float) -> None:
     ]
     row = Sample.model_validate({"id": "1", "checklist": checklist, "response": "x"})
     verdicts = ("met", "met", "unmet")
-    found = Terms(AGGREGATES[aggregate]).reward(row, critique(*verdicts))
+    result = Terms(AGGREGATES[aggregate]).reward(row, critique(*verdicts))
     if aggregate == "gate":
         expected = 0.5
-    assert found.value == pytest.approx(expected)
-    assert found.decided
+    assert result.value == pytest.approx(expected)
+    assert result.decided
 
 
 def test_psr_passes_where_more_than_three_fifths_of_the_secondary_ones_are_met() -> None:
@@ -110,7 +110,7 @@ def test_a_reward_is_decided_iff_no_completion_of_the_verdicts_changes_it(
 ) -> None:
     terms = Terms(data.draw(st.sampled_from(list(AGGREGATES.values()))))
     row = sample("x", *(constraint for constraint, _ in rows))
-    found = terms.reward(row, critique(*(status for _, status in rows)))
+    result = terms.reward(row, critique(*(status for _, status in rows)))
     options = [[status] if status.settled else [Status.MET, Status.UNMET] for _, status in rows]
     values = {
         terms.reward(row, critique(*completed)).value for completed in itertools.product(*options)
@@ -118,9 +118,9 @@ def test_a_reward_is_decided_iff_no_completion_of_the_verdicts_changes_it(
     if {status for _, status in rows} == {Status.NOT_APPLICABLE}:
         assert values == {None}
         return
-    assert found.decided == (len(values) == 1)
-    assert found.bounds == (min(values), max(values))  # type: ignore[type-var]
-    assert found.value == (values.pop() if found.decided else None)
+    assert result.decided == (len(values) == 1)
+    assert result.bounds == (min(values), max(values))  # type: ignore[type-var]
+    assert result.value == (values.pop() if result.decided else None)
 
 
 @pytest.mark.parametrize(
@@ -136,21 +136,21 @@ def test_what_cannot_be_computed_has_no_reward_and_says_why(
     fields: dict[str, Any], problem: str
 ) -> None:
     row = Sample.model_validate({"id": "1", "response": "x", **fields})
-    found = Terms(AGGREGATES["weighted"]).reward(row, critique(*["met"] * len(row.checklist)))
-    assert (found.value, found.decided) == (None, False)
-    assert problem in str(found.problem)
+    result = Terms(AGGREGATES["weighted"]).reward(row, critique(*["met"] * len(row.checklist)))
+    assert (result.value, result.decided) == (None, False)
+    assert problem in str(result.problem)
 
 
 def test_psr_without_priorities_is_not_decided() -> None:
-    found = Terms(AGGREGATES["psr"]).reward(sample("x", POLITE), critique("met"))
-    assert "no constraint has a priority" in str(found.problem)
+    result = Terms(AGGREGATES["psr"]).reward(sample("x", POLITE), critique("met"))
+    assert "no constraint has a priority" in str(result.problem)
 
 
 def test_a_length_penalty_grows_in_proportion() -> None:
     penalty = LengthPenalty(100, 200, 0.5)
     assert [penalty("x" * n) for n in (0, 100, 150, 200, 999)] == [0, 0, 0.25, 0.5, 0.5]
-    found = Terms(length=penalty).reward(sample("x" * 150, POLITE), critique("met"))
-    assert found.value == 0.75
+    result = Terms(length=penalty).reward(sample("x" * 150, POLITE), critique("met"))
+    assert result.value == 0.75
     with pytest.raises(UsageError, match="makes no sense"):
         LengthPenalty(200, 100)
 
@@ -191,8 +191,8 @@ def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
 def test_an_empty_response_is_judged_where_that_is_asked_for(response: str) -> None:
     model = critic("MET")
     with Reward(judge(model), judge_empty=True) as reward:
-        (found,) = reward.score_sync([sample(response, POLITE)])
-    assert (found.value, found.empty, len(model.calls)) == (1, False, 1)
+        (result,) = reward.score_sync([sample(response, POLITE)])
+    assert (result.value, result.empty, len(model.calls)) == (1, False, 1)
     terms = Terms(gates=frozenset())
     assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
@@ -250,7 +250,7 @@ def test_code_goes_first_and_the_judge_is_asked_only_for_the_rest() -> None:
         )
         summary = reward.summary()
     assert (both.value, coded.value) == (0.5, 1)
-    assert [one.judge for one in both.critique.judgments] == ["rules", "scripted/plain"]
+    assert [item.judge for item in both.critique.judgments] == ["rules", "scripted/plain"]
     assert len(model.calls) == 1
     assert NO_COMMAS.text not in model.calls[0].messages[-1].content
     assert (summary["mean"], summary["coverage"], summary["cost"]["calls"]) == (0.75, 1, 1)
@@ -260,8 +260,8 @@ def test_code_goes_first_and_the_judge_is_asked_only_for_the_rest() -> None:
 def test_where_code_settles_the_reward_nobody_is_asked(aggregate: str) -> None:
     model = critic()
     with Reward(judge(model), aggregate) as reward:
-        (found,) = reward.score_sync([sample("a, b", NO_COMMAS, POLITE, WARM)])
-    assert (found.value, found.decided, found.skipped, found.coverage) == (0, True, 2, 1)
+        (result,) = reward.score_sync([sample("a, b", NO_COMMAS, POLITE, WARM)])
+    assert (result.value, result.decided, result.skipped, result.coverage) == (0, True, 2, 1)
     assert not model.calls
 
 
@@ -269,9 +269,9 @@ def test_equal_askings_cost_one_call_and_a_cache_outlives_the_reward(tmp_path: P
     model = critic(latency_s=0.01)
     for _ in range(2):
         with Reward(judge(model), cache=tmp_path / "cache") as reward:
-            found = reward.score_sync([sample("a", POLITE)] * 20)
+            result = reward.score_sync([sample("a", POLITE)] * 20)
             again = reward.score_sync([sample("a", POLITE)])
-            assert {one.value for one in found + again} == {1}
+            assert {item.value for item in result + again} == {1}
     assert len(model.calls) == 1
 
 
@@ -307,13 +307,13 @@ def test_one_reward_serves_loops_and_threads_at_the_same_time() -> None:
         async def score() -> list[float | None]:
             inside = reward.score_sync(rows)  # blocks this loop, and deadlocks nothing
             awaited = await reward.score(rows)
-            return [one.value for one in inside + awaited]
+            return [item.value for item in inside + awaited]
 
         return asyncio.run(score())
 
     with Reward(judge(model)) as reward, ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(in_a_loop, range(4)))
-    assert found == [[1.0] * 10] * 4
+        result = list(pool.map(in_a_loop, range(4)))
+    assert result == [[1.0] * 10] * 4
     assert len(model.calls) == 5
 
 
@@ -349,7 +349,7 @@ def test_a_session_judges_in_the_running_loop_and_goes_on_when_nobody_waits() ->
                 await asyncio.wait_for(asyncio.shield(session.reward(row)), 0.01)
             found, critique = await asyncio.gather(session.reward(row), session.critique(row))
             assert found.value == 0.5
-            assert [one.status for one in critique.judgments] == [Status.UNMET, Status.MET]
+            assert [item.status for item in critique.judgments] == [Status.UNMET, Status.MET]
             with pytest.raises(UsageError, match="in use"):
                 reward.score_sync([row])
             with pytest.raises(UsageError, match="in use"):
@@ -392,9 +392,9 @@ def test_a_failed_call_leaves_the_reward_undecided_and_counted() -> None:
 def test_a_stated_fallback_takes_the_place_and_is_no_verdict() -> None:
     model = critic(fail=lambda _: ModelError("down"))
     with Reward(judge(model), undecided=-0.5) as reward:
-        (found,) = reward.score_sync([sample("a", POLITE)])
+        (result,) = reward.score_sync([sample("a", POLITE)])
         summary = reward.summary()
-    assert (found.value, found.decided) == (-0.5, False)
+    assert (result.value, result.decided) == (-0.5, False)
     assert (summary["fallback"], summary["undecided_rate"], summary["mean"]) == (-0.5, 1, None)
 
 
@@ -407,9 +407,9 @@ def test_a_wrong_key_stops_training_before_it_begins_but_not_later() -> None:
     late = critic(fail=lambda call: StopRunError("no money is left") if call else None)
     with Reward(judge(late)) as reward:
         assert reward.score_sync([sample("a", POLITE)])[0].value == 1
-        (found,) = reward.score_sync([sample("b", POLITE)])
-    assert found.value is None
-    assert "no money is left" in found.critique.judgments[0].explanation
+        (result,) = reward.score_sync([sample("b", POLITE)])
+    assert result.value is None
+    assert "no money is left" in result.critique.judgments[0].explanation
 
 
 def test_a_judge_with_a_defect_costs_its_row_only() -> None:
@@ -426,7 +426,7 @@ def test_a_judge_with_a_defect_costs_its_row_only() -> None:
 
     for defective, reason in (
         (Broken(), "ZeroDivisionError"),
-        (Terse(), "0 judgments for 1 constraints"),
+        (Terse(), "0 judgments for 1 constraint"),
     ):
         with Reward(defective) as reward:
             coded, broken = reward.score_sync([sample("a", NO_COMMAS), sample("a", POLITE)])
@@ -489,9 +489,9 @@ def test_code_finds_nothing_against_honest_answers(text: str) -> None:
 def test_an_answer_at_the_limit_of_tokens_is_cut_off() -> None:
     row = sample("Tea is warm.", NO_COMMAS, completion={"finish_reason": "length"})
     with Reward(guards="code") as reward:
-        (found,) = reward.score_sync([row])
-    assert found.value == 0
-    assert found.guards[1].explanation == "the model reached its limit of tokens"
+        (result,) = reward.score_sync([row])
+    assert result.value == 0
+    assert result.guards[1].explanation == "the model reached its limit of tokens"
 
 
 @pytest.mark.parametrize("verdict", ["MET", "NOT MET", "UNMET"])
@@ -499,16 +499,16 @@ def test_the_judge_is_asked_about_the_guards_in_the_same_call(verdict: str) -> N
     verdict = verdict.replace("NOT MET", "unsure")
     model = critic(lambda text: verdict if text == "guard" else "MET")
     with Reward(Checklist(model, Plain(), reasks=0), guards="judge") as reward:
-        (found,) = reward.score_sync([sample("Tea is warm.", POLITE)])
-    assert found.value == {"MET": 1, "UNMET": 0, "unsure": None}[verdict]
-    assert found.statuses == (Status.MET,)
-    assert len(found.guards) == 2
+        (result,) = reward.score_sync([sample("Tea is warm.", POLITE)])
+    assert result.value == {"MET": 1, "UNMET": 0, "unsure": None}[verdict]
+    assert result.statuses == (Status.MET,)
+    assert len(result.guards) == 2
     assert len(model.calls) == 1
 
 
 def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
     model = critic()
     with Reward(judge(model), guards="judge") as reward:
-        (found,) = reward.score_sync([sample("Tea is warm,", POLITE)])
-    assert (found.value, found.skipped) == (0, 1)
+        (result,) = reward.score_sync([sample("Tea is warm,", POLITE)])
+    assert (result.value, result.skipped) == (0, 1)
     assert not model.calls

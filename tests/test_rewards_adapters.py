@@ -67,8 +67,8 @@ def reward(model: ScriptedModel) -> Iterator[Reward]:
 def trl(reward: Reward, **columns: Any) -> list[float | None]:
     function = for_trl(reward, blocking=True)
     given: dict[str, Any] = {"prompts": ["Greet."], "completions": ["Hi, you."], **columns}
-    found: list[float | None] = function(completion_ids=[[1]], trainer_state=None, **given)
-    return found
+    result: list[float | None] = function(completion_ids=[[1]], trainer_state=None, **given)
+    return result
 
 
 def filled(check: dict[str, Any] | None) -> dict[str, Any]:
@@ -82,7 +82,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
         function = for_trl(reward, name="critic")
         assert inspect.iscoroutinefunction(function)
         assert function.__name__ == "critic"
-        found = asyncio.run(
+        result = asyncio.run(
             function(
                 prompts=["Greet.", "Greet."],
                 completions=["Hi, you.", "Hi you."],
@@ -93,7 +93,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
                 log_extra=logged.__setitem__,
             )
         )
-    assert found == [None, 1.0]
+    assert result == [None, 1.0]
     assert logged["critic/undecided"] == 0.5
     assert logged["critic/coverage"] == 0.75
     assert logged["critic_verdicts"] == ["unmet unparsed", "met"]
@@ -124,9 +124,9 @@ def test_columns_come_in_several_spellings(
 def test_a_broken_row_is_undecided_and_costs_no_other(broken: Any) -> None:
     with Reward() as reward:
         function = for_trl(reward, blocking=True)
-        found = function(["a", "b"], ["x", "y"], checklist=[broken, CHECKLIST[:1]])
+        result = function(["a", "b"], ["x", "y"], checklist=[broken, CHECKLIST[:1]])
         assert reward.summary()["undecided_rate"] == 0.5
-    assert found == [None, 1]
+    assert result == [None, 1]
 
 
 def test_a_data_set_without_checklists_is_refused_at_once(reward: Reward) -> None:
@@ -141,8 +141,8 @@ def called(function: Any, *completions: str, **columns: Any) -> list[float | Non
         "checklist": [CHECKLIST[:1]] * count,
         **columns,
     }
-    found: list[float | None] = asyncio.run(function(completions=list(completions), **given))
-    return found
+    result: list[float | None] = asyncio.run(function(completions=list(completions), **given))
+    return result
 
 
 async def brevity(completions: list[str], **_: Any) -> list[float | None]:
@@ -158,9 +158,9 @@ def test_functions_of_trl_are_summed_with_their_weights() -> None:
     logged: dict[str, float] = {}
     with Reward() as reward:
         function = trl_rewards([for_trl(reward), brevity, constant], [1, 0.5, 2], name="all")
-        found = called(function, "Hi you", "Hi, you", "Hi", log_metric=logged.__setitem__)
+        result = called(function, "Hi you", "Hi, you", "Hi", log_metric=logged.__setitem__)
     assert function.__name__ == "all"
-    assert found == [3.25, 2.25, 3]
+    assert result == [3.25, 2.25, 3]
     assert logged["rewards/heedful/mean"] == pytest.approx(2 / 3)
     assert logged["rewards/brevity/mean"] == 0.5
     assert logged["rewards/constant/std"] == 0
@@ -175,8 +175,8 @@ def test_a_sum_is_none_where_a_reward_is_undecided_and_where_nothing_applies(
         if nested:
             function = trl_rewards([function, constant], name="outer")
         known = CHECKLIST[:1]
-        found = called(function, "Hi you", "Hi you", checklist=[known, CHECKLIST])
-        assert found == [1.5 if nested else 0.5, None]
+        result = called(function, "Hi you", "Hi you", checklist=[known, CHECKLIST])
+        assert result == [1.5 if nested else 0.5, None]
     assert called(trl_rewards([brevity, constant]), "Hi") == [1]
     assert called(trl_rewards([brevity]), "Hi", "Hi you") == [None, 0.5]
 
@@ -408,7 +408,7 @@ def if_critic_rows(folder: Path, *instructions: str, kind: str = "parquet") -> l
 
 def scored(compute_score: Any, row: Any, response: str = "你好。") -> dict[str, float]:
     """Call the function as verl's reward manager does: without the row's prompt."""
-    found: dict[str, float] = asyncio.run(
+    result: dict[str, float] = asyncio.run(
         compute_score(
             data_source=row["data_source"],
             solution_str=response,
@@ -416,7 +416,7 @@ def scored(compute_score: Any, row: Any, response: str = "你好。") -> dict[st
             extra_info={**row["extra_info"], "num_turns": None, "rollout_reward_scores": {}},
         )
     )
-    return found
+    return result
 
 
 @pytest.mark.parametrize("kind", ["parquet", "json"])
@@ -424,8 +424,8 @@ def test_verl_looks_the_prompts_of_if_critics_authors_up_in_their_file(
     reward: Reward, model: ScriptedModel, tmp_path: Path, kind: str
 ) -> None:
     row = if_critic_rows(tmp_path, "向女王问好。", kind=kind)[0]
-    found = scored(for_verl(reward, data=tmp_path / f"train.{kind}"), row)
-    assert found == {"score": 1, "undecided": 0, "coverage": 1}
+    result = scored(for_verl(reward, data=tmp_path / f"train.{kind}"), row)
+    assert result == {"score": 1, "undecided": 0, "coverage": 1}
     assert "向女王问好。" in model.calls[0].messages[-1].content
 
 
@@ -511,8 +511,8 @@ def test_openrlhf_takes_the_prompt_it_sent_where_the_labels_is_empty(
 ) -> None:
     pytest.importorskip("torch")
     label = json.dumps({"prompt": "", "checklist": CHECKLIST[1:]})
-    found = for_openrlhf(reward)(["Greet the queen.Hi."], ["Greet the queen."], [label])
-    assert float(found["rewards"][0]) == 1
+    result = for_openrlhf(reward)(["Greet the queen.Hi."], ["Greet the queen."], [label])
+    assert float(result["rewards"][0]) == 1
     assert "Greet the queen." in model.calls[0].messages[-1].content
 
 
@@ -525,10 +525,10 @@ def test_openrlhf_gets_tensors_and_the_reply_is_cut_out_of_the_query(
 ) -> None:
     torch = pytest.importorskip("torch")
     prompt = "<|user|>Greet.<|end|><|assistant|>"
-    found = for_openrlhf(reward)([prompt + "Hi you.<|end|></s>"], [prompt], [TRUTH])
-    assert float(torch.tensor([found["rewards"]])) == 1
-    assert float(found["scores"].flatten()[0]) == 1
-    assert {name: float(value) for name, value in found["extra_logs"].items()} == {
+    result = for_openrlhf(reward)([prompt + "Hi you.<|end|></s>"], [prompt], [TRUTH])
+    assert float(torch.tensor([result["rewards"]])) == 1
+    assert float(result["scores"].flatten()[0]) == 1
+    assert {name: float(value) for name, value in result["extra_logs"].items()} == {
         "undecided": 0,
         "coverage": 1,
     }
@@ -553,9 +553,9 @@ def test_openrlhf_finds_the_reply_after_a_prompt_that_tokens_changed(
     reward: Reward, model: ScriptedModel, query: str, reply: str | None
 ) -> None:
     pytest.importorskip("torch")
-    found = for_openrlhf(reward)([query], ["<s>[INST] Greet everyone here. [/INST]"], [TRUTH])
-    assert float(found["extra_logs"]["undecided"][0]) == (reply is None)
-    assert float(found["rewards"][0]) == (0.25 if reply is None else 0.5 if reply else 0)
+    result = for_openrlhf(reward)([query], ["<s>[INST] Greet everyone here. [/INST]"], [TRUTH])
+    assert float(result["extra_logs"]["undecided"][0]) == (reply is None)
+    assert float(result["rewards"][0]) == (0.25 if reply is None else 0.5 if reply else 0)
     shown = [call.messages[-1].content for call in model.calls]
     assert [text.count("everyone here.") for text in shown] == ([1] if reply else [])
 
@@ -577,8 +577,8 @@ def test_verifiers_awaits_a_number_for_a_task_and_a_trace(
 ) -> None:
     task = TaskData(idx=3, prompt="Greet.", system_prompt="Be brief.", checklist=CHECKLIST)
     score = for_verifiers(reward)
-    found = asyncio.run(score(task=task, trace=SimpleNamespace(last_reply="Hi, you.")))
-    assert found == 0.5
+    result = asyncio.run(score(task=task, trace=SimpleNamespace(last_reply="Hi, you.")))
+    assert result == 0.5
     assert "Be brief." in model.calls[0].messages[-1].content
 
 

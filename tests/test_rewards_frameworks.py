@@ -74,7 +74,7 @@ def verl_batch(tokenizer: Any, responses: list[str], truths: list[str]) -> Any:
         },
         non_tensors={
             "data_source": np.array(["if"] * len(rows), dtype=object),
-            "reward_model": np.array([{"ground_truth": one} for one in truths], dtype=object),
+            "reward_model": np.array([{"ground_truth": truth} for truth in truths], dtype=object),
             "extra_info": np.array([{"index": at} for at in range(len(rows))], dtype=object),
         },
     )
@@ -101,14 +101,14 @@ def test_verl_scores_a_batch(tokenizer: Any, reward_file: Path, manager: str) ->
 
     async def score() -> list[dict[str, Any]]:
         worker = RewardLoopWorker(config)
-        found: list[dict[str, Any]] = await worker.compute_score_batch(batch)
-        return found
+        result: list[dict[str, Any]] = await worker.compute_score_batch(batch)
+        return result
 
-    found = asyncio.run(score())
-    scores = [one["reward_score"] for one in found]
+    result = asyncio.run(score())
+    scores = [item["reward_score"] for item in result]
     assert scores == [1, 0.5, 0.25]
-    told = [one["reward_extra_info"] for one in found]
-    assert [(one["undecided"], one["coverage"]) for one in told] == [(0, 1), (0, 1), (1, 0)]
+    told = [item["reward_extra_info"] for item in result]
+    assert [(item["undecided"], item["coverage"]) for item in told] == [(0, 1), (0, 1), (1, 0)]
     rewards = resolve_reward_manager_cls(config).assemble_rm_scores(batch, scores)
     assert rewards.sum(dim=1).tolist() == scores
 
@@ -131,10 +131,10 @@ def openrlhf_response(
 
     sampling = SimpleNamespace(max_tokens=20, logprobs=None)
     executor = agent.SingleTurnAgentExecutor(str(reward_file))
-    found: dict[str, Any] = asyncio.run(
+    result: dict[str, Any] = asyncio.run(
         executor.execute(prompt, TRUTH, sampling, most, tokenizer, Engine())
     )
-    return found
+    return result
 
 
 PROMPT = "<|system|>Be brief.<|end|><|user|>Greet, and no more.<|end|><|assistant|>"
@@ -143,9 +143,9 @@ PROMPT = "<|system|>Be brief.<|end|><|user|>Greet, and no more.<|end|><|assistan
 def test_openrlhf_asks_for_the_reward_of_what_was_generated(
     tokenizer: Any, reward_file: Path
 ) -> None:
-    found = openrlhf_response(tokenizer, reward_file, PROMPT, "hi you.")
-    assert found["reward"].tolist() == found["scores"].tolist() == [1]
-    logs = {name: value.tolist() for name, value in found["extra_logs"].items()}
+    result = openrlhf_response(tokenizer, reward_file, PROMPT, "hi you.")
+    assert result["reward"].tolist() == result["scores"].tolist() == [1]
+    logs = {name: value.tolist() for name, value in result["extra_logs"].items()}
     assert logs == {"undecided": [0], "coverage": [1]}
     assert openrlhf_response(tokenizer, reward_file, PROMPT, "Hm.")["reward"].tolist() == [0.5]
 
@@ -154,8 +154,8 @@ def test_openrlhf_cuts_a_long_prompt_and_the_reply_is_still_found(
     tokenizer: Any, reward_file: Path
 ) -> None:
     tokens = len(tokenizer(PROMPT)["input_ids"])
-    found = openrlhf_response(tokenizer, reward_file, PROMPT, "Hm.", most=tokens + 20 - 8)
-    assert found["reward"].tolist() == [0.5]
+    result = openrlhf_response(tokenizer, reward_file, PROMPT, "Hm.", most=tokens + 20 - 8)
+    assert result["reward"].tolist() == [0.5]
 
 
 # --- verifiers ----------------------------------------------------------------------------------

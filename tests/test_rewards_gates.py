@@ -56,8 +56,8 @@ def sample(response: str, prompt: str = ESSAY, checklist: Sequence[str] = CHECKL
 
 
 def stopped(response: str, prompt: str = ESSAY, checklist: Sequence[str] = CHECKLIST) -> str | None:
-    found = violation(sample(response, prompt, checklist), GATES)
-    return None if found is None else found.gate
+    result = violation(sample(response, prompt, checklist), GATES)
+    return None if result is None else result.gate
 
 
 def mash(words: int = 30) -> str:
@@ -235,7 +235,7 @@ def test_a_response_far_shorter_than_asked_for_is_stopped() -> None:
 
 def test_a_stopped_response_gains_nothing_on_an_aggregate_below_zero() -> None:
     def punishing(_: Any, met: Sequence[bool]) -> float:
-        return sum(1.0 if one else -1.0 for one in met)
+        return sum(1.0 if item else -1.0 for item in met)
 
     with Reward(Permissive(Status.UNMET), punishing) as reward:
         gamed, honest = reward.score_sync([sample("."), sample(GOOD)])
@@ -324,9 +324,9 @@ def test_real_responses_pass_the_gates(data: Path) -> None:
     total = 0
     for _, row in responses(data):
         total += 1
-        found = violation(row, GATES)
-        if found is not None:
-            hits[found.gate] += 1
+        result = violation(row, GATES)
+        if result is not None:
+            hits[result.gate] += 1
     assert total > 1000
     assert all(count <= 0.005 * total for count in hits.values()), hits
 

@@ -47,12 +47,12 @@ def row(
             for at in range(len(verdicts))
         ],
         "response": name if response is None else response,
-        "judgments": [{"status": status[one]} for one in verdicts],
+        "judgments": [{"status": status[verdict]} for verdict in verdicts],
     }
 
 
 def write(*rows: dict[str, Any], path: str = "judged.jsonl") -> None:
-    Path(path).write_text("".join(json.dumps(one) + "\n" for one in rows), encoding="utf-8")
+    Path(path).write_text("".join(json.dumps(item) + "\n" for item in rows), encoding="utf-8")
 
 
 def make_pairs(*flags: str) -> tuple[list[tuple[str, str]], int]:
@@ -153,7 +153,9 @@ def test_a_fallback_takes_part_and_is_named(capsys: pytest.CaptureFixture[str]) 
 
 def test_responses_without_instruction_ids_go_together_by_conversation() -> None:
     rows = [row("a#1", "+"), row("b#1", "-"), row("c#1", "+", prompt="Say another.")]
-    write(*({key: value for key, value in one.items() if key != "instruction_id"} for one in rows))
+    write(
+        *({key: value for key, value in item.items() if key != "instruction_id"} for item in rows)
+    )
     assert make_pairs()[0] == [("a#1", "b#1")]
 
 
@@ -163,7 +165,7 @@ def test_a_run_and_its_results_file_give_the_same_pairs() -> None:
     expected, _ = make_pairs()
     for judged in ("run", "run/results.jsonl"):
         assert run("reward", "pairs", judged, "-o", "again.jsonl", "-q") == 0
-        assert [(one["id"], one["rejected_id"]) for one in lines("again.jsonl")] == expected
+        assert [(line["id"], line["rejected_id"]) for line in lines("again.jsonl")] == expected
 
 
 @given(
@@ -186,13 +188,13 @@ def test_pairs_differ_by_the_margin_and_never_in_nothing(
     )
     assert bool(found) == (reason is None)
     assert len(found) <= pairs
-    used = [side.position for one in found for side in (one.better, one.worse)]
+    used = [side.position for item in found for side in (item.better, item.worse)]
     assert len(used) == len({*used})
-    for one in found:
-        assert one.better.value is not None
-        assert one.worse.value is not None
-        assert one.better.value - one.worse.value >= max(margin, 1e-9)
-        assert one.better.text != one.worse.text
+    for item in found:
+        assert item.better.value is not None
+        assert item.worse.value is not None
+        assert item.better.value - item.worse.value >= max(margin, 1e-9)
+        assert item.better.text != item.worse.text
 
 
 # --- best of n ----------------------------------------------------------------------------------
@@ -202,7 +204,7 @@ def test_the_best_is_kept_as_a_sample_that_can_be_judged_again() -> None:
     write(row("a#1", "+-"), row("a#2", "++"), row("b#1", "??"), row("b#2", "?+"), row("c#1", "--"))
     assert run("reward", "best", "judged.jsonl", "-o", "best.jsonl") == 0
     kept = lines("best.jsonl")
-    assert [(one["id"], one["reward"]) for one in kept] == [("a#2", 1), ("c#1", 0)]
+    assert [(item["id"], item["reward"]) for item in kept] == [("a#2", 1), ("c#1", 0)]
     assert "recording" not in kept[0]
     assert run("evaluate", "best.jsonl", "--judge", "rules", "--run", "again", "-q") in (0, 1)
 
@@ -219,15 +221,15 @@ def test_guards_take_the_reward_of_a_response_that_praises_itself() -> None:
 
 @given(st.lists(st.lists(st.floats(0, 1), min_size=1, max_size=6), min_size=1, max_size=4))
 def test_best_of_k_is_the_mean_over_all_choices(groups: list[list[float]]) -> None:
-    for found in best_of([[values] for values in groups]):
-        k = found["k"]
+    for result in best_of([[values] for values in groups]):
+        k = result["k"]
         means = [
             math.fsum(map(max, itertools.combinations(values, k))) / math.comb(len(values), k)
             for values in groups
             if len(values) >= k
         ]
-        assert found["instructions"] == len(means)
-        assert found["mean"] == pytest.approx(math.fsum(means) / len(means))
+        assert result["instructions"] == len(means)
+        assert result["mean"] == pytest.approx(math.fsum(means) / len(means))
 
 
 # --- data sets for training tools ---------------------------------------------------------------
@@ -343,8 +345,8 @@ def test_no_pair_leaves_an_earlier_data_set_alone() -> None:
 
 def statistics(*flags: str) -> dict[str, Any]:
     run("reward", "stats", "judged.jsonl", "-o", "stats.json", *flags)
-    found: dict[str, Any] = json.loads(Path("stats.json").read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads(Path("stats.json").read_text(encoding="utf-8"))
+    return result
 
 
 def test_statistics_by_hand() -> None:
@@ -354,16 +356,16 @@ def test_statistics_by_hand() -> None:
         row("b#1", "+-", "x" * 3), row("b#2", "-+", "x"),
         row("c#1", "+?", "x"),
     )  # fmt: skip
-    found = statistics()
-    assert (found["responses"], found["undecided"], found["coverage"]) == (5, 1, 0.9)
-    assert found["mean"] == 0.5
-    assert found["values"] == [
+    result = statistics()
+    assert (result["responses"], result["undecided"], result["coverage"]) == (5, 1, 0.9)
+    assert result["mean"] == 0.5
+    assert result["values"] == [
         {"value": 0, "responses": 1}, {"value": 0.5, "responses": 2}, {"value": 1, "responses": 1}
     ]  # fmt: skip
-    assert (found["signal"]["groups"], found["signal"]["without"]) == (2, 1)
-    assert (found["length"]["within"]["value"], found["length"]["within_pairs"]) == (1, 1)
+    assert (result["signal"]["groups"], result["signal"]["without"]) == (2, 1)
+    assert (result["length"]["within"]["value"], result["length"]["within_pairs"]) == (1, 1)
     expected = stats.spearmanr([1, 0, 0.5, 0.5], [4, 2, 3, 1]).statistic
-    assert found["length"]["rho"]["value"] == pytest.approx(expected)
+    assert result["length"]["rho"]["value"] == pytest.approx(expected)
 
 
 def test_two_rewards_of_the_same_responses_are_compared() -> None:
@@ -386,7 +388,7 @@ def test_concordance_is_kendalls(pairs: Sequence[tuple[int, int]]) -> None:
         for a, b in itertools.combinations(pairs, 2)
         if (a[0] - b[0]) * (a[1] - b[1])
     ]
-    assert (alike, ordered) == (sum(one > 0 for one in by_hand), len(by_hand))
+    assert (alike, ordered) == (sum(item > 0 for item in by_hand), len(by_hand))
 
 
 @pytest.mark.slow
@@ -398,11 +400,11 @@ def test_three_models_on_ifeval_make_pairs_and_leave_groups_without_signal(data:
         evaluate(folder / "en_input_data.jsonl", responses=verdicts, judge="rules", run=model)
     assert run("reward", "pairs", *models, "-o", "pairs.jsonl", "-q") == 0
     assert run("reward", "stats", *models, "-o", "stats.json", "-q") == 0
-    found = json.loads(Path("stats.json").read_text(encoding="utf-8"))
-    assert (found["responses"], found["instructions"], found["coverage"]) == (1623, 541, 1)
-    assert found["signal"]["groups"] - found["signal"]["without"] == len(lines("pairs.jsonl"))
-    best_of_one, *_, best_of_three = (row["mean"] for row in found["best_of"])
-    assert best_of_one == pytest.approx(found["mean"])
+    result = json.loads(Path("stats.json").read_text(encoding="utf-8"))
+    assert (result["responses"], result["instructions"], result["coverage"]) == (1623, 541, 1)
+    assert result["signal"]["groups"] - result["signal"]["without"] == len(lines("pairs.jsonl"))
+    best_of_one, *_, best_of_three = (row["mean"] for row in result["best_of"])
+    assert best_of_one == pytest.approx(result["mean"])
     assert best_of_three > best_of_one
 
 

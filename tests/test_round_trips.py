@@ -77,11 +77,11 @@ def test_results_read_again_hold_the_same_verdicts_and_fields(
         for row, judgments in zip(second, judged, strict=True):
             assert row.critique
             assert row.sample
-            assert [one.status for one in row.critique.judgments] == [j.status for j in judgments]
-            assert [one.explanation for one in row.critique.judgments] == [
+            assert [item.status for item in row.critique.judgments] == [j.status for j in judgments]
+            assert [judgment.explanation for judgment in row.critique.judgments] == [
                 j.explanation for j in judgments
             ]
-            assert [one.loose for one in row.critique.judgments] == [j.loose for j in judgments]
+            assert [item.loose for item in row.critique.judgments] == [j.loose for j in judgments]
             kept = row.sample.model_extra or {}
             assert {name: kept.get(name, "missing") for name in own} == own
         records = [

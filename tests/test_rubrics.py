@@ -53,8 +53,8 @@ def metrics(rows: Sequence[tuple[Sample, Critique]], scoring: Any = "strict") ->
     summary = Summary(scoring)
     for row in rows:
         summary.add(*row)
-    found: dict[str, Any] = summary.result()["metrics"]
-    return found
+    result: dict[str, Any] = summary.result()["metrics"]
+    return result
 
 
 def values(*rows: tuple[Sample, Critique], scoring: Any = "strict") -> dict[str, Any]:
@@ -81,17 +81,17 @@ def test_every_rule_on_one_response() -> None:
 
 
 def test_a_mistake_worth_more_than_all_merits() -> None:
-    found = values((weighted(5, -8), said(UNMET, MET)))
-    assert found["healthbench.score"] == 0  # the mean, -1.6, is clipped
-    assert found["researchrubrics.score"] == pytest.approx(-1.6)
-    assert found["rubric.score"] == found["prbench.score"] == found["ruverbench.recall"] == 0
+    result = values((weighted(5, -8), said(UNMET, MET)))
+    assert result["healthbench.score"] == 0  # the mean, -1.6, is clipped
+    assert result["researchrubrics.score"] == pytest.approx(-1.6)
+    assert result["rubric.score"] == result["prbench.score"] == result["ruverbench.recall"] == 0
 
 
 def test_mistakes_alone() -> None:
-    found = values((weighted(-4, -6), said(MET, UNMET)))
-    assert found["rubric.score"] == pytest.approx(0.6)
-    assert "healthbench.score" not in found
-    assert found["researchrubrics.score"] == 0
+    result = values((weighted(-4, -6), said(MET, UNMET)))
+    assert result["rubric.score"] == pytest.approx(0.6)
+    assert "healthbench.score" not in result
+    assert result["researchrubrics.score"] == 0
 
 
 def test_healthbench_clips_the_mean_and_not_the_responses() -> None:
@@ -109,9 +109,9 @@ def test_healthbench_clips_the_mean_and_not_the_responses() -> None:
 
 
 def test_a_benchmark_has_its_own_score_and_ours() -> None:
-    found = metrics([(weighted(5, -8, benchmark="healthbench"), said(MET, UNMET))])
-    assert {"healthbench", "rubric"} <= set(found)
-    assert {"prbench", "ruverbench"}.isdisjoint(found)
+    result = metrics([(weighted(5, -8, benchmark="healthbench"), said(MET, UNMET))])
+    assert {"healthbench", "rubric"} <= set(result)
+    assert {"prbench", "ruverbench"}.isdisjoint(result)
 
 
 def test_profbench_weighs_domains_equally() -> None:
@@ -120,8 +120,8 @@ def test_profbench_weighs_domains_equally() -> None:
         (weighted(1, 3, domain="Finance MBA", benchmark="profbench"), said(MET, UNMET)),
         (weighted(1, 3, domain="Finance MBA", benchmark="profbench"), said(MET, UNMET)),
     ]
-    found = metrics(rows)["profbench"]
-    assert found["overall"]["value"] == pytest.approx((4 / 6 + 1 / 4) / 2)
+    result = metrics(rows)["profbench"]
+    assert result["overall"]["value"] == pytest.approx((4 / 6 + 1 / 4) / 2)
 
 
 def test_levels_earn_their_share() -> None:
@@ -144,19 +144,19 @@ def test_levels_earn_their_share() -> None:
 def test_what_does_not_apply_is_in_no_sum() -> None:
     summary = Summary()
     summary.add(weighted(6, 4, -5), said(MET, NA, NA))
-    found = summary.result()
-    assert found["metrics"]["rubric"]["score"]["value"] == 1
-    assert found["verdicts"]["not_applicable"] == 2
-    assert found["coverage"] == 1
+    result = summary.result()
+    assert result["metrics"]["rubric"]["score"]["value"] == 1
+    assert result["verdicts"]["not_applicable"] == 2
+    assert result["coverage"] == 1
 
 
 def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:
     sample = Sample(id="1", checklist=(Constraint(text="a"), Constraint(text="b")), response="x")
     summary = Summary()
     summary.add(sample, said(MET, NA))
-    found = summary.result()["metrics"]
-    assert found["cfbench"]["isr"]["value"] == found["infobench"]["drfr"]["value"] == 1
-    assert found["cfbench"]["csr"]["coverage"] == 1
+    result = summary.result()["metrics"]
+    assert result["cfbench"]["isr"]["value"] == result["infobench"]["drfr"]["value"] == 1
+    assert result["cfbench"]["csr"]["coverage"] == 1
 
 
 @pytest.mark.parametrize(
@@ -165,17 +165,17 @@ def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:
 def test_a_must_have(verdict: Status, score: float | None, rate: float | None) -> None:
     checklist = (Constraint(text="a", gate=True, weight=0), *weighted(1, 1).checklist)
     row = Sample(id="1", checklist=checklist, response="x")
-    found = metrics([(row, said(verdict, MET, UNMET))])["rubric"]
-    assert (found["score"]["value"], found["gates"]["value"]) == (score, rate)
+    result = metrics([(row, said(verdict, MET, UNMET))])["rubric"]
+    assert (result["score"]["value"], result["gates"]["value"]) == (score, rate)
     assert scores(row, said(verdict, MET, UNMET), "strict")["score"] == score
 
 
 def test_rows_with_mistakes_are_in_no_rate_of_constraints_met() -> None:
     summary = Summary()
     summary.add(weighted(1, -1), said(MET, UNMET))
-    found = summary.result()
-    assert {"cfbench", "infobench"}.isdisjoint(found["metrics"])
-    assert any("negative weights" in note for note in found["notes"])
+    result = summary.result()
+    assert {"cfbench", "infobench"}.isdisjoint(result["metrics"])
+    assert any("negative weights" in note for note in result["notes"])
 
 
 WEIGHTS = st.sampled_from([-8.0, -5.0, 1.0, 2.0, 3.0, 10.0])
@@ -286,14 +286,14 @@ async def ordered(parents: list[list[int]], *statuses: Status) -> tuple[list[Sta
 
 
 def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
-    found = asyncio.run(ordered([[], [1], [2], []], UNMET, MET, MET, MET))
-    assert found == ([UNMET, UNMET, UNMET, MET], [0, 3])
-    found = asyncio.run(ordered([[2], []], MET, MET))
-    assert found == ([MET, MET], [1, 0])
-    found = asyncio.run(ordered([[], [1]], OPEN, MET))
-    assert found == ([OPEN, OPEN], [0])
-    found = asyncio.run(ordered([[], [1]], NA, MET))
-    assert found == ([NA, NA], [0])
+    result = asyncio.run(ordered([[], [1], [2], []], UNMET, MET, MET, MET))
+    assert result == ([UNMET, UNMET, UNMET, MET], [0, 3])
+    result = asyncio.run(ordered([[2], []], MET, MET))
+    assert result == ([MET, MET], [1, 0])
+    result = asyncio.run(ordered([[], [1]], OPEN, MET))
+    assert result == ([OPEN, OPEN], [0])
+    result = asyncio.run(ordered([[], [1]], NA, MET))
+    assert result == ([NA, NA], [0])
 
 
 @given(

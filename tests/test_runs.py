@@ -45,8 +45,8 @@ def test_one_row_is_one_row() -> None:
 def test_entries_come_in_input_order_whatever_order_they_finished_in(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         execute(store, items(50), double)
-        found = [(entry.id, entry.output) for entry in store.entries()]
-    assert found == [(f"id-{k}", str(2 * k)) for k in range(50)]
+        result = [(entry.id, entry.output) for entry in store.entries()]
+    assert result == [(f"id-{k}", str(2 * k)) for k in range(50)]
 
 
 def test_a_duplicate_is_one_in_every_session(tmp_path: Path) -> None:

@@ -140,6 +140,13 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), "-o", made(run, f"export.{suffix}")] for suffix in ("csv", "eval", "md")
         ],
     ),
+    "calibrate": (
+        "evaluate",
+        lambda run: [
+            [str(run), "--plan", "0.05"],
+            [str(run), "--draw", "3", "-o", made(run, "to_label.jsonl")],
+        ],
+    ),
     "critic audit": (
         "evaluate",
         lambda run: [
@@ -169,8 +176,12 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
 TAKE_NONE = {
     "respond",
     "checklist",
+    "checklist-lint",
     "view",  # tested below: it serves
+    "runs",  # lists any run, a damaged one too; tested below
     "serve",
+    "init",
+    "completion",
     "reward attack",
     "reward compute",
     "critic select",
@@ -486,3 +497,15 @@ def test_a_damaged_run_cannot_go_on(tmp_path: Path, capsys: pytest.CaptureFixtur
     damage(tmp_path / "run")
     assert code(*again) == 2
     assert "name another --run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("harm", EVERY_STATE)
+def test_listing_runs_leaves_each_as_it_is(
+    harm: str, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = copy(runs, "evaluate", tmp_path)
+    STATES[harm](run)
+    before = state(run)
+    assert code("runs", str(tmp_path)) == 0
+    assert run.name in capsys.readouterr().out
+    assert state(run) == before

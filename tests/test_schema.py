@@ -160,8 +160,8 @@ def test_a_prompt_beside_a_conversation_is_refused() -> None:
 def test_a_judge_is_shown_the_prompt_of_a_sample_made_in_python() -> None:
     model = ScriptedModel("<c1>\nIt is.\nVERDICT: MET\n</c1>")
     sample = Sample(id="1", prompt="Greet the queen.", checklist=(POLITE,), response="Hi.")
-    found = evaluate([sample], judge=Checklist(model, Plain()))
-    assert found.summary["verdicts"]["met"] == 1
+    result = evaluate([sample], judge=Checklist(model, Plain()))
+    assert result.summary["verdicts"]["met"] == 1
     assert "Greet the queen." in model.calls[0].messages[-1].content
 
 
@@ -177,10 +177,10 @@ def test_rows_without_an_instruction_are_not_judged_by_a_model(
     model = ScriptedModel("<c1>\nIt is.\nVERDICT: MET\n</c1>")
     judged = list(evaluate(file, judge=Checklist(model, Plain())))
     assert not model.calls
-    for one in judged:
-        assert one.critique is not None
-        assert [said.status for said in one.critique.judgments] == ["failed"]
-        assert "no instruction" in one.critique.judgments[0].explanation
+    for item in judged:
+        assert item.critique is not None
+        assert [said.status for said in item.critique.judgments] == ["failed"]
+        assert "no instruction" in item.critique.judgments[0].explanation
     by_code = evaluate(file, judge="rules").summary["verdicts"]
     assert (by_code["met"], by_code["unsupported"]) == (1, 1)
 
@@ -189,5 +189,5 @@ def test_a_prompt_text_of_ones_own_without_the_conversation_needs_no_instruction
     own = "Judge.\n{{response}}\n{{checklist}}\n{{format}}"
     model = ScriptedModel("<c1>\nIt is.\nVERDICT: MET\n</c1>")
     sample = Sample(id="1", checklist=(POLITE,), response="Hi.")
-    found = evaluate([sample], judge=Checklist(model, Plain(text=own)))
-    assert found.summary["verdicts"]["met"] == 1
+    result = evaluate([sample], judge=Checklist(model, Plain(text=own)))
+    assert result.summary["verdicts"]["met"] == 1

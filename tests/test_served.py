@@ -125,10 +125,10 @@ async def asked(model: Model) -> list[Completion]:
 def test_in_process_it_says_token_by_token_what_the_server_says(url: str, folder: Path) -> None:
     served = asyncio.run(asked(OpenAIModel(str(folder), base_url=url)))
     local = asyncio.run(asked(LocalModel(str(folder))))
-    assert [one.text for one in local] == [one.text for one in served]
-    assert [one.finish_reason for one in local] == [one.finish_reason for one in served]
-    assert {one.finish_reason for one in local} <= {"stop", "length"}
-    assert [one.usage for one in local] == [one.usage for one in served]
+    assert [item.text for item in local] == [item.text for item in served]
+    assert [item.finish_reason for item in local] == [item.finish_reason for item in served]
+    assert {item.finish_reason for item in local} <= {"stop", "length"}
+    assert [item.usage for item in local] == [item.usage for item in served]
 
 
 def test_a_panel_may_mix_servers_and_models_in_process(

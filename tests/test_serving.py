@@ -78,10 +78,10 @@ def test_a_bad_row_has_its_own_error_and_costs_no_other(coded: Server) -> None:
 def test_what_is_undecided_is_null_with_its_reason_or_else_the_fallback(coded: Server) -> None:
     with serving(completion("No verdict here.")) as model, server(model_url=model.url) as made:
         _, body = made.rewards(ASKED)
-        (found,) = body["results"]
-        assert (found["reward"], found["decided"], found["bounds"]) == (None, False, [0.5, 1])
-        assert found["verdicts"] == ["met", "unparsed"]
-        assert found["undecided"]
+        (result,) = body["results"]
+        assert (result["reward"], result["decided"], result["bounds"]) == (None, False, [0.5, 1])
+        assert result["verdicts"] == ["met", "unparsed"]
+        assert result["undecided"]
     _, body = coded.rewards(ASKED)
     assert (body["rewards"], body["results"][0]["decided"]) == ([0.25], False)
 

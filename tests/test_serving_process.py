@@ -30,8 +30,8 @@ CHECKLIST = json.dumps({"prompt": "Greet.", "checklist": ASKED["checklist"]})
 def test_equal_requests_in_flight_are_judged_once() -> None:
     with serving(script=slow(0.4)) as model, server(model_url=model.url) as made:
         with ThreadPoolExecutor(24) as pool:
-            found = list(pool.map(lambda _: made.rewards(ASKED), range(24)))
-        assert {(status, *body["rewards"]) for status, body in found} == {(200, 1)}
+            result = list(pool.map(lambda _: made.rewards(ASKED), range(24)))
+        assert {(status, *body["rewards"]) for status, body in result} == {(200, 1)}
         assert len(model.bodies) == 1
 
 
@@ -67,7 +67,9 @@ def test_told_to_stop_it_answers_all_that_it_accepted(how: signal.Signals) -> No
             while len(model.bodies) < 30:
                 time.sleep(0.02)
             code, log = made.stop(how)
-            assert {(one.result()[0], *one.result()[1]["rewards"]) for one in answers} == {(200, 1)}
+            assert {(item.result()[0], *item.result()[1]["rewards"]) for item in answers} == {
+                (200, 1)
+            }
         assert (code, "Traceback" in log) == (0, False)
         assert "stopping: 30 samples being judged" in log
         host, port = made.url.removeprefix("http://").split(":")
@@ -135,10 +137,10 @@ def test_openrlhf_gets_numbers_and_can_be_given_the_token_in_the_url() -> None:
         serving(script=verdicts) as model,
         server("--undecided=0.25", f"--token={TOKEN}", model_url=model.url) as made,
     ):
-        found = fetched(
+        result = fetched(
             made, [f"{prompt}Hi you<|end|>", f"{prompt}Hi"], [prompt, prompt], [CHECKLIST, "{"]
         )
-    assert found == {
+    assert result == {
         "rewards": [1, 0.25],
         "scores": [1, 0.25],
         "extra_logs": {"undecided": [0, 1], "coverage": [1, 0]},
@@ -173,5 +175,5 @@ def test_openrlhf_itself_fetches_rewards(monkeypatch: pytest.MonkeyPatch) -> Non
     with serving(script=verdicts) as model, server("--undecided=0", model_url=model.url) as made:
         executor = agent.SingleTurnAgentExecutor(f"{made.url}/openrlhf")
         asked = ["Greet. Hi you", "Greet. Hi, you"], ["Greet. "] * 2, [CHECKLIST] * 2
-        (found,) = asyncio.run(executor._fetch_rewards_via_http(*asked))  # noqa: SLF001
-    assert found["rewards"] == [1, 0.5]
+        (result,) = asyncio.run(executor._fetch_rewards_via_http(*asked))  # noqa: SLF001
+    assert result["rewards"] == [1, 0.5]

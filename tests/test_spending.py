@@ -82,27 +82,27 @@ def test_an_estimate_counts_what_a_run_then_asks_and_leaves_no_trace(tmp_path: P
     def judge(model: ScriptedModel) -> Cascade:
         return Cascade(Rules(), Checklist(model, PLAIN, per_call=1))
 
-    found = dry_run(evaluate, rows, judge=judge(unasked()), run=tmp_path / "run", prices=PRICES)
+    result = dry_run(evaluate, rows, judge=judge(unasked()), run=tmp_path / "run", prices=PRICES)
     assert not (tmp_path / "run").exists()
     model = counting()
     summary = evaluate(rows, judge=judge(model), run=tmp_path / "run", prices=PRICES).summary
-    assert found["calls"] == len(model.calls) == summary["cost"]["calls"] == 6
-    assert found["reused"] == summary["cost"]["reused"] == 2
-    assert found["rows"] == {"read": 6, "done": 0, "failed": 1}
+    assert result["calls"] == len(model.calls) == summary["cost"]["calls"] == 6
+    assert result["reused"] == summary["cost"]["reused"] == 2
+    assert result["rows"] == {"read": 6, "done": 0, "failed": 1}
     sent = sum(estimate_tokens(turn.content) for call in model.calls for turn in call.messages)
-    assert found["prompt_tokens"] == sent
-    assert found["completion_tokens"] == 6 * 150
-    assert found["dollars"] == pytest.approx((sent * 10 + 900 * 100) / 1e6)
-    assert found["judges"][0]["judge"] == "scripted/plain/1"
+    assert result["prompt_tokens"] == sent
+    assert result["completion_tokens"] == 6 * 150
+    assert result["dollars"] == pytest.approx((sent * 10 + 900 * 100) / 1e6)
+    assert result["judges"][0]["judge"] == "scripted/plain/1"
 
 
 def test_an_estimate_counts_every_vote_and_says_when_a_price_is_unknown() -> None:
     draws = [
         Checklist(unasked(), prompts.make("plain", explain=False), sample_index=k) for k in range(3)
     ]
-    found = dry_run(evaluate, [sample("1", "a", "b")], judge=Panel(*draws))
-    assert (found["calls"], found["completion_tokens"]) == (3, 3 * 2 * 25)
-    assert found["dollars"] is None
+    result = dry_run(evaluate, [sample("1", "a", "b")], judge=Panel(*draws))
+    assert (result["calls"], result["completion_tokens"]) == (3, 3 * 2 * 25)
+    assert result["dollars"] is None
 
 
 def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) -> None:
@@ -114,9 +114,9 @@ def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) 
     with pytest.raises(StopRunError):
         evaluate(rows, judge=stopped, run=tmp_path, concurrency=1)
     asked: dict[str, Any] = {"judge": Checklist(unasked(), PLAIN), "run": tmp_path}
-    found = dry_run(evaluate, rows, prices=PRICES, **asked)
-    assert (found["calls"], found["rows"]["done"]) == (3, 2)
-    assert found["spent"] == pytest.approx(2 * PRICE)
+    result = dry_run(evaluate, rows, prices=PRICES, **asked)
+    assert (result["calls"], result["rows"]["done"]) == (3, 2)
+    assert result["spent"] == pytest.approx(2 * PRICE)
     evaluate(rows, judge=Checklist(counting(verdict="PERHAPS"), PLAIN, reasks=1), run=tmp_path)
     assert dry_run(evaluate, rows, **asked)["calls"] == 0
     # A retry asks once more for each of the three that never got a verdict.
@@ -152,10 +152,10 @@ def test_an_estimate_of_a_real_file_follows_the_rules(data: Path) -> None:
     responses = data / "ifeval" / "input_response_data_gpt4_20231107_145030.jsonl"
     options: dict[str, Any] = {"responses": responses, "scoring": "strict"}
     judge = Checklist(unasked(), PLAIN)
-    found = dry_run(evaluate, source, judge=Cascade(Rules(), judge), **options)
-    assert (found["calls"], found["rows"]["read"]) == (0, 541)
-    found = dry_run(evaluate, source, judge=judge, **options)
-    assert (found["calls"], found["completion_tokens"]) == (541, 834 * 150)
+    result = dry_run(evaluate, source, judge=Cascade(Rules(), judge), **options)
+    assert (result["calls"], result["rows"]["read"]) == (0, 541)
+    result = dry_run(evaluate, source, judge=judge, **options)
+    assert (result["calls"], result["completion_tokens"]) == (541, 834 * 150)
 
 
 @pytest.mark.slow
@@ -177,9 +177,9 @@ def test_an_estimate_is_the_number_of_calls(
         draws = [Checklist(model, PLAIN, per_call=per_call, sample_index=k) for k in range(votes)]
         return Panel(*draws)
 
-    found = dry_run(evaluate, rows, judge=judge(unasked()))
+    result = dry_run(evaluate, rows, judge=judge(unasked()))
     evaluate(rows, judge=judge(model))
-    assert found["calls"] == len(model.calls)
+    assert result["calls"] == len(model.calls)
 
 
 @pytest.mark.parametrize("concurrency", [1, 8])

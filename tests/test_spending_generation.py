@@ -77,15 +77,15 @@ def test_an_estimate_of_responses_counts_what_is_then_asked(tmp_path: Path) -> N
     rows = [sample("1"), sample("2"), sample("3", "2"), sample("4", response="The Rhine.")]
     rows.append(rows[0])  # a duplicate, which is not asked for
     options: dict[str, Any] = {"samples": 2, "run": tmp_path / "run", "prices": PRICES}
-    found = dry_run(respond, rows, models=unasked(), **options)
+    result = dry_run(respond, rows, models=unasked(), **options)
     assert not (tmp_path / "run").exists()
     model = counting()
     summary = respond(rows, models=model, **options).summary
-    assert found["calls"] == len(model.calls) == summary["cost"]["calls"] == 4
-    assert found["reused"] == summary["cost"]["reused"] == 2  # the third asks as the second does
-    assert found["rows"] == {"read": 9, "done": 0, "failed": 2, "unchanged": 1}
-    assert (found["prompt_tokens"], found["completion_tokens"]) == (sent(model), 4 * 300)
-    assert found["dollars"] == pytest.approx((sent(model) * 10 + 1200 * 100) / 1e6)
+    assert result["calls"] == len(model.calls) == summary["cost"]["calls"] == 4
+    assert result["reused"] == summary["cost"]["reused"] == 2  # the third asks as the second does
+    assert result["rows"] == {"read": 9, "done": 0, "failed": 2, "unchanged": 1}
+    assert (result["prompt_tokens"], result["completion_tokens"]) == (sent(model), 4 * 300)
+    assert result["dollars"] == pytest.approx((sent(model) * 10 + 1200 * 100) / 1e6)
     assert summary["cost"]["dollars"] == pytest.approx(4 * PRICE)
     short = dry_run(respond, rows, models=unasked(), sampling=Sampling(max_tokens=7))
     assert (short["completion_tokens"], short["dollars"]) == (2 * 7, None)
@@ -96,13 +96,13 @@ def test_an_estimate_of_responses_counts_what_is_then_asked(tmp_path: Path) -> N
 
 def test_an_estimate_of_checklists_counts_one_asking_each() -> None:
     rows = [sample("1"), sample("2", checklist=(Constraint(text="c"),)), sample("3")]
-    found = dry_run(checklist, rows, model=unasked(), prices=PRICES)
+    result = dry_run(checklist, rows, model=unasked(), prices=PRICES)
     model = counting()
     checklist(rows, model=model)
-    assert found["rows"] == {"read": 3, "done": 0, "failed": 0, "unchanged": 1}
-    assert (found["calls"], found["completion_tokens"]) == (2, 2 * 250)
-    assert found["prompt_tokens"] == sent(model)
-    assert "250 a checklist" in found["assumptions"]
+    assert result["rows"] == {"read": 3, "done": 0, "failed": 0, "unchanged": 1}
+    assert (result["calls"], result["completion_tokens"]) == (2, 2 * 250)
+    assert result["prompt_tokens"] == sent(model)
+    assert "250 a checklist" in result["assumptions"]
 
 
 @pytest.mark.slow
@@ -123,10 +123,10 @@ def test_an_estimate_is_the_number_of_calls(
     options: dict[str, Any] = {"samples": draws, "overwrite": overwrite}
     model = counting()
     summary = respond(rows, models=model, **options).summary
-    found = dry_run(respond, rows, models=unasked(), **options)
-    assert found["calls"] == len(model.calls)
-    assert found["rows"]["read"] == sum(summary["rows"].values())
-    assert found["rows"]["unchanged"] == summary["rows"]["unchanged"]
+    result = dry_run(respond, rows, models=unasked(), **options)
+    assert result["calls"] == len(model.calls)
+    assert result["rows"]["read"] == sum(summary["rows"].values())
+    assert result["rows"]["unchanged"] == summary["rows"]["unchanged"]
 
 
 def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) -> None:
@@ -135,9 +135,9 @@ def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) 
     with pytest.raises(StopRunError):
         respond(rows, models=counting(fail=errors.get), run=tmp_path, concurrency=1)
     asked: dict[str, Any] = {"models": unasked(), "run": tmp_path, "prices": PRICES}
-    found = dry_run(respond, rows, **asked)
-    assert (found["calls"], found["rows"]["done"]) == (3, 3)
-    assert found["spent"] == pytest.approx(2 * PRICE)
+    result = dry_run(respond, rows, **asked)
+    assert (result["calls"], result["rows"]["done"]) == (3, 3)
+    assert result["spent"] == pytest.approx(2 * PRICE)
     assert dry_run(respond, rows, retry_failed=True, **asked)["calls"] == 4
     assert dry_run(respond, rows, **asked)["calls"] == 3  # an estimate changes nothing
     with pytest.raises(RunError, match="another configuration"):
@@ -149,8 +149,8 @@ def test_a_retry_of_a_checklist_is_estimated_as_one_more_asking(tmp_path: Path) 
     asked: dict[str, Any] = {"run": tmp_path}
     assert checklist(rows, model=counting("Hm."), **asked).summary["rows"]["failed"] == 2
     assert dry_run(checklist, rows, model=unasked(), **asked)["calls"] == 0
-    found = dry_run(checklist, rows, model=unasked(), retry_failed=True, **asked)
-    assert found["calls"] == 2
+    result = dry_run(checklist, rows, model=unasked(), retry_failed=True, **asked)
+    assert result["calls"] == 2
     model = counting()
     checklist(rows, model=model, retry_failed=True, **asked)
     assert len(model.calls) == 2
@@ -231,10 +231,10 @@ def test_what_published_answers_take(data: Path) -> None:
 def test_an_estimate_of_a_real_file_counts_its_prompts(data: Path) -> None:
     source = data / "ifeval" / "input_data.jsonl"
     prompts = [row.sample for row in open_source(source)]
-    found = dry_run(respond, source, models=unasked(), samples=2)
-    assert (found["calls"], found["rows"]["read"]) == (1082, 1082)
+    result = dry_run(respond, source, models=unasked(), samples=2)
+    assert (result["calls"], result["rows"]["read"]) == (1082, 1082)
     words = [turn.content for row in prompts if row for turn in row.conversation]
-    assert found["prompt_tokens"] == 2 * sum(map(estimate_tokens, words))
+    assert result["prompt_tokens"] == 2 * sum(map(estimate_tokens, words))
 
 
 # The command line, against a server.

@@ -61,13 +61,17 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     words = ["critic", "train", "sft", data, "-m", model, "-o", critic, *steps, *FEW]
     words += ["--prompt-file", prompt]
     assert run(*words, "--evaluation", held_out, "-q") == 0
-    found = report(critic)
-    assert found["held_out"]["coverage"] == 1
-    assert found["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
-    assert found["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
-    assert found["checkpoint"]["step"] in {one["step"] for one in found["evaluations"]} == {80, 160}
-    assert len(found["curve"]) == CRITIQUE_LEARNT
-    assert found["curve"][-1]["loss"] < found["curve"][0]["loss"] / 10
+    result = report(critic)
+    assert result["held_out"]["coverage"] == 1
+    assert result["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
+    assert result["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
+    assert (
+        result["checkpoint"]["step"]
+        in {item["step"] for item in result["evaluations"]}
+        == {80, 160}
+    )
+    assert len(result["curve"]) == CRITIQUE_LEARNT
+    assert result["curve"][-1]["loss"] < result["curve"][0]["loss"] / 10
     page = (critic / "training.md").read_text(encoding="utf-8")
     assert "positive F1 80.0" in page
     assert "negative F1 85.7" in page
@@ -80,7 +84,7 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     assert {judgment["judge"] for judgment in said} == {"critic/if_critic"}
     assert run("meta", held_out, *flags, "-o", tmp_path / "meta.json") == 0
     (judge,) = json.loads((tmp_path / "meta.json").read_text())["judges"]
-    assert judge["pooled"]["mean_f1"] == found["held_out"]["pooled"]["mean_f1"]
+    assert judge["pooled"]["mean_f1"] == result["held_out"]["pooled"]["mean_f1"]
 
 
 @pytest.mark.parametrize(
@@ -245,9 +249,9 @@ def test_two_processes_share_batches_and_evaluations(
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Trained on") == 1
-    found = report(output)
-    assert found["configuration"]["processes"] == 2
-    assert sum(found["held_out"]["verdicts"].values()) == 6
+    result = report(output)
+    assert result["configuration"]["processes"] == 2
+    assert sum(result["held_out"]["verdicts"].values()) == 6
 
 
 def curve(folder: Path, key: str) -> list[Any]:

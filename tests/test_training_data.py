@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
@@ -15,6 +15,7 @@ from critiques import write
 from extras import needs
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
+from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
 from trainings import FEW, QUICK, VERDICTS, critique, exported, report, samples
 
@@ -54,7 +55,7 @@ def asked(text: str = "Ask.") -> list[Message]:
     return [Message(role="user", content=text)]
 
 
-@settings(deadline=None, max_examples=60)
+@of_a_hundred(60)
 @given(text=st.text(min_size=1, max_size=60).filter(str.strip), places=st.data())
 def test_the_tokens_of_a_span_hold_its_characters_and_no_others(
     chat: Chat, text: str, places: Any
@@ -106,14 +107,14 @@ def test_the_released_pairs_are_marked_in_their_segments(
 
     Pairs(data / "if_critic" / "dpo_data.json", candidates=10).write(tmp_path / "pairs.jsonl")
     export(tmp_path / "pairs.jsonl", tmp_path / "dpo", to="parquet")
-    found = [
+    result = [
         tokenised(Rows(path, pairs=True), opened(model), None, segments=True).rows
         for path in (tmp_path / "pairs.jsonl", tmp_path / "dpo" / "train.parquet")
     ]
-    assert [encoded for _, *encoded in found[0]] == [encoded for _, *encoded in found[1]]
-    assert len(found[0]) == 31
+    assert [encoded for _, *encoded in result[0]] == [encoded for _, *encoded in result[1]]
+    assert len(result[0]) == 31
     tokenizer = opened(model).tokenizer
-    for example, *both in found[0]:
+    for example, *both in result[0]:
         for side, one in zip(("chosen", "rejected"), both, strict=True):
             spans = [tuple(segment[side]) for segment in example.beside["segments"]]
             text = getattr(example, side)
@@ -199,14 +200,14 @@ def test_rows_left_out_are_counted_and_named(
     words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK, *flags]
     assert run(*words) == 1
     assert "2 rows of 4 left out; the first, line 2" in capsys.readouterr().err
-    found = report(output)
-    assert found["rows"] == {
+    result = report(output)
+    assert result["rows"] == {
         "read": 4,
         "trained_on": 2,
         "left_out": {"too long": 1, "unreadable": 1},
     }
-    assert [problem["line"] for problem in found["problems"]] == [2, 3]
-    assert "more than 80" in found["problems"][0]["problem"]
+    assert [problem["line"] for problem in result["problems"]] == [2, 3]
+    assert "more than 80" in result["problems"][0]["problem"]
     tight = [*words[:6], "-o", tmp_path / "none", "--max-length", 10]
     assert run(*tight) == 2
     assert "no row can be trained on; the first:" in capsys.readouterr().err
@@ -418,8 +419,8 @@ def test_a_reply_of_the_critic_that_was_cut_off_decides_nothing() -> None:
     held_out = HeldOut(samples(VERDICTS), "if_critic", SftSettings())
     for finish_reason, decided in (("stop", True), ("length", False)):
         engine = cast("Engine", CutOff(finish_reason))
-        for found in held_out.judge(engine, held_out.samples, 9):
-            assert [one.status.decided for one in found.judgments] == [decided] * 2
+        for result in held_out.judge(engine, held_out.samples, 9):
+            assert [judgment.status.decided for judgment in result.judgments] == [decided] * 2
 
 
 def test_what_is_not_installed_is_named(

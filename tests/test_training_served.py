@@ -31,13 +31,13 @@ def test_a_trained_critic_is_served_and_says_what_it_says_in_this_process(tmp_pa
     assert run("critic", "train", "sft", data, "-m", model, "-o", critic, *steps, "-q") == 0
     rows = write(tmp_path / "rows.jsonl", samples(["+-", "--"]))
     local = judged(rows, tmp_path / "local", critic)
-    assert [one["status"] for one in local] == ["met", "unmet"] * 2
+    assert [item["status"] for item in local] == ["met", "unmet"] * 2
     with serving_model(critic, tmp_path / "log.txt") as url:
         flags = ["--base-url", url, "--prompt", "if_critic"]
         served = judged(rows, tmp_path / "served", critic, *flags)
     keys = ("status", "explanation")
-    assert [[one[key] for key in keys] for one in served] == [
-        [one[key] for key in keys] for one in local
+    assert [[item[key] for key in keys] for item in served] == [
+        [item[key] for key in keys] for item in local
     ]
 
 

@@ -78,17 +78,19 @@ def unexplained(shown: Iterable[Table], *, terminal: bool = False) -> Iterator[s
                     yield f"{table.title}: {row[0]}, {column}: {cell!r}"
 
 
-def said(draw: random.Random) -> str:
-    """Verdicts of a row: some decided, at least one not, and as often as not none unmet."""
-    decided = draw.choices("mmmu", k=3)
-    return "".join(draw.sample([*decided, "?"], 4))
+def said(draw: random.Random, number: int) -> str:
+    """Verdicts of a row: in half of the rows one is undecided, each of them in some."""
+    verdicts = draw.choices("m" * 9 + "u", k=4)
+    if number // 4 % 2 == 0:
+        verdicts[(number + number // 8) % 4] = "?"
+    return "".join(verdicts)
 
 
 def plain(draw: random.Random) -> list[Sample]:
     return [
         sample(
             f"s{number}",
-            said(draw),
+            said(draw, number),
             f"answer {draw.random()}",
             tags={"task": "xy"[number % 2], "split": "ab"[number // 2 % 2]},
             labels=tuple(draw.choice([True, False]) for _ in range(4)),
@@ -108,7 +110,7 @@ def sysbench(draw: random.Random) -> list[Sample]:
     return [
         sample(
             f"{system}-{turn}",
-            said(draw),
+            said(draw, 5 * system + turn),
             f"answer {draw.random()}",
             tags={"benchmark": "sysbench", "system_id": system, "turn": turn},
         )
@@ -126,9 +128,7 @@ def multiif(draw: random.Random) -> list[Sample]:
             checklist=tuple(
                 Constraint(text=f"c {at}", check=Check(id=check))
                 for at, check in enumerate(
-                    random.Random(f"{talk} {turn}").sample(
-                        ["no:such", "no:such", "punctuation:no_comma", "punctuation:no_comma"], 3
-                    )
+                    ["punctuation:no_comma", "no:such" if talk // 2 % 2 else "punctuation:no_comma"]
                 )
             ),
             response=draw.choice(["a", "a", "a, b"]),
@@ -144,7 +144,28 @@ def multiif(draw: random.Random) -> list[Sample]:
     ]
 
 
-KINDS = {"plain": plain, "advancedif": advancedif, "sysbench": sysbench, "multiif": multiif}
+def rubric(draw: random.Random) -> list[Sample]:
+    weights = (3.0, 1.0, -2.0, 2.0)
+    return [
+        row.model_copy(
+            update={
+                "checklist": tuple(
+                    each.model_copy(update={"weight": weight, "gate": weight == 3})
+                    for each, weight in zip(row.checklist, weights, strict=True)
+                )
+            }
+        )
+        for row in plain(draw)
+    ]
+
+
+KINDS = {
+    "plain": plain,
+    "rubric": rubric,
+    "advancedif": advancedif,
+    "sysbench": sysbench,
+    "multiif": multiif,
+}
 
 
 @pytest.fixture(scope="module", params=KINDS)
@@ -174,12 +195,14 @@ def test_tables_of_a_comparison(runs: list[Path], number: int, groups: int | Non
     assert len(shown) > 3
     assert not list(unexplained(shown, terminal=groups is not None))
     for pair in result["pairs"]:
-        for rates in pair["metrics"].values():
+        for family, rates in pair["metrics"].items():
+            assert any(measured["difference"]["value"] is not None for measured in rates.values())
             for measured in rates.values():
-                assert_bounded(measured)
+                # The score of RuVerBench can be below 0 and above 1.
+                assert_bounded(measured, most=4 if family == "ruverbench" else 1)
 
 
-def assert_bounded(measured: dict[str, Any]) -> None:
+def assert_bounded(measured: dict[str, Any], most: float) -> None:
     """The difference lies between its bounds, which are apart if anything is undecided."""
     value, bounds = measured["difference"]["value"], measured["bounds"]
     assert bounds is not None
@@ -188,7 +211,7 @@ def assert_bounded(measured: dict[str, Any]) -> None:
     else:
         assert bounds[0] < bounds[1]
     # Of complete systems and samples only, the difference need not be between those of all.
-    assert -1 <= bounds[0] <= bounds[1] <= 1
+    assert -most <= bounds[0] <= bounds[1] <= most
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
@@ -253,3 +276,13 @@ def test_a_run_of_which_nothing_was_decided_says_so_in_a_table(
     shown = capsys.readouterr().out
     assert "0.0 to 100.0" in shown
     assert "InFoBench DRFR" in shown
+
+
+def test_rates_without_an_interval_say_why(tmp_path: Path) -> None:
+    evaluate([sample("s", "mu", tags={"task": "x"})], judge="recorded", run=tmp_path / "a")
+    with SavedRun.open(tmp_path / "a") as run:
+        shown = list(evaluate_tables(run.summary, groups=12))
+        one = sections.metrics([read(run, "a", examples=0)]).parts[0].table
+    for table in [*shown[:2], one]:
+        assert NOTHING in table.rows[0]
+        assert "single instruction" in table.note

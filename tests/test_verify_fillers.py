@@ -15,6 +15,8 @@ import pytest
 from heedful.core.nouns import Check
 from heedful.data import formats
 from heedful.verify.compiler.compile import compile_constraint
+from plain_kinds import TEXTS as KINDS
+from plain_more import LATER
 from plain_texts import TEXTS
 from test_verify_compiler import COMPILES
 
@@ -34,6 +36,7 @@ FILLERS = frozenset(
     you your also and are be but long allowed a
     can contains create everything formatting give has keep limit limited list marks me needs
     output provide return somewhere stay sure these yourself anywhere ask
+    specific ensure formatted presented provided generate response paragraph
     additionally finally make mentioning organize reply throughout
     与 且 严格 严格控制 个 个关键词 中 为 之间 了 以 以下 任何 但 作为 作文 作答 你的 你的回答
     使用 保持 保证 信息 修改后的 倡议书 全文 公文 关键 关键字 关键词 内容 写 出现 出现了 分 加上
@@ -46,46 +49,62 @@ FILLERS = frozenset(
     表达 要 要在 要求 要用 论文 词汇 词语 话 该 语 语言 请 软文 输出 输出信息 输出内容 输出文本
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
     采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
-    出 括起来 数量 分为 分为了
+    范围 限 即可 上下 起 处 次 首 概括 写成 必须是 总共 作 短诗 诗歌 部分 出 括起来 数量 分为 分为了
     全 全诗 分成 列出 加 把 文中 来写 篇 创作的 必须要 描述 歌词 这首诗 通知
     """.split()  # noqa: SIM905
 )
 
 # Words that count, bound or select elsewhere, each with the checks that hold without them.
 FILLERS_OF = {
+    "characters": {"heedful:format"},
+    "word": {"heedful:count"},  # "word limit: 90 words"
     "all": {"heedful:case", "heedful:language", "heedful:dates"},  # "in all capital letters"
     "both": {"heedful:contains"},  # it must be the number of those listed
     "single": {"heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
-    "any": {"heedful:count", "heedful:excludes", "heedful:case"},  # "do not use any commas"
+    "any": {
+        "heedful:count",
+        "heedful:excludes",
+        "heedful:case",
+        "heedful:contains_any",
+    },  # "do not use any commas"
     # The check asks for nothing else anyway, and one word is one word.
-    "only": {"heedful:language", "heedful:json", "heedful:count"},
-    "exactly": {"heedful:count"},  # of what is counted one by one, a bare number is exact
+    "only": {"heedful:language", "heedful:json", "heedful:count", "heedful:equals"},
+    "exactly": {
+        "heedful:count",
+        "heedful:json",
+        "heedful:table",
+        "heedful:equals",
+    },  # of what is counted one by one, a bare number is exact
     "exact": {"heedful:ends_with"},  # what is quoted is asked for word for word
-    "valid": {"heedful:json"},
+    "valid": {"heedful:json", "heedful:format"},
     "double": {"heedful:format", "heedful:wrapped"},  # only these are decided
     "about": {"heedful:count"},  # of words and characters, a bare number means about that many
-    "either": {"heedful:equals"},
+    "either": {"heedful:equals", "heedful:starts_with", "heedful:excludes"},
+    "or": {"heedful:equals"},
+    "around": {"heedful:count"},
+    "approximately": {"heedful:count"},
+    "maximum": {"heedful:count"},  # after "limited to"
     "恰好": {"heedful:count"},
     "恰好包含": {"heedful:count"},
     "只写": {"heedful:count"},
-    "markdown": {"heedful:separated"},
+    "markdown": {"heedful:separated", "heedful:format"},
     "divider": {"heedful:separated"},
     "约": {"heedful:count"},
     "大约": {"heedful:count"},
     "左右": {"heedful:count"},
     "只有": {"heedful:count"},
-    "只能": {"heedful:count"},
+    "只能": {"heedful:count", "heedful:language"},
     "只能用": {"heedful:count"},
-    "仅": {"heedful:json", "heedful:language"},
+    "仅": {"heedful:json", "heedful:language", "heedful:count"},
     "都": {"heedful:case", "heedful:count", "heedful:contains"}
     | {"heedful:starts_with", "heedful:ends_with"},
     "只": {"heedful:json", "heedful:language", "heedful:count"},
     "共": {"heedful:count"},
     "一句": {"heedful:count"},  # 最后一句
-    "及": {"heedful:count"},  # 五个及以上
+    "及": {"heedful:count", "heedful:excludes", "heedful:does_not_mention"},  # 五个及以上
     "列表": {"heedful:count"},  # items are a list's
-    "到": {"heedful:excludes"},  # 提到
+    "到": {"heedful:excludes", "heedful:does_not_mention"},  # 提到
     "开头": {"heedful:starts_with"},  # 开头第一个词
     "第一个词": {"heedful:starts_with"},
     "或": {"heedful:excludes", "heedful:contains_any"},  # all that are listed, or any
@@ -93,12 +112,40 @@ FILLERS_OF = {
     "全部": {"heedful:case"},
     "各": {"heedful:contains"},
     # 一共, 一百字, 最后一段, 这一关键词: the rest of the word says the same
-    "一": {"heedful:count", "heedful:table", "heedful:equals", "heedful:contains"}
+    "一": {"heedful:format", "heedful:count", "heedful:table", "heedful:equals", "heedful:contains"}
     | {"heedful:excludes", "heedful:ends_with", "heedful:starts_with"},
-    "一个": {"heedful:count", "heedful:ends_with_emoji", "heedful:table"},
+    "一个": {
+        "heedful:count",
+        "heedful:ends_with_emoji",
+        "heedful:table",
+        "heedful:starts_with_kind",
+        "heedful:format",
+        "heedful:json",
+    },
     "两": {"heedful:contains", "heedful:excludes"},  # it must be the number of those listed
     "三": {"heedful:contains", "heedful:excludes"},
     "最终": {"heedful:json", "heedful:format"},  # 最终输出
+    "phrases": {"heedful:contains_any"},
+    "one": {"heedful:contains_any"},
+    "well-formed": {"heedful:format"},
+    "合法": {"heedful:format"},
+    "from": {"heedful:numbered"},
+    "编号": {"heedful:starts_with_kind"},
+    "藏头诗": {"heedful:acrostic"},
+    "连起来": {"heedful:acrostic"},
+    "tags": {"heedful:wrapped"},
+    "called": {"heedful:json"},
+    "length": {"heedful:count"},
+    "at": {"heedful:count"},
+    "小": {"heedful:count"},
+    "第一句": {"heedful:starts_with"},
+    "数字": {"heedful:format"},
+    "均": {"heedful:excludes"},
+    "只能为": {"heedful:count"},
+    "至少一个": {"heedful:count"},
+    "最后": {"heedful:ends_with"},
+    "lists": {"heedful:count"},
+    "numbered": {"heedful:count"},
 }
 
 # "Paragraphs have 50 words each" says the same without its last word, or with "all" before it.
@@ -149,7 +196,9 @@ def ids(check: Check) -> set[str]:
 
 def is_of_each(check: Check) -> bool:
     """Whether a check says "each" of a part: then it doesn't matter how often its text does."""
-    return any(each.args.get("which") == "each" for each in inner(check))
+    return any(
+        each.args.get("which") == "each" or each.id == "heedful:separated" for each in inner(check)
+    )
 
 
 def swallowed(text: str) -> list[str]:
@@ -170,7 +219,9 @@ def swallowed(text: str) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [*(text for text, _ in COMPILES), *TEXTS])
+@pytest.mark.parametrize(
+    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+)
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
     assert not swallowed(text)
 
@@ -183,6 +234,7 @@ def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
         "sysbench/gpt35.jsonl",
         "if_critic/checklists.json",
         "if_critic/sft_data.json",
+        "trace/2024_trace_evaluation.jsonl",
     ],
 )
 def test_no_word_of_real_constraints_is_swallowed(data: Path, name: str) -> None:
@@ -193,10 +245,19 @@ def test_no_word_of_real_constraints_is_swallowed(data: Path, name: str) -> None
     assert not {text: words for text in texts if (words := swallowed(text))}
 
 
+def prompts_of(data: Path, name: str) -> list[str]:
+    """The prompts of a benchmark."""
+    if name == "ifeval":
+        lines = (data / "ifeval" / "input_data.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["prompt"] for line in lines]
+    files = sorted((data / name).glob("*_constraints.json"))
+    return [row["instruction"] for file in files for row in json.loads(file.read_bytes())]
+
+
 @pytest.mark.slow
-def test_no_word_of_real_prompts_is_swallowed(data: Path) -> None:
-    lines = (data / "ifeval" / "input_data.jsonl").read_text(encoding="utf-8").splitlines()
-    prompts = [json.loads(line)["prompt"] for line in lines]
+@pytest.mark.parametrize("name", ["ifeval", "followbench"])
+def test_no_word_of_real_prompts_is_swallowed(data: Path, name: str) -> None:
+    prompts = prompts_of(data, name)
     pieces = {piece for each in prompts for piece in re.split(r"(?<=[.!?])\s+|\n+", each)}
     texts = {piece for piece in pieces if len(piece) < 90}
     assert any(compile_constraint(text).check for text in texts)
@@ -221,14 +282,16 @@ def unchanged(text: str, added: list[str]) -> list[str]:
     variants = [
         variant
         for word in added
-        if check is not None and not (word in OF_EACH and is_of_each(check))
+        if check is not None and word not in text and not (word in OF_EACH and is_of_each(check))
         for variant in inserted(text, word)
     ]
     return [each for each in variants if compile_constraint(each).check == check]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", [*(text for text, _ in COMPILES), *TEXTS])
+@pytest.mark.parametrize(
+    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+)
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
     assert not unchanged(text, random.Random(text).sample(words, 4))

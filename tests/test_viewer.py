@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 import shutil
@@ -10,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from heedful import evaluate
 from heedful.core.nouns import Critique
 from heedful.engine.store import Input, Store
 
@@ -57,8 +60,74 @@ def test_the_list_has_runs_with_their_judge_rates_and_coverage(browser: TestClie
     text = plain(browser.get("/").text)
     assert "small finished rules 60" in text
     assert "panel finished panel(a, b, c) 30" in text
-    assert "CFBench CSR" in text
+    assert "constraints met" in text
     assert "50.0" in text  # the coverage of small: code decides one constraint of two
+
+
+def listed_runs(browser: TestClient, query: str = "") -> list[dict[str, Any]]:
+    answer = browser.get(f"/runs.jsonl?{query}")
+    assert "attachment" in answer.headers["content-disposition"]
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+def test_runs_are_searched_sorted_and_downloaded(browser: TestClient) -> None:
+    everything = listed_runs(browser)
+    assert {"small", "panel"} <= {each["run"] for each in everything}
+    assert [each["run"] for each in listed_runs(browser, "q=PANEL")] == ["panel"]
+    assert not listed_runs(browser, "q=nowhere")
+    for name in ("constraints met", "coverage"):
+        values = [
+            value
+            for each in listed_runs(browser, f"sort={name}")
+            if (value := each.get(name)) is not None
+        ]
+        assert values == sorted(values, reverse=True)
+    shown = browser.get("/?sort=constraints+met&q=small").text
+    assert "small" in plain(shown)
+    assert "panel finished" not in plain(shown)
+    table = browser.get("/runs.csv").text.removeprefix("\ufeff")
+    assert len(list(csv.DictReader(table.splitlines()))) == len(everything)
+    assert browser.get("/runs.exe").status_code == 404
+
+
+def test_what_is_filtered_is_downloaded(browser: TestClient) -> None:
+    address = f"{keys_of(browser)['small']}/samples"
+    for query, rows in (("", 60), ("status=unmet", 10), ("tag=task:river&tag=level:1", 10)):
+        lines = browser.get(f"{address}.jsonl?{query}").text.splitlines()
+        assert len(lines) == rows
+        assert all(json.loads(line)["judgments"] for line in lines)
+    table = browser.get(f"{address}.csv?status=unmet").text.removeprefix("\ufeff")
+    judged = list(csv.DictReader(io.StringIO(table)))
+    assert len({row["id"] for row in judged}) == 10
+    assert {"met", "unmet"} >= {row["status"] for row in judged if row["status"] != "unsupported"}
+
+
+def test_a_formula_is_no_formula_in_a_download(tmp_path: Path) -> None:
+    evil = {"id": "=1+1", "prompt": "x", "checklist": ["No commas."], "response": "@SUM(A1)"}
+    evaluate([evil], run=tmp_path / "runs" / "=evil")
+    browser = client(tmp_path / "runs")
+    table = browser.get("/runs.csv").text.removeprefix("\ufeff")
+    (row,) = csv.DictReader(io.StringIO(table))
+    assert row["run"] == "'=evil"
+    (address,) = keys_of(browser).values()
+    (judgment,) = csv.DictReader(
+        io.StringIO(browser.get(f"{address}/samples.csv").text.removeprefix("\ufeff"))
+    )
+    assert judgment["id"] == "'=1+1"
+    assert judgment["response"] == "'@SUM(A1)"
+
+
+def test_a_run_that_decided_nothing_looks_failed(tmp_path: Path) -> None:
+    evaluate(
+        [{"prompt": "x", "checklist": ["It is kind."], "response": "y"}],
+        run=tmp_path / "runs" / "nothing",
+    )
+    browser = client(tmp_path / "runs")
+    text = plain(browser.get("/").text)
+    assert "nothing failed" in text
+    assert "no verdict was decided" in text
+    (address,) = keys_of(browser).values()
+    assert "no verdict was decided: the constraint has no check" in plain(browser.get(address).text)
 
 
 def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient) -> None:
@@ -228,7 +297,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     listed = plain(browser.get("/").text)
     assert "file is not a database" in listed
     assert "written by another version of heedful" in listed
-    assert "the summary is of another version" in listed
+    assert "of another version of heedful, or of another run" in listed
     keys = keys_of(browser)
     for name in ("garbage", "old", "torn"):
         answer = browser.get(keys[name])

@@ -77,12 +77,12 @@ def test_each_answer_is_in_the_file_at_once_and_the_command_line_reads_it(
     post(browser, audit, 3, "note", "=SUM(1) 是 ✓")
     assert path.read_bytes().startswith(b"\xef\xbb\xbf")
     assert cells(path)[2]["note"] == "'=SUM(1) 是 ✓"
-    found = read_back(path)
-    assert found["questions"][QUESTIONS[0]]["accuracy"] == 1.0
-    assert found["questions"][QUESTIONS[0]]["of"] == 11
-    assert found["questions"][QUESTIONS[0]]["unsure"] == 1
-    assert found["questions"][QUESTIONS[1]]["right"] == 11
-    assert found["whole"] == found["whole"] | {"right": 10, "of": 11, "unsure": 1}
+    result = read_back(path)
+    assert result["questions"][QUESTIONS[0]]["accuracy"] == 1.0
+    assert result["questions"][QUESTIONS[0]]["of"] == 11
+    assert result["questions"][QUESTIONS[0]]["unsure"] == 1
+    assert result["questions"][QUESTIONS[1]]["right"] == 11
+    assert result["whole"] == result["whole"] | {"right": 10, "of": 11, "unsure": 1}
     with pytest.raises(SystemExit) as stopped:
         main(["critic", "audit", str(path), "--filled"])
     assert stopped.value.code == 0

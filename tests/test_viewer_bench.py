@@ -48,7 +48,7 @@ def test_the_funnel_and_the_critiques_that_are_left(tmp_path: Path) -> None:
     population = Population(finds=1, alarms=0, ignores=0)
     given = sample_critiques(population.samples(20), expert=population.expert())
     result = filter_critiques(
-        [one.sample for one in given if one.sample],
+        [item.sample for item in given if item.sample],
         expert=population.expert(),
         verifiers=[population.verifier("a")],
         run=tmp_path / "runs" / "filter",
@@ -61,7 +61,7 @@ def test_the_funnel_and_the_critiques_that_are_left(tmp_path: Path) -> None:
     spec = re.search(r'<script type="application/json">(.*?)</script>', page, re.DOTALL)
     assert spec is not None
     values = json.loads(spec[1])["data"]["values"]
-    last = [one["value"] for one in values if one["series"] == "rows"][-1]
+    last = [value["value"] for value in values if value["series"] == "rows"][-1]
     assert last == pytest.approx(100 * kept / 20)
     listed = browser.get(f"{address}/samples?status=unmet").text
     assert "data-row" in listed
@@ -131,5 +131,5 @@ def test_criticbenchs_scaling_and_heat_map_of_runs_and_reports(
         page = browser.get(keys[name]).text
         assert "How good critics are" in page
         titles = drawn(browser, page)
-        assert any("Accuracy by critic" in one for one in titles)
-        assert any("framed is self-critique" in one for one in titles)
+        assert any("Accuracy by critic" in title for title in titles)
+        assert any("framed is self-critique" in title for title in titles)

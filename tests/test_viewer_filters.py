@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+
+from properties import of_a_hundred
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 
@@ -87,7 +89,7 @@ def filled(directory: Path, made: list[tuple[Sample, Critique | None]]) -> None:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@of_a_hundred(60, suppress_health_check=[HealthCheck.too_slow])
 @given(made=st.lists(rows(), max_size=6), wanted=st.lists(FILTERS, max_size=5), data=st.data())
 def test_an_index_finds_what_looking_at_each_row_finds(
     tmp_path_factory: pytest.TempPathFactory, made: Any, wanted: Any, data: st.DataObject
@@ -101,9 +103,9 @@ def test_an_index_finds_what_looking_at_each_row_finds(
                 builder.update(max(0, covered - run.index.covered().text))
             run.__dict__.pop("covered", None)
             assert run.covered == (covered, covered)
-            for one in wanted:
-                expected = [at for at, found in enumerate(known) if one.matches(found)]
-                selection = run.select(one)
+            for item in wanted:
+                expected = [at for at, found in enumerate(known) if item.matches(found)]
+                selection = run.select(item)
                 assert list(selection.positions) == expected
                 assert selection.exact
 
@@ -116,10 +118,10 @@ def test_a_filter_is_the_same_after_it_was_an_address(wanted: Filter) -> None:
 
 @given(st.text(max_size=60), st.lists(st.tuples(st.integers(1, 9), st.text(max_size=4))))
 def test_marks_change_no_text_and_do_not_cross(text: str, parts: list[tuple[int, str]]) -> None:
-    found = spans(text, parts)
-    assert all(one.end <= other.start for one, other in pairwise(found))
-    assert all((span.number, text[span.start : span.end]) in parts for span in found)
-    bare, shown = marked(text, [], None), marked(text, found, None)
+    result = spans(text, parts)
+    assert all(one.end <= other.start for one, other in pairwise(result))
+    assert all((span.number, text[span.start : span.end]) in parts for span in result)
+    bare, shown = marked(text, [], None), marked(text, result, None)
     assert re.sub("</?mark[^>]*>", "", shown) == bare
     assert "<mark" not in unescape(bare) or "<mark" in text
 

@@ -114,13 +114,13 @@ def test_a_server_says_its_address_and_ends_when_told(tmp_path: Path, host: str)
         try:
             assert process.stdout is not None
             said = "".join(process.stdout.readline() for _ in range(3))
-            found = re.search(r"http://(\S+:\d+)/\?token=(\S+)", said)
-            assert found is not None
-            with closing(HTTPConnection(found[1], timeout=20)) as connection:
+            result = re.search(r"http://(\S+:\d+)/\?token=(\S+)", said)
+            assert result is not None
+            with closing(HTTPConnection(result[1], timeout=20)) as connection:
                 for path, status in (
                     ("/?token=wrong", 403),
-                    (f"/?token={found[2]}", 200),
-                    (f"//elsewhere.example/?token={found[2]}", 200),
+                    (f"/?token={result[2]}", 200),
+                    (f"//elsewhere.example/?token={result[2]}", 200),
                 ):
                     connection.request("GET", path)
                     answer = connection.getresponse()

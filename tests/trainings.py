@@ -73,8 +73,8 @@ def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Pa
 
 
 def report(folder: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    return found
+    result: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return result
 
 
 def losses(folder: Path) -> list[float]:

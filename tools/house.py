@@ -46,6 +46,7 @@ ROOMS = (
 
 FOLDERS = {
     "verify": ("text", "", "custom", "ifbench", "ifeval", "compiler"),
+    "models": ("", "batches"),
     "data": ("", "formats", "training_sets"),
     "reporting": ("html", ""),
     "judges": ("prompts", ""),

@@ -8,9 +8,11 @@ import sys
 from typing import TYPE_CHECKING
 
 from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.config import SAVE, Config
+from heedful.cli.help import HELP_ALL, HelpText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cyclopts import App
 
@@ -23,6 +25,12 @@ INTERRUPTED = 130
 
 HELP = frozenset({"--help", "-h"})
 """Behind a command, whose help lists the plugins; a look for them would slow the overview down."""
+
+PARSED = {"-": "./-", HELP_ALL: "--help"}
+"""Words that the parser is given for others: it takes a lone hyphen, standard input, for a flag."""
+
+TWO_WORDS = {("checklist", "lint"): "checklist-lint"}
+"""Commands of two words whose first is a command of its own."""
 
 STORE_HINT = "on a full disk make room, then give the same command; else name another --run"
 
@@ -40,21 +48,23 @@ def main(argv: list[str] | None = None) -> None:
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     from cyclopts import CycloptsError
 
-    from heedful.cli.terminal import say, spell_out, warn_plainly
+    from heedful.cli.terminal import flush, open_closed_streams, say, spell_out, warn_plainly
     from heedful.core import plugins
     from heedful.core.errors import HeedfulError, HeedfulWarning
     from heedful.engine.sessions import COMMAND, without_secrets
 
+    open_closed_streams()
     spell_out(sys.stdout, sys.stderr)
     warn_plainly(HeedfulWarning)
-    before = COMMAND.set(without_secrets(sys.argv[1:] if argv is None else argv))
+    given = sys.argv[1:] if argv is None else argv
+    before = COMMAND.set(without_secrets(given))
+    help_text = HelpText(everything=HELP_ALL in given)
     try:
-        # A lone hyphen is standard input; the parser would take it for a flag.
-        words = [
-            "./-" if word == "-" else word for word in (sys.argv[1:] if argv is None else argv)
-        ]
-        app = application(plugins.listing() if HELP.intersection(words[1:]) else "")
+        words = _parsed(given)
+        app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
+        app.config = Config(save=SAVE in given)
         code = app(words, exit_on_error=False, print_error=False)
+        flush(sys.stdout)
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
 
@@ -68,14 +78,27 @@ def main(argv: list[str] | None = None) -> None:
         code = USAGE
     except KeyboardInterrupt as stop:
         resume = f"; {stop}" if stop.args else ""
-        sys.stderr.write(f"\nheedful: interrupted{resume}\n")
+        say("", f"heedful: interrupted{resume}")
         code = INTERRUPTED
     except BrokenPipeError:  # the reader of our output went away, as `head` does
         sys.stderr.close()
         code = 0
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        say(f"heedful: {where}{error.strerror or error}")
+        code = USAGE
     finally:
         COMMAND.reset(before)
+        if help_text.hidden:
+            named = " ".join(word for word in given if word not in HELP)
+            sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _parsed(given: Sequence[str]) -> list[str]:
+    """Return the words that the parser is given."""
+    words = [PARSED.get(word, word) for word in given if word != SAVE]
+    return [TWO_WORDS[words[0], words[1]], *words[2:]] if tuple(words[:2]) in TWO_WORDS else words
 
 
 def _store_errors() -> tuple[type[Exception], ...]:
@@ -84,11 +107,12 @@ def _store_errors() -> tuple[type[Exception], ...]:
     return () if sqlite is None else (sqlite.Error,)
 
 
-def application(epilogue: str = "") -> App:
+def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
     """Make the application with all its commands, none of them imported yet.
 
     Args:
         epilogue: what stands below each help text.
+        help_text: renders it; by default with all flags.
     """
     from cyclopts import App
 
@@ -100,6 +124,7 @@ def application(epilogue: str = "") -> App:
         name="heedful",
         help="Did the model do everything it was asked?",
         help_epilogue=epilogue,
+        help_formatter=help_text or HelpText(everything=True),
         version=__version__,
         version_flags=["--version"],
     )

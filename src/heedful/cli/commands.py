@@ -243,10 +243,11 @@ COMMANDS: Mapping[str, Command | Group] = {
         "heedful.cli.evaluate:evaluate",
         """Judge responses against their checklists.
 
-Reads heedful's own JSON lines and CSV, and the published files of IFEval,
-Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench; detects the
-format.
+Reads JSON lines, CSV, Parquet and Excel, and the published files of IFEval,
+Multi-IF, CFBench, AdvancedIF, IF-Critic and SysBench. Code decides what it
+can; with --model a model decides the rest.
 
+heedful evaluate mine.jsonl --model gpt-4.1-mini
 heedful evaluate input_data.jsonl --responses responses.jsonl
 """,
     ),
@@ -265,8 +266,7 @@ heedful rejudge runs/mine --model gpt-4.1-mini --prompt cfbench
         """Obtain responses from a model, for samples that have none.
 
 Reads what heedful evaluate reads, and writes heedful's own JSON lines, in the
-order of the input. Samples that have a
-response keep it.
+order of the input. Samples that have a response keep it.
 
 heedful respond prompts.jsonl --model gpt-4.1-mini -o responses.jsonl
 """,
@@ -281,6 +281,18 @@ again and then left out. Samples that have a checklist keep it.
 heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 """,
     ),
+    "checklist-lint": Command(
+        "heedful.cli.checklist_lint:lint",
+        """Look for faults in checklists and rubrics, as a linter does in code.
+
+Duplicates, contradictions, weights that make no sense and golden examples that
+come out wrong are errors; what asks for two things, is vague, or could be
+decided by code, and what of the instruction no constraint takes up, are hints.
+No model is called. heedful checklist lint is the same command.
+
+heedful checklist-lint rubrics.jsonl
+""",
+    ),
     "meta": Command(
         "heedful.cli.meta:meta",
         """Measure judges against known verdicts.
@@ -290,6 +302,18 @@ differences between judges. The labels are in the file, or a critique in it is
 taken for the truth.
 
 heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
+""",
+    ),
+    "calibrate": Command(
+        "heedful.cli.calibrate:calibrate",
+        """Estimate the rate that people would find, from a run and a few labels.
+
+Plan how many rows to label, draw them at random, label them; PPI++ then gives
+the rate with an interval, whatever errors the judge makes.
+
+heedful calibrate runs/mine --plan 0.05
+heedful calibrate runs/mine --draw 60 -o to_label.jsonl
+heedful calibrate runs/mine --labels labelled.jsonl
 """,
     ),
     "compare": Command(
@@ -313,6 +337,14 @@ Nothing is judged, and no model is called.
 
 heedful report runs/mine -o report.html
 heedful report runs/gpt runs/haiku -o both.html
+""",
+    ),
+    "runs": Command(
+        "heedful.cli.runs:runs",
+        """List runs: the judge of each, its rates, coverage and cost.
+
+heedful runs
+heedful runs runs --sort "responses fully met"
 """,
     ),
     "view": Command(
@@ -345,6 +377,20 @@ OpenAPI at /openapi.json, Prometheus at /metrics, OpenRLHF at /openrlhf. What
 has a check is decided by code, whatever the judge.
 
 heedful serve --judge rules,checklist --model critic --base-url http://127.0.0.1:8000/v1
+""",
+    ),
+    "init": Command(
+        "heedful.cli.setup:init",
+        """Write an example to begin with: three samples, and a commented heedful.toml.
+
+heedful init
+""",
+    ),
+    "completion": Command(
+        "heedful.cli.setup:completion",
+        """Print the script that completes commands and flags in a shell.
+
+heedful completion bash
 """,
     ),
     "critic": Group(

@@ -52,7 +52,7 @@ class CallFlags(ConnectionFlags):
         temperature: Default: 0, or 1 where several answers to a prompt are sampled.
         top_p: As the API has it.
         max_completion_tokens: Tokens an answer may have.
-        max_concurrency: Calls in flight at most; the number adapts to what the API bears.
+        max_concurrency: Calls in flight at most; the number adapts to what the server accepts.
         rpm: Calls per minute at most.
         tpm: Tokens per minute at most.
         timeout: Seconds that one call may take.

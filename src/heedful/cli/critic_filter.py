@@ -15,8 +15,8 @@ from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from heedful.critic.data import Filtering
-    from heedful.models import Model
+    from heedful.critic.data import Filtering, FilterSettings
+    from heedful.models import Model, Sampling
 
 
 @Parameter(name="*", group="Model")
@@ -64,6 +64,18 @@ class StageFlags:
     similarity: str = "ratio"
     partial: Annotated[bool, Parameter(negative="")] = False
 
+    def settings(self, per_call: int | None, how: Sampling) -> FilterSettings:
+        """Give them to the filter.
+
+        Args:
+            per_call: judgments that are verified in one call.
+            how: how the models are sampled.
+        """
+        from heedful.critic.data import FilterSettings
+
+        given = {**vars(self), "skip": _list(self.skip), "order": _list(self.order)}
+        return FilterSettings(**given, per_call=per_call, sampling=how)
+
 
 def filter(  # noqa: A001 - the command's name; the options of a command
     input: Path,  # noqa: A002 - shown to users as INPUT
@@ -104,17 +116,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
         verifiers=models["verifiers"],
         expert=models["expert"],
         extractor=models["extractor"],
-        settings=critic.FilterSettings(
-            skip=_list(stages.skip),
-            order=_list(stages.order),
-            threshold=stages.threshold,
-            min_votes=stages.min_votes,
-            confidence_over=stages.confidence_over,
-            similarity=stages.similarity,
-            partial=stages.partial,
-            per_call=model_flags.per_call,
-            sampling=how,
-        ),
+        settings=stages.settings(model_flags.per_call, how),
         output=output,
         format=data.format,
         task=data.task,

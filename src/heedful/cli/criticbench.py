@@ -268,7 +268,7 @@ def run(
         run=run,
         models=model_flags.model,
         concurrency=model_flags.max_concurrency,
-        outcome=lambda found: _examined(found[0], output, run=run, progress=found[1]),
+        outcome=lambda item: _examined(item[0], output, run=run, progress=item[1]),
         output=run,
     )
 

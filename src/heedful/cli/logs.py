@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
 from heedful.core.text import printable
 
@@ -70,7 +71,7 @@ class Logs:
             refuse_run_files(self.log_file)
             _refuse_data(self.log_file)
             try:
-                handler = logging.FileHandler(self.log_file, encoding="utf-8")
+                handler = _log_file(self.log_file)
             except OSError as error:
                 raise UsageError(
                     f"the log cannot be written: {error.strerror}",
@@ -86,7 +87,8 @@ class Logs:
         finally:
             logger.removeHandler(handler)
             logger.setLevel(before)
-            handler.close()
+            with suppress(OSError):  # it has been said that the log cannot be written
+                handler.close()
 
 
 def _formatter(line: str) -> logging.Formatter:
@@ -99,6 +101,19 @@ def _formatter(line: str) -> logging.Formatter:
             return super().formatMessage(record)
 
     return Formatter(line)
+
+
+def _log_file(path: Path) -> logging.Handler:
+    """Open a log; if it cannot be written any more, that is said once, and the work goes on."""
+    import logging
+
+    class Log(logging.FileHandler):
+        def handleError(self, _: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+            if self.level <= logging.CRITICAL:
+                self.setLevel(logging.CRITICAL + 1)
+                say(f"heedful: {path}: the log cannot be written any more: {sys.exc_info()[1]}")
+
+    return Log(path, encoding="utf-8")
 
 
 def _refuse_data(path: Path) -> None:

@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from heedful.cli import judging, terminal
 from heedful.cli.connection import connect
 from heedful.cli.judging import CHECKLIST, JudgeFlags
-from heedful.cli.running import PROBLEMS_SHOWN, CostFlags, Outcome, print_outcome
+from heedful.cli.running import PROBLEMS_SHOWN, CostFlags, FormatFlags, Outcome, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -53,16 +53,14 @@ class MeasuredFlags:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class LabelFlags:
+class LabelFlags(FormatFlags):
     """How the labels and what they are about are read.
 
     Attributes:
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
-        format: The format of INPUT; detected from the file by default.
     """
 
     responses: Path | None = None
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
 
 
 @Parameter(name="*")

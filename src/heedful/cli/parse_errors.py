@@ -81,7 +81,9 @@ def _missing(error: MissingArgumentError) -> str:
 
 def _unconverted(error: CoercionError, token: Token, see_help: str) -> tuple[str, str]:
     argument: Any = error.argument
-    name = token.keyword or argument.name.lstrip("-").upper()
+    from_file = token.source not in {"", "cli"}
+    name = f"{token.source}: {argument.name[2:]}" if from_file else token.keyword
+    name = name or argument.name.lstrip("-").upper()
     if error.msg is not None:
         return f"{name} is {token.value!r}: {error.msg}", see_help
     if get_origin(error.target_type) is Literal:

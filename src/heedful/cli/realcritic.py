@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from heedful.cli.connection import CallFlags, Names, connect, sampling
 from heedful.cli.running import Outcome, RunFlags, carry_out, print_outcome
 from heedful.core.errors import UsageError
+from heedful.core.text import amount
 
 if TYPE_CHECKING:
     from heedful.bench.realcritic.plan import Grading
@@ -117,34 +118,42 @@ def run(
     )
     run = flags.run or plan.default_run()
 
-    def outcome(results: Results) -> Outcome:
-        from heedful.bench.realcritic.metrics import numbers
-        from heedful.bench.realcritic.report import document
-
-        summary = results.summary()
-        rows = summary["rows"]
-        retry = "--retry-failed repeats the calls that failed"
-        return Outcome(
-            view=lambda: document(
-                numbers(results, scoring, labels=labels), cost=summary.get("cost")
-            ).terminal(),
-            written=(run / "results.jsonl",),
-            problems=summary["problems"],
-            failed=sum(rows.values()) - rows["done"],
-            names=run / "results.jsonl",
-            resumed=results.progress.resumed if results.progress else 0,
-            hints=(retry,) if rows["incomplete"] or rows["failed"] else (),
-            complete=not summary["problems"],
-        )
-
     return carry_out(
         partial(run_realcritic, plan),
         flags,
         run=run,
         models=[*model_flags.model, *filter(None, [critiquing.check_model])],
         concurrency=model_flags.max_concurrency,
-        outcome=outcome,
+        outcome=partial(_graded, run=run, scoring=scoring, labels=labels),
         output=run,
+    )
+
+
+def _graded(
+    results: Results,
+    *,
+    run: Path,
+    scoring: Literal["strict", "faithful"],
+    labels: Literal["shipped", "corrected"],
+) -> Outcome:
+    """Lay out the result of a run."""
+    from heedful.bench.realcritic.metrics import numbers
+    from heedful.bench.realcritic.report import document
+
+    summary = results.summary()
+    rows = summary["rows"]
+    retry = "--retry-failed repeats the calls that failed"
+    return Outcome(
+        view=lambda: document(
+            numbers(results, scoring, labels=labels), cost=summary.get("cost")
+        ).terminal(),
+        written=(run / "results.jsonl",),
+        problems=summary["problems"],
+        failed=sum(rows.values()) - rows["done"],
+        names=run / "results.jsonl",
+        resumed=results.progress.resumed if results.progress else 0,
+        hints=(retry,) if rows["incomplete"] or rows["failed"] else (),
+        complete=not summary["problems"],
     )
 
 
@@ -222,7 +231,7 @@ def build(
 
         failed = sum(counts["failed"] for counts in manifest["sets"].values())
         troubles = [{"problem": trouble} for trouble in manifest["troubles"]]
-        retry = f"{failed:,} calls failed; --retry-failed requests them again"
+        retry = f"{amount(failed, 'call')} failed; --retry-failed requests them again"
         return Outcome(
             view=lambda: build_document(manifest).terminal(),
             written=(output,),

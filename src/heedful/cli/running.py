@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from cyclopts import Parameter
 
@@ -38,15 +38,35 @@ PROBLEMS_SHOWN = 5
 
 @Parameter(name="*", group="Data")
 @dataclass(frozen=True, kw_only=True)
-class DataFlags:
-    """How the input is read.
+class FormatFlags:
+    """The format of the input.
 
     Attributes:
         format: The format of INPUT; detected from the file by default.
-        task: Keep only this task's rows (AdvancedIF).
+        map: Columns of any table as fields: question=prompt,answer=response,rubric=checklist.
     """
 
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None
+    map: str | None = None
+
+    def __post_init__(self) -> None:
+        """Make the mapping the format, by which all that follows goes."""
+        if self.map is None:
+            return
+        if self.format is not None:
+            raise UsageError("--map and --format are both given", hint="a mapping is a format")
+        object.__setattr__(self, "format", f"map:{self.map}")
+
+
+@Parameter(name="*", group="Data")
+@dataclass(frozen=True, kw_only=True)
+class DataFlags(FormatFlags):
+    """How the input is read.
+
+    Attributes:
+        task: Keep only this task's rows (AdvancedIF).
+    """
+
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None
 
 
@@ -123,10 +143,13 @@ class RunFlags(CostFlags):
         run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME,
             named after input and options.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
+        executor: Where models are called: local, from this process; batch, through the provider's
+            batch endpoint, at half the price and within a day.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
+    executor: Literal["local", "batch"] = "local"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -197,6 +220,7 @@ def carry_out(
         "run": run,
         "concurrency": concurrency,
         "retry_failed": flags.retry_failed,
+        "executor": flags.executor,
         "max_cost": flags.max_cost,
         "prices": flags.price_table(models),
         "on_progress": ignore if flags.quiet else display,

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import codecs
 import io
+import os
 import sys
 import warnings
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from heedful.core.errors import UsageError
 from heedful.core.text import printable
 
 if TYPE_CHECKING:
@@ -42,7 +45,12 @@ def console() -> Console:
             raise BrokenPipeError
 
         def print(self, *objects: Any, **options: Any) -> None:
-            super().print(*map(_Shown, objects), **options)
+            try:
+                super().print(*map(_Shown, objects), **options)
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise _unprintable(error) from error
 
     made = Piped(highlight=False, markup=False, emoji=False)
     made.width = max(made.width, WIDTH)
@@ -64,7 +72,51 @@ class _Shown:
 
 def say(*lines: str) -> None:
     """Write to standard error, each text in one line, whatever is in it."""
-    sys.stderr.writelines(f"{printable(' '.join(line.splitlines()))}\n" for line in lines)
+    # On a full disk, or where nobody reads any more, the exit code has to suffice.
+    with suppress(OSError):
+        sys.stderr.writelines(f"{printable(' '.join(line.splitlines()))}\n" for line in lines)
+        sys.stderr.flush()
+
+
+def open_closed_streams() -> None:
+    """Open what a caller has closed of standard input, output and error, to read and keep nothing.
+
+    The next files that are opened would take their numbers, and get what is meant for them.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+        if getattr(sys, name) is None:
+            mode = "w" if number else "r"
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115 - for good
+
+
+def flush(stream: TextIO) -> None:
+    """Write out what is printed while an error can still be told.
+
+    Raises:
+        UsageError: it cannot be written, as on a full disk.
+        BrokenPipeError: nobody reads it any more.
+    """
+    try:
+        stream.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _unprintable(error) from error
+
+
+def _unprintable(error: OSError) -> UsageError:
+    # Python would try again at its end, and complain at length.
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return UsageError(
+        f"the result cannot be printed: {error.strerror or error}",
+        where="standard output",
+        hint="files that were to be written are complete; the same command prints again",
+    )
 
 
 def spell_out(*streams: TextIO) -> None:

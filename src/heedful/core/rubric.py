@@ -13,9 +13,10 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.core.scale import Scale
 
-__all__ = ["is_rubric", "judgment_at", "value"]
+__all__ = ["is_scored", "judgment_at", "value"]
 
-_FIELDS = frozenset({"weight", "gate", "scale", "depends_on"})
+_SCORED = frozenset({"weight", "gate", "scale"})
+_FIELDS = _SCORED | {"depends_on"}
 _MOST = 1e9
 """Points that a criterion may have: sums of more lose digits."""
 
@@ -23,6 +24,11 @@ _MOST = 1e9
 def is_rubric(checklist: Sequence[Constraint]) -> bool:
     """Tell whether any constraint is more than one of equal yes/no items."""
     return any(not _FIELDS.isdisjoint(each.__pydantic_fields_set__) for each in checklist)
+
+
+def is_scored(checklist: Sequence[Constraint]) -> bool:
+    """Tell whether a score says more of a rubric than how many constraints are met."""
+    return any(not _SCORED.isdisjoint(each.__pydantic_fields_set__) for each in checklist)
 
 
 def problem(checklist: Sequence[Constraint]) -> str | None:

@@ -9,7 +9,7 @@ from heedful.core.errors import StopRunError, UsageError
 from heedful.core.text import dollars
 from heedful.models.base import Usage
 from heedful.models.metering import METER
-from heedful.models.pricing import cost, estimate_tokens
+from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -95,7 +95,8 @@ class Budget:
                 cached_tokens=record.cached_tokens,
                 completion_tokens=record.completion_tokens,
             )
-            self.spent += self._price(usage, record.model, record.requested)
+            share = BATCH_SHARE if record.tier == "batch" else 1.0
+            self.spent += share * self._price(usage, record.model, record.requested)
 
     async def call(
         self,

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
     from heedful.core.nouns import Message
+    from heedful.engine.batches import BatchDesk
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
     from heedful.engine.store import Store
@@ -43,12 +44,18 @@ class _CallCache:
     """The calls of one run: those it has stored, and those in flight."""
 
     def __init__(
-        self, store: Store, retries: int, budget: Budget | None, counter: CallCounter | None
+        self,
+        store: Store,
+        retries: int,
+        budget: Budget | None,
+        counter: CallCounter | None,
+        desk: BatchDesk | None,
     ) -> None:
         self.store = store
         self.retries = retries
         self.budget = budget
         self.counter = counter
+        self.desk = desk
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
@@ -71,6 +78,17 @@ class _CallCache:
             _add(digest, message.role)
             _add(digest, message.content)
         return digest.digest()
+
+    def stored(self, key: bytes) -> Completion | None:
+        """Return the answer that the store holds; new is one that came through a batch."""
+        stored = self.store.call(key)
+        if stored is None:
+            return None
+        if self.counter is not None:
+            self.counter.reused += 1
+        new = self.desk is not None and self.desk.used(key)
+        completion = Completion.model_validate_json(stored)
+        return completion if new else completion.model_copy(update={"attempts": 0})
 
     async def call(
         self,
@@ -156,6 +174,7 @@ async def cache_calls(
     retries: int = 0,
     budget: Budget | None = None,
     counter: CallCounter | None = None,
+    desk: BatchDesk | None = None,
 ) -> AsyncIterator[None]:
     """Cache the calls made inside in a store; at the end, close the models that were called.
 
@@ -164,8 +183,9 @@ async def cache_calls(
         retries: how often the run was started with ``retry_failed``.
         budget: stops the run before it spends more.
         counter: counts the calls that the store doesn't hold, in place of making them.
+        desk: puts them into batches, in place of making them.
     """
-    cache = _CallCache(store, retries, budget, counter)
+    cache = _CallCache(store, retries, budget, counter, desk)
     token = _current.set(cache)
     try:
         yield
@@ -214,11 +234,9 @@ async def complete(
     cache.models[id(model)] = model
     key = cache.key(model, messages, sampling, sample)
     while True:
-        stored = cache.store.call(key)
+        stored = cache.stored(key)
         if stored is not None:
-            if cache.counter is not None:
-                cache.counter.reused += 1
-            return Completion.model_validate_json(stored).model_copy(update={"attempts": 0})
+            return stored
         in_flight = cache.in_flight.get(key)
         if in_flight is None:
             break
@@ -229,6 +247,8 @@ async def complete(
         # The caller was cancelled, so the next of the waiters makes the call.
     if cache.counter is not None:
         cache.counter.count(key, model, messages, sampling, purpose)
+    if cache.desk is not None:
+        await cache.desk.postpone(key, model, messages, sampling, sample, purpose)
     answer = cache.in_flight[key] = asyncio.get_running_loop().create_future()
     try:
         completion = await cache.call(model, messages, sampling, sample, purpose)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from heedful.core.errors import ModelError
 from heedful.engine.store import UsageRecord
+from heedful.models.batches import has_batches
 from heedful.models.pricing import estimate_tokens
 
 if TYPE_CHECKING:
@@ -22,12 +23,14 @@ class CallCounter:
 
     Attributes:
         reused: calls that a stored answer, or an equal call, would serve.
+        batches: whether all models that would be called have a batch endpoint.
     """
 
     def __init__(self, store: Store) -> None:
         """Count into a store, so that equal calls are recognized in constant memory."""
         self._store = store
         self.reused = 0
+        self.batches = True
 
     def count(
         self,
@@ -45,6 +48,7 @@ class CallCounter:
         if self._store.call(key) is not None:
             self.reused += 1
         else:
+            self.batches = self.batches and has_batches(model)
             limit = sampling.max_tokens
             record = UsageRecord(
                 caller=purpose.caller,

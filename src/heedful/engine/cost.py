@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CostSummary"]
 
-CALLS = ("calls", "reused", "reasks", "uncounted")
+CALLS = ("calls", "batched", "reused", "reasks", "uncounted")
+SHOWN_IF_ANY = ("batched", "uncounted")
 TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 REPORTED = ("calls", "reused", "reasks", *TOKENS)
 
@@ -40,6 +41,7 @@ class CostSummary:
         self._prices = prices
         self._requested: dict[tuple[str, str], str] = {}
         self._recorded: dict[tuple[str, str], Counter[str]] = {}
+        self._batched: dict[tuple[str, str], Counter[str]] = {}
         self._reported: dict[tuple[str, str], Counter[str]] = {}
         self.record(records)
 
@@ -49,8 +51,12 @@ class CostSummary:
             key = record.caller, record.model
             self._requested[key] = record.requested
             recorded = self._recorded.setdefault(key, Counter())
-            recorded.update({name: getattr(record, name) for name in TOKENS})
+            tokens = {name: getattr(record, name) for name in TOKENS}
+            recorded.update(tokens)
             recorded.update(calls=record.calls, reasks=record.reasks, uncounted=record.uncounted)
+            if record.tier == "batch":
+                self._batched.setdefault(key, Counter()).update(tokens)
+                recorded["batched"] += record.calls
 
     def __bool__(self) -> bool:
         """Whether there was any call."""
@@ -72,6 +78,7 @@ class CostSummary:
     def result(self) -> dict[str, Any]:
         """Sum up: counts in all, and by judge with the model that answered.
 
+        ``batched`` counts the calls through a batch endpoint, where there are any; they cost half.
         ``dollars`` is ``None`` where the price of a model is not known or calls were not counted
         by the server, and tokens are ``None`` where no call was counted; neither is taken as 0.
         """
@@ -97,16 +104,20 @@ class CostSummary:
             return 0.0
         if counts["uncounted"]:
             return None
-        usage = Usage(**{name: counts[name] for name in TOKENS})
         prices = PRICES if self._prices is None else self._prices
-        dollars = cost(usage, model, prices)
-        if dollars is None:
-            dollars = cost(usage, self._requested.get((judge, model), ""), prices)
-        return dollars
+        batched = self._batched.get((judge, model), Counter())
+        usual = Usage(**{name: counts[name] - batched[name] for name in TOKENS})
+        halved = Usage(**{name: batched[name] for name in TOKENS})
+        for name in (model, self._requested.get((judge, model), "")):
+            dollars = cost(usual, name, prices)
+            discounted = cost(halved, name, prices, "batch")
+            if dollars is not None and discounted is not None:
+                return dollars + discounted
+        return None
 
 
 def _laid_out(counts: Counter[str]) -> dict[str, int | None]:
     unknown = counts["uncounted"] and counts["uncounted"] == counts["calls"]
     tokens = {name: None if unknown else counts[name] for name in TOKENS}
-    calls = {name: counts[name] for name in CALLS if name != "uncounted" or counts[name]}
+    calls = {name: counts[name] for name in CALLS if name not in SHOWN_IF_ANY or counts[name]}
     return {**calls, **tokens}

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RunError
 from heedful.engine.schema import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
+
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged file its message may not be UTF-8."""
 
 DAMAGE_HINT = (
     "take it from a copy, or name another --run; heedful export --salvage writes what is whole of "
@@ -46,3 +51,20 @@ def refuse_damaged(query: Callable[[str], Iterable[Sequence[Any]]], path: Path) 
     if problem != "ok":
         said = str(problem).splitlines()[-1]
         raise RunError(f"the run's store is damaged: {said}", where=str(path), hint=DAMAGE_HINT)
+
+
+@contextmanager
+def refuse_unusable(directory: Path | None) -> Iterator[None]:
+    """Say of a store that it can be written or read no more, as on a full disk.
+
+    Raises:
+        RunError: it cannot.
+    """
+    try:
+        yield
+    except DATABASE_ERRORS as error:
+        raise RunError(
+            f"the run's store cannot be used: {error}",
+            where=str(directory or "a temporary run"),
+            hint="on a full disk make room, then give the same command; else name another --run",
+        ) from error

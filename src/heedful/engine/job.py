@@ -18,9 +18,12 @@ from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
+from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
+from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
+from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
+    from heedful.engine.batches import BatchDesk
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
@@ -149,7 +153,7 @@ class Job(ABC, Generic[Row, Result]):
             raise EndOfDryRun(await self.dry_run_async(**options))
         self.check(directory)
         config = self.config
-        with only_writer(directory):
+        with only_writer(directory), refuse_unusable(directory):
             store = Store(directory)
             store.configure(config)
             drop_damaged(store)
@@ -185,22 +189,10 @@ class Job(ABC, Generic[Row, Result]):
         )
         try:
             with recorded(store):
-                async with (
-                    _calls_in(store, options.get("max_cost"), prices),
-                    self.resources(dry=False),
-                ):
+                async with calls_in(store, options) as desk, self.resources(dry=False):
                     with _unchanged(files, store):
-                        await run_all(
-                            self.rows(),
-                            self.work,
-                            store,
-                            encode=self.encode,
-                            concurrency=self._rows_at_a_time(options),
-                            progress=progress,
-                            on_progress=options.get("on_progress", ignore),
-                            trusted=(store.meta(TRUSTED) or 0) if files else None,
-                            follow=follow,
-                        )
+                        trusted = (store.meta(TRUSTED) or 0) if files else None
+                        await self._work_through(store, progress, options, trusted, follow, desk)
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
@@ -209,6 +201,42 @@ class Job(ABC, Generic[Row, Result]):
             "%s done, %d of them before, %d failed", rows, progress.resumed, progress.failed
         )
         return progress
+
+    async def _work_through(
+        self,
+        store: Store,
+        progress: Progress,
+        options: RunOptions,
+        trusted: int | None,
+        follow: Callable[[Entry], None] | None,
+        desk: BatchDesk | None,
+    ) -> None:
+        """Work on the rows: once, or in passes where calls are put into batches."""
+        on_progress = options.get("on_progress") or by_default()
+
+        async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
+            nonlocal trusted
+            trust, trusted = trusted, None  # what was compared in this session is trusted
+            return await run_all(
+                self.rows(),
+                self.work,
+                store,
+                encode=self.encode,
+                concurrency=self._rows_at_a_time(options),
+                progress=progress,
+                on_progress=on_progress,
+                trusted=trust,
+                follow=follow,
+            )
+
+        if desk is None:
+            await one_pass(follow)
+            return
+        again = lambda: next(iter(self.rows()), None) is not None  # noqa: E731 - one line
+        await in_passes(one_pass, desk, again, on_progress)
+        if follow is not None:
+            for entry in store.entries():
+                follow(entry)
 
     def _rows_at_a_time(self, options: RunOptions) -> int:
         concurrency = options.get("concurrency", CONCURRENCY)
@@ -266,6 +294,7 @@ class Job(ABC, Generic[Row, Result]):
             "assumptions": self.assumptions,
             "rows": rows,
             **cost,
+            "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
             "reused": counter.reused,
             "spent": spent,
         }
@@ -330,6 +359,13 @@ def _unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[None]:
         )
 
 
+def _halved(dollars: float | None) -> float | None:
+    """Return what calls cost through a batch endpoint."""
+    from heedful.models.pricing import BATCH_SHARE
+
+    return None if dollars is None else dollars * BATCH_SHARE
+
+
 def _spent(store: Store, prices: Mapping[str, Price] | None) -> float | None:
     """Price the calls of a run; ``None`` where there are none, or a price is not known."""
     costs = CostSummary(store.usage_records(), prices)
@@ -341,19 +377,3 @@ def _waiting() -> tuple[int, float]:
     """Count the calls that pause before another attempt, where any model was imported."""
     attempts = sys.modules.get("heedful.models.attempts")
     return (0, 0.0) if attempts is None else attempts.waiting()
-
-
-def _calls_in(
-    store: Store, max_cost: float | None, prices: Mapping[str, Price] | None
-) -> AbstractAsyncContextManager[None]:
-    """Cache calls and record their usage; a job without models doesn't pay for their import."""
-    if "heedful.models.base" not in sys.modules and max_cost is None:
-        return nullcontext()
-    from heedful.engine.budget import Budget
-    from heedful.engine.call_cache import cache_calls
-    from heedful.models.pricing import PRICES
-
-    budget = None
-    if max_cost is not None:
-        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
-    return cache_calls(store, retries=store.meta("retries") or 0, budget=budget)

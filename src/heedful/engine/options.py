@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from heedful.core.errors import UsageError
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from heedful.models import Price
 
 __all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
+
+Executor = Literal["local", "batch"]
+"""Where the calls of a run are made."""
 
 CONCURRENCY = 64
 """Rows worked on at a time, by default."""
@@ -31,6 +34,8 @@ class RunOptions(TypedDict, total=False):
         max_cost: dollars that the run may spend on models, over all its sessions.
         prices: dollars by model; heedful's own table by default.
         on_progress: called with the progress after each row.
+        executor: where calls are made: ``local``, from this process; ``batch``, through the
+            provider's batch endpoint: at half the price, within a day.
     """
 
     run: str | os.PathLike[str] | None
@@ -39,6 +44,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
+    executor: Executor
 
 
 def ignore(progress: Progress) -> None:
@@ -59,3 +65,16 @@ def refuse_unknown(options: Mapping[str, Any], known: type = RunOptions) -> None
             near = get_close_matches(name, names, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(names)}"
             raise UsageError(f"there is no option {name!r}", hint=hint)
+
+
+def executor_of(options: RunOptions) -> Executor:
+    """Return the executor that a run is to have.
+
+    Raises:
+        UsageError: there is no such one.
+    """
+    executor = options.get("executor", "local")
+    if executor not in get_args(Executor):
+        what = f"there is no executor {executor!r}"
+        raise UsageError(what, hint=f"take {' or '.join(get_args(Executor))}")
+    return executor

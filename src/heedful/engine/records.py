@@ -54,6 +54,7 @@ class UsageRecord(NamedTuple):
         caller: the part of the job that made the call, such as a judge, by its name.
         requested: the model that was requested, by the user's name for it.
         model: the model that answered, by the server's name for it.
+        tier: ``batch`` for calls through a provider's batch endpoint, at half the price.
         calls: replies that were paid for, including those without an answer.
         reasks: how many of them requested again what an earlier answer had left out.
         uncounted: how many of them came without a count of their tokens.
@@ -65,6 +66,7 @@ class UsageRecord(NamedTuple):
     caller: str
     requested: str
     model: str
+    tier: str = ""
     calls: int = 1
     reasks: int = 0
     uncounted: int = 0
@@ -73,8 +75,13 @@ class UsageRecord(NamedTuple):
     completion_tokens: int = 0
 
     def plus(self, other: UsageRecord) -> UsageRecord:
-        """Add up two records of the same caller and model."""
-        return UsageRecord(*self[:3], *map(int.__add__, self[3:], other[3:]))
+        """Add up two records of the same caller, model and tier."""
+        return UsageRecord(*self.who, *map(int.__add__, self[4:], other[4:]))
+
+    @property
+    def who(self) -> tuple[str, str, str, str]:
+        """Who called which model, and how: what usage is summed up by."""
+        return self[:4]
 
 
 class Digests:

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from heedful.core.errors import HeedfulError, StopRunError
+from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
 from heedful.engine.in_order import InOrder
+from heedful.engine.postponed import Postponed
 from heedful.engine.store import FLUSH_SECONDS, Entry, Input
 
 if TYPE_CHECKING:
@@ -70,6 +71,10 @@ class Progress:
             where the work decides anything; also called only then.
         waiting: returns how many calls pause before another attempt, and the seconds until the
             first continues.
+        hopeless: rows among those that failed that fail again as long as they are as they are.
+        unread: rows among those that failed that could not be worked on.
+        postponed: rows that are to be worked on in another pass.
+        note: what the run waits for, in words.
     """
 
     total: int | None = None
@@ -77,12 +82,21 @@ class Progress:
     done: int = 0
     resumed: int = 0
     failed: int = 0
+    hopeless: int = 0
     started: float = field(default_factory=time.monotonic)
     spent: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     coverage: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     waiting: Callable[[], tuple[int, float]] = field(
         default=lambda: (0, 0.0), repr=False, compare=False
     )
+    unread: int = 0
+    postponed: int = 0
+    note: str = ""
+
+    def begin_pass(self) -> None:
+        """Begin to count rows that are read once more."""
+        self.failed -= self.unread
+        self.read = self.done = self.unread = self.postponed = 0
 
 
 async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
@@ -126,12 +140,18 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     async def worker() -> None:
         breathed = time.monotonic()
         for row, value in pending:
-            output, failure = await _outcome(work, value)
+            try:
+                output, failure, hopeless = await _outcome(work, value)
+            except Postponed:
+                progress.postponed += 1
+                on_progress(progress)
+                continue
             if failure is not None:
                 logger.warning("line %d: %s: %s", row.line, row.id, failure)
             store.add_output(row.position, output, failure)
             in_order.add(Entry(*row, output, failure))
             progress.failed += failure is not None
+            progress.hopeless += hopeless
             progress.done += 1
             store.flush_if_due()
             on_progress(progress)
@@ -200,17 +220,23 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _outcome(work: Callable[[T], Awaitable[str]], value: T) -> tuple[str | None, str | None]:
-    """Do the work on one row; return its output, or why there is none."""
+async def _outcome(
+    work: Callable[[T], Awaitable[str]], value: T
+) -> tuple[str | None, str | None, bool]:
+    """Do the work on one row.
+
+    Returns:
+        Its output, or why there is none, and whether that is how the row itself is.
+    """
     try:
-        return await work(value), None
+        return await work(value), None, False
     except StopRunError:
         raise
     except HeedfulError as error:
-        return None, str(error)
+        return None, str(error), isinstance(error, RowError)
     except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
         logger.debug("what failed the next row", exc_info=True)
-        return None, f"{type(error).__name__}: {error}"
+        return None, f"{type(error).__name__}: {error}", False
 
 
 def _pending(
@@ -255,6 +281,7 @@ def _pending(
             if item.value is None or problem is not None:
                 progress.done += 1
                 progress.failed += 1
+                progress.unread += 1
                 logger.warning("line %d: %s", item.line, problem)
                 in_order.add_stored(position)
             else:

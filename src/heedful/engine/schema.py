@@ -6,7 +6,7 @@ from zlib import crc32
 
 from heedful.engine.records import UsageRecord
 
-VERSION = 4
+VERSION = 5
 """The version of the tables, in the file's ``user_version``."""
 
 SCHEMA = f"""
@@ -33,11 +33,19 @@ CREATE TABLE IF NOT EXISTS calls (
     checksum INTEGER NOT NULL
 );  -- with row ids: keys come in random order, and only they should be written so
 CREATE TABLE IF NOT EXISTS usage (  -- of the calls, summed up as they come
-    caller TEXT, requested TEXT, model TEXT,
+    caller TEXT, requested TEXT, model TEXT, tier TEXT,
     calls INTEGER, reasks INTEGER, uncounted INTEGER,
     prompt_tokens INTEGER, cached_tokens INTEGER, completion_tokens INTEGER,
     checksum INTEGER NOT NULL,
-    PRIMARY KEY (caller, requested, model)
+    PRIMARY KEY (caller, requested, model, tier)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_requests (  -- sent to a batch endpoint; see engine/batches
+    key BLOB PRIMARY KEY,          -- of the call
+    tag TEXT NOT NULL,             -- of the batch
+    number INTEGER NOT NULL,       -- place in it
+    caller TEXT NOT NULL,          -- who asked
+    reask INTEGER NOT NULL,        -- whether it requests again what an answer had left out
+    answered INTEGER NOT NULL      -- 1 where the answer is stored, and no row has used it yet
 ) WITHOUT ROWID;
 PRAGMA user_version={VERSION};
 """
@@ -56,7 +64,7 @@ FROM inputs LEFT JOIN outputs USING (position)
 
 SELECT_USAGE = f"SELECT {', '.join(UsageRecord._fields)}, checksum FROM usage"  # noqa: S608 - ours
 
-INSERT_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
 
 def checksum(*fields: object) -> int:

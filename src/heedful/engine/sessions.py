@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RunError
+from heedful.core.errors import HeedfulError, RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,6 +22,8 @@ COMMAND: ContextVar[tuple[str, ...] | None] = ContextVar("command", default=None
 """The words of the command that is carried out, without secrets; unset in Python."""
 
 HIDDEN = "[hidden]"
+
+STOPPED_CHARACTERS = 300
 
 SHORT = 8
 """Shorter values of the environment are no secrets; hiding them would tear up the command."""
@@ -53,6 +55,9 @@ def recorded(store: Store) -> Iterator[None]:
     store.set_meta("sessions", [*sessions, session])
     try:
         yield
+    except HeedfulError as error:
+        session["stopped"] = error.what[:STOPPED_CHARACTERS]
+        raise
     finally:
         session["seconds"] = round(time.monotonic() - started, 3)
         store.set_meta("sessions", [*sessions, session])

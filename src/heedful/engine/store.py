@@ -23,20 +23,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.core.log import logger
+from heedful.engine import schema
 from heedful.engine.configurations import differences
-from heedful.engine.integrity import DAMAGE_HINT, refuse_damaged, refuse_version
-from heedful.engine.records import Digests, Entry, Input, UsageRecord
-from heedful.engine.schema import (
-    INSERT_CALL,
-    INSERT_OUTPUT,
-    INSERT_USAGE,
-    INTO_INPUTS,
-    SCHEMA,
-    SELECT_ENTRY,
-    SELECT_USAGE,
-    checksum,
-    raw_checksum,
+from heedful.engine.integrity import (
+    DAMAGE_HINT,
+    DATABASE_ERRORS,
+    refuse_damaged,
+    refuse_version,
 )
+from heedful.engine.records import Digests, Entry, Input, UsageRecord
+from heedful.engine.schema import checksum, raw_checksum
+from heedful.engine.store_log import StoreLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -79,7 +76,7 @@ class Store(Closing):
             if directory is not None:
                 directory.mkdir(parents=True, exist_ok=True)
             self._db = self._connect()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *DATABASE_ERRORS) as error:
             raise RunError(
                 f"the run's store cannot be opened: {error}",
                 where=str(directory),
@@ -87,31 +84,34 @@ class Store(Closing):
             ) from error
         self._waiting = 0
         self._calls: dict[bytes, str] = {}
-        self._usage: dict[tuple[str, str, str], UsageRecord] = {}
+        self._usage: dict[tuple[str, str, str, str], UsageRecord] = {}
         self._outputs: list[tuple[int, str | None, str | None, int]] = []
         self._digests: Digests | None = None
         self._flushed = time.monotonic()
+        self._log = StoreLog(None if directory is None else directory / NAME)
+        weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
         weakref.finalize(self, self._db.close)
 
     def _connect(self) -> sqlite3.Connection:
         path = "" if self.directory is None else str(self.directory / NAME)
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        # Larger pages and rarer checkpoints than by default: a third less time for each commit.
+        # Larger pages than by default: a third less time for each commit.
         db.execute("PRAGMA page_size=8192")
         db.execute("PRAGMA journal_mode=WAL")
-        db.execute("PRAGMA wal_autocheckpoint=4000")
+        db.execute("PRAGMA wal_autocheckpoint=0")  # see store_log
         db.execute("PRAGMA synchronous=NORMAL")
         db.execute("PRAGMA busy_timeout=5000")
         if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
             refuse_damaged(db.execute, Path(path))
-        db.executescript(SCHEMA)
+        db.executescript(f"BEGIN; {schema.SCHEMA} COMMIT")
         return db
 
     def close(self) -> None:
         """Commit what is pending and close the file."""
         self.flush()
+        self._log.stop()
         self._db.close()
 
     def configure(self, config: Mapping[str, Any]) -> None:
@@ -166,7 +166,7 @@ class Store(Closing):
         self._begin(len(rows))
         before = self._db.total_changes
         summed = [(*row, checksum(*row)) for row in rows]
-        self._db.executemany(f"INSERT OR IGNORE {INTO_INPUTS}", summed)
+        self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
         if self._db.total_changes - before == len(rows):
             return [row.problem for row in rows]
         return [self._settle(row) for row in rows]
@@ -180,7 +180,7 @@ class Store(Closing):
         first = self._db.execute(query, (row.id,)).fetchone()[0]
         problem = f"duplicate id {row.id!r}, first on line {first} (give each row its own id)"
         row = row._replace(id=None, problem=problem)
-        self._db.execute(f"INSERT {INTO_INPUTS}", (*row, checksum(*row)))
+        self._db.execute(f"INSERT {schema.INTO_INPUTS}", (*row, checksum(*row)))
         return problem
 
     def problem(self, position: int) -> str | None:
@@ -207,7 +207,7 @@ class Store(Closing):
 
     def add_usage(self, usage: UsageRecord) -> None:
         """Record the usage of a call; it is committed within :data:`FLUSH_SECONDS`."""
-        key = usage[:3]
+        key = usage.who
         before = self._usage.get(key)
         # One statement for all calls of a batch, not one for each.
         self._usage[key] = usage if before is None else before.plus(usage)
@@ -220,7 +220,7 @@ class Store(Closing):
             RunError: a sum is damaged.
         """
         self.flush()
-        yield from map(self._usage_record, self.query(SELECT_USAGE))
+        yield from map(self._usage_record, self.query(schema.SELECT_USAGE))
 
     def _usage_record(self, columns: Sequence[Any]) -> UsageRecord:
         if columns[-1] != checksum(*columns[:-1]):
@@ -272,9 +272,9 @@ class Store(Closing):
         if self._waiting:
             self._begin(0)
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
-            self._db.executemany(INSERT_CALL, calls)
-            self._db.executemany(INSERT_USAGE, [*self._usage_sums()])
-            self._db.executemany(INSERT_OUTPUT, self._outputs)
+            self._db.executemany(schema.INSERT_CALL, calls)
+            self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
+            self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
             self._db.execute("COMMIT")
             if self._digests is not None:
                 for key in self._calls:
@@ -283,15 +283,24 @@ class Store(Closing):
             self._usage.clear()
             self._outputs.clear()
             self._waiting = 0
+            self._log.committed(self._db)
         self._flushed = time.monotonic()
 
     def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
         """Yield the usage of all calls of those that have any to be committed, with checksums."""
-        query = f"{SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ?"
+        query = (
+            f"{schema.SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
+        )
         for key, usage in self._usage.items():
             before = next(map(self._usage_record, self.query(query, *key)), None)
             total = usage if before is None else before.plus(usage)
             yield (*total, checksum(*total))
+
+    def change(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
+        """Execute a statement for each of some rows, with what is committed next."""
+        if rows:
+            self._begin(len(rows))
+            self._db.executemany(statement, rows)
 
     def forget(self, positions: Iterable[int]) -> None:
         """Drop the outputs of rows that are to be worked on again."""
@@ -342,12 +351,12 @@ class Store(Closing):
             RunError: a row is damaged.
         """
         self.flush()
-        query = f"{SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
         yield from map(self._entry, self.query(query, since, _END if last is None else last))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""
-        return self._entry(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
 
     def _entry(self, columns: Sequence[Any]) -> Entry:
         entry = Entry._make(columns[:7])
@@ -369,11 +378,10 @@ class Store(Closing):
             RunError: the file is damaged, or was changed under a reader's hands.
         """
         try:
-            # "yield from" would close the cursor of a query that is left early, maybe after the
-            # file.
+            # "yield from" would close the cursor of a query left early, maybe after the file.
             for columns in self._db.execute(sql, values):  # noqa: UP028
                 yield columns
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             raise self.damaged(str(error)) from error
 
     def damaged(self, what: str) -> RunError:
@@ -384,6 +392,7 @@ class Store(Closing):
     def empty_log(self) -> None:
         """Move what is committed from the log into the file, so that the file alone is the run."""
         self.flush()
+        self._log.stop()
         self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 

@@ -60,6 +60,9 @@ READ = (
 )
 
 
+PARTLY = "Intervals don't count what was undecided; bounds do."
+
+
 def view(summary: Mapping[str, Any]) -> RenderableType:
     """Lay out a summary for a terminal: the metrics, then the groups that went worst.
 
@@ -150,6 +153,8 @@ def _metrics(
         if measure["denominator"]
     ]
     shown = [measure for rates in families.values() for measure in rates.values()]
+    if any(measure["coverage"] < 1 and measure["value"] is not None for measure in shown):
+        note = f"{note} {PARTLY}"
     note = f"{note} {without_interval(shown)}".strip()
     return Table("Metrics", ("metric", *MEASURED), rows, note).filled()
 
@@ -216,7 +221,8 @@ def _breakdown(
             key=lambda item: (item[1]["value"] is None, item[1]["value"] or 0.0, item[0]),
         )
     left = 0 if shown is None else max(0, len(measures) - shown)
-    note = f"{left:,} more in summary.json" if left else ""
+    bare = without_interval(measure for _, measure in measures[:shown])
+    note = " ".join(filter(None, [f"{left:,} more in summary.json." if left else "", bare]))
     rows = [(value, *cells(measure)) for value, measure in measures[:shown]]
     return Table(title, (column, *MEASURED), rows, note).filled()
 
@@ -258,9 +264,8 @@ def _headline(summary: Mapping[str, Any]) -> Text:
     text = Text()
     shown = [f"{words} {_said(measure)}" for words, measure in rates(summary)]
     if decided and shown:
-        if summary["coverage"] < 1:
-            shown.append(f"coverage {percent(summary['coverage'], 1)} %")
-        text.append(f"\n  {' · '.join(shown)}\n", style="bold")
+        between = " · " if summary["coverage"] == 1 else "\n  "
+        text.append(f"\n  {between.join(shown)}", style="bold")
     _append_counts(text, summary)
     failed = summary["rows"]["failed"]
     if failed:
@@ -321,11 +326,17 @@ def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:
     """Name the rates that say most, in plain words, in the order in which they are said."""
     metrics = summary["metrics"]
     measures = [(words, metrics.get(family, {}).get(name)) for words, family, name in LEADING]
-    return [(words, each) for words, each in measures if each and each["denominator"]]
+    # A rate of which nothing is decided is said too: not to say it would hide that.
+    return [(words, each) for words, each in measures if each and each["bounds"]]
 
 
 def _said(measure: Measure) -> str:
-    return f"{percent(measure['value'], 1)} %"
+    """Write a rate; where verdicts are missing, with what it may still become."""
+    said = percent(measure["value"], 1)
+    said += "" if measure["value"] is None else " %"
+    if measure["coverage"] < 1:
+        said += f" ({interval(measure['bounds'])} with the undecided)"
+    return said
 
 
 def sentence(summary: Mapping[str, Any]) -> str:

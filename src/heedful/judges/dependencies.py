@@ -9,7 +9,7 @@ from heedful.core.nouns import Critique, Judgment, Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Expense, Sample
+    from heedful.core.nouns import Constraint, Expense, Sample, Scoring
     from heedful.judges.base import Judge
 
 __all__ = ["DEPENDENCY", "judge_in_order"]
@@ -17,11 +17,15 @@ __all__ = ["DEPENDENCY", "judge_in_order"]
 DEPENDENCY = "dependency"
 """The judge in judgments that follow from others."""
 
+_MET = Judgment(status=Status.MET)
+
 
 async def judge_in_order(
     judge: Judge,
     sample: Sample,
     requested: Sequence[int] | None = None,
+    *,
+    scoring: Scoring = "strict",
 ) -> Critique:
     """Judge a checklist, a constraint only after those that it depends on.
 
@@ -33,11 +37,15 @@ async def judge_in_order(
         sample: with its whole checklist.
         requested: as for :class:`~heedful.judges.base.Judge`; what one of them depends on and isn't
             requested is taken to be met.
+        scoring: ``faithful`` judges ComplexBench's questions as its code does: all are asked, and
+            one is unmet whose direct parent was judged unmet, whatever became of that one.
     """
     checklist = sample.checklist
     positions = list(range(len(checklist))) if requested is None else list(requested)
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
+    if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
+        return _one_step(await judge.judge(sample, requested), checklist, positions)
     left = dict.fromkeys(positions)
     judgments: dict[int, Judgment] = {}
     parts: list[Critique] = []
@@ -55,6 +63,20 @@ async def judge_in_order(
         for at in ready:
             del left[at]
     return _together(parts, [judgments[at] for at in positions])
+
+
+def _one_step(
+    critique: Critique, checklist: Sequence[Constraint], positions: Sequence[int]
+) -> Critique:
+    """Take as unmet what depends on a constraint that was judged unmet itself."""
+    raw = dict(zip(positions, critique.judgments, strict=True))
+    judgments = []
+    for at in positions:
+        unmet = [n for n in checklist[at].depends_on if raw.get(n - 1, _MET).status is Status.UNMET]
+        reason = f"it depends on constraint {unmet[0]}, which is unmet" if unmet else ""
+        followed = Judgment(status=Status.UNMET, explanation=reason, judge=DEPENDENCY)
+        judgments.append(followed if unmet else raw[at])
+    return critique.model_copy(update={"judgments": tuple(judgments)})
 
 
 def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgment | None:

@@ -90,14 +90,15 @@ def alpha_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
     return IntervalEstimate(value=value, interval=list(interval) if interval else None)
 
 
-def ratio_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
+def ratio_estimate(counts: Mapping[Pair, int], scale: float = 1.0) -> IntervalEstimate:
     """Compute a ratio of sums over clusters with its 95 % interval.
 
     Args:
         counts: how many clusters contributed each numerator and denominator.
+        scale: as for :func:`~heedful.metrics.proportions.rate_interval`.
     """
     spread = Spread.of(counts.items())
-    interval = rate_interval(spread)
+    interval = rate_interval(spread, scale)
     return IntervalEstimate(
         value=spread.rate if spread.m else None, interval=list(interval) if interval else None
     )

@@ -41,6 +41,10 @@ LEVEL = 0.05
 PSEUDO_CLUSTERS = 2
 """Bonett and Price add one cluster in which only the first side passes, and one the other way."""
 
+PSEUDO_WEIGHT = 2
+"""Differing clusters that the expected size of a difference is worth."""
+
+
 ROUNDING = 1e-12
 """Differences that are closer than this are the same, computed in another order."""
 
@@ -69,9 +73,12 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     The interval of the difference is Bonett and Price's (2012, Journal of Educational and
     Behavioral Statistics 37), which adds a pseudo-cluster in favour of each side, with Student's
     quantile. For clusters of several units the variance is that of the clusters (linearised), and
-    the pseudo-clusters differ by as much as such clusters are expected to. The interval excludes 0
-    if and only if p is below :data:`LEVEL`: where the two disagree, the test decides where the
-    interval ends on the side of 0.
+    the pseudo-clusters differ by as much as those clusters do that differ, shrunk towards what is
+    expected of them. The interval excludes 0 if and only if p is below :data:`LEVEL`: where the two
+    disagree, the test decides where the interval ends on the side of 0.
+
+    Scores that can be negative, or above 1, are first brought into [0, 1] by whole numbers between
+    which all clusters are, on either side.
 
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
@@ -80,6 +87,9 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
         strata: what the clusters add up to.
         seed: of the randomization test.
     """
+    least, most = _range(strata)
+    if (least, most) != (0, 1):
+        return _brought_back(contrast(_scaled(strata, least, most), seed=seed), least, most)
     counted: list[Counter[Sums]] = [
         Counter({sums: n for sums, n in counts.items() if any(sums)})
         for _, counts in sorted(strata.items())
@@ -101,6 +111,54 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
     return Contrast(first=first, second=second, difference=estimate, p=p)
 
 
+def _range(strata: Mapping[str, Mapping[Numbers, int]]) -> tuple[int, int]:
+    """Find whole numbers between which the clusters' rates are; 0 and 1 are always between."""
+    least, most = 0, 1
+    for counts in strata.values():
+        for sums in counts:
+            for numerator, units in zip(sums[::2], sums[1::2], strict=True):
+                if units and not 0 <= numerator <= units:
+                    least = min(least, math.floor(numerator / units))
+                    most = max(most, math.ceil(numerator / units))
+    return least, most
+
+
+def _scaled(
+    strata: Mapping[str, Mapping[Numbers, int]], least: int, most: int
+) -> dict[str, Counter[Sums]]:
+    """Bring rates between two numbers into [0, 1]."""
+    scaled: dict[str, Counter[Sums]] = {}
+    for name, counts in strata.items():
+        scaled[name] = Counter()
+        for sums, n in counts.items():
+            pairs = zip(sums[::2], sums[1::2], strict=True)
+            key = tuple(
+                number
+                for total, units in pairs
+                for number in ((total - least * units) / (most - least), units)
+            )
+            scaled[name][key] += n
+    return scaled
+
+
+def _brought_back(scaled: Contrast, least: int, most: int) -> Contrast:
+    """Undo :func:`_scaled`."""
+
+    def back(estimate: IntervalEstimate, origin: int) -> IntervalEstimate:
+        value, ends = estimate["value"], estimate["interval"]
+        return IntervalEstimate(
+            value=None if value is None else origin + value * (most - least),
+            interval=None if ends is None else [origin + end * (most - least) for end in ends],
+        )
+
+    return Contrast(
+        first=back(scaled["first"], least),
+        second=back(scaled["second"], least),
+        difference=back(scaled["difference"], 0),
+        p=scaled["p"],
+    )
+
+
 def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
     """Add ``p_holm`` to tests that are read together: ``p`` adjusted for their number (Holm)."""
     tested = [measure for measure in measures if measure["p"] is not None]
@@ -118,13 +176,13 @@ class _Difference(NamedTuple):
         clusters: their number.
         squares: sum of the squares of the clusters' contributions to the difference, of which
             ``value`` is the mean.
-        expected: variance of a mean of such clusters, in units of that of single trials.
+        pseudo: square of the contribution of a pseudo-cluster.
     """
 
     value: float
     clusters: int
     squares: float
-    expected: float
+    pseudo: float
 
 
 def _difference(counts: Counter[Sums]) -> _Difference:
@@ -136,15 +194,19 @@ def _difference(counts: Counter[Sums]) -> _Difference:
     ]
     n = counts.total()
     value = math.fsum(sign * c.rate for (_, sign), c in zip(places, columns, strict=True)) / k
-    squares = 0.0
+    squares = differing = 0.0
     for sums, count in counts.items():
         residual = math.fsum(
             sign * (sums[at] - column.rate * sums[at + 1]) * SCALE / column.m
             for (at, sign), column in zip(places, columns, strict=True)
         )
-        squares += count * (n * residual / k + value) ** 2
+        square = (n * residual / k + value) ** 2
+        squares += count * square
+        differing += count * (square > ROUNDING)
     expected = math.fsum(column.expected for column in columns) / (2 * k)
-    return _Difference(value, n, squares, expected)
+    # For samples that pass or fail each of these is 1.
+    pseudo = (squares + PSEUDO_WEIGHT * n * expected) / (differing + PSEUDO_WEIGHT)
+    return _Difference(value, n, squares, pseudo)
 
 
 def _bonett_price(strata: Sequence[_Difference]) -> Interval:
@@ -154,7 +216,7 @@ def _bonett_price(strata: Sequence[_Difference]) -> Interval:
     for stratum in strata:
         n = stratum.clusters + pseudo
         mean = stratum.clusters * stratum.value / n
-        squares = stratum.squares + pseudo * stratum.clusters * stratum.expected
+        squares = stratum.squares + pseudo * stratum.pseudo
         centre += mean / len(strata)
         variance += max(0.0, squares / n - mean * mean) / n / len(strata) ** 2
     margin = student(clusters + PSEUDO_CLUSTERS - 1) * math.sqrt(variance)

@@ -43,7 +43,17 @@ _MET, _UNMET, _NA = Status.MET, Status.UNMET, Status.NOT_APPLICABLE
 _NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
 
 
-_BENCHMARKS = frozenset({"advancedif", "sysbench", "multiif", "structflow", *FAMILY_SCORES})
+_BENCHMARKS = frozenset(
+    {
+        "advancedif",
+        "sysbench",
+        "multiif",
+        "structflow",
+        "infobench",
+        "multichallenge",
+        *FAMILY_SCORES,
+    }
+)
 """Benchmarks with rates of their own."""
 
 
@@ -130,6 +140,7 @@ class RowOutcome(NamedTuple):
     all_ok: bool | None = None
     rubric: RubricOutcome | None = None
     penalised: bool = False
+    asked: int | None = None
 
     @property
     def verdicts(self) -> VerdictCounts:
@@ -231,6 +242,7 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
         _all_ok(declared) if declared and benchmark == "sysbench" else None,
         rubric,
         rubric is not None and any(each.is_penalty for each in sample.checklist),
+        _asked(declared) if declared and benchmark == "infobench" else None,
     )
 
 
@@ -273,6 +285,11 @@ def _advancedif_reply(declared: Mapping[str, Any]) -> AdvancedIFReply | None:
     word = str(reply.get("satisfied_all")).strip().upper()
     yes = sum("yes" in str(text).lower() for text in texts)
     return AdvancedIFReply(word if word in {"YES", "NO"} else None, yes, len(texts))
+
+
+def _asked(declared: Mapping[str, Any]) -> int | None:
+    asked = declared.get("asked")
+    return asked if isinstance(asked, int) else None
 
 
 def _all_ok(declared: Mapping[str, Any]) -> bool | None:

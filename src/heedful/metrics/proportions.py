@@ -146,7 +146,7 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
     return low, high
 
 
-def rate_interval(spread: Spread) -> Interval | None:
+def rate_interval(spread: Spread, scale: float = 1.0) -> Interval | None:
     """Compute the 95 % interval of a rate over clusters.
 
     Where each cluster is one unit that counts or doesn't, it is Wilson's. Otherwise it is Wilson's
@@ -157,10 +157,14 @@ def rate_interval(spread: Spread) -> Interval | None:
 
     ``benchmarks/coverage.py`` shows how often it covers the truth.
 
+    Args:
+        spread: the clusters.
+        scale: how much units vary, as a share of how much units vary that count or don't.
+
     Returns:
         Low and high; ``None`` for fewer than :data:`MIN_CLUSTERS` clusters.
     """
-    return None if spread.clusters < MIN_CLUSTERS else _interval(spread)
+    return None if spread.clusters < MIN_CLUSTERS else _interval(spread, scale)
 
 
 def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
@@ -236,10 +240,11 @@ class EffectiveTrials(NamedTuple):
         return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
 
 
-def _interval(spread: Spread) -> Interval:
+def _interval(spread: Spread, scale: float = 1.0) -> Interval:
     if spread.simple:
         return wilson(spread.y / SCALE, spread.clusters) or (0.0, 1.0)
-    return effective([_variance(spread)]).interval
+    variance = _variance(spread)
+    return effective([variance._replace(expected=scale * variance.expected)]).interval
 
 
 def rate_trials(spread: Spread) -> EffectiveTrials:

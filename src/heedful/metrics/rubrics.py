@@ -27,7 +27,7 @@ import math
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.core.nouns import Status
-from heedful.core.rubric import is_rubric, value
+from heedful.core.rubric import is_scored, value
 from heedful.metrics.proportions import Spread, rate_interval
 from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
 
@@ -75,7 +75,7 @@ def rubric_outcome(
     checklist: Sequence[Constraint], judgments: Sequence[Judgment]
 ) -> RubricOutcome | None:
     """Add up the points of a judged rubric; ``None`` for a plain checklist."""
-    if not is_rubric(checklist):
+    if not is_scored(checklist):
         return None
     earned: list[float] = []
     points: list[float] = []

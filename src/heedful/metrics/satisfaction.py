@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = ["FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
+__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
@@ -111,13 +111,26 @@ def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     return shares
 
 
-def infobench(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+def infobench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     """Compute a row's part of the Decomposed Requirements Following Ratio: met / decided, pooled.
 
-    Source: InFoBench (arXiv 2401.03601). Both scorings agree.
+    Source: InFoBench (arXiv 2401.03601). Faithful scoring of its own files counts as unmet what was
+    neither yes nor no, and leaves out the questions after it, which were not asked any more.
     """
     verdicts = row.verdicts
-    return {"drfr": pooled(verdicts)} if verdicts.total and not row.penalised else {}
+    if not verdicts.total or row.penalised:
+        return {}
+    share = pooled(verdicts)
+    if scoring == "faithful" and row.asked is not None:
+        share = share._replace(denominator=row.asked)
+    return {"drfr": share}
+
+
+def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+    """Compute an attempt's part of MultiChallenge's pass rate (arXiv 2501.17399)."""
+    if row.benchmark != "multichallenge" or not row.verdicts.total:
+        return {}
+    return {"passed": _all_met(row.verdicts)}
 
 
 def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
@@ -256,6 +269,7 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
     "cfbench": cfbench,
     "infobench": infobench,
     "structflow": structflow,
+    "multichallenge": multichallenge,
     **{family: rubric_family(family) for family in FAMILY_SCORES},
 }
 """Each family's rates; a row of another benchmark contributes to none."""
@@ -269,6 +283,7 @@ BASES = {
     ("advancedif", "overall"): ("advancedif", "micro"),
     ("sysbench", "isr"): ("sysbench", "csr"),
     ("structflow", "isr"): ("structflow", "drfr"),
+    ("multichallenge", "passed"): ("infobench", "drfr"),
 }
 """For each rate over rows, the rate at which an undecided verdict in a row is taken to be met."""
 

@@ -12,8 +12,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple, NotRequired, TypedDict
 
 from heedful.metrics.agreement import IntervalEstimate
-from heedful.metrics.linearised import variance_between
 from heedful.metrics.proportions import (
+    CORRELATION,
     NORMAL_QUANTILE,
     WEIGHT,
     Spread,
@@ -70,7 +70,8 @@ class ClusterShare(NamedTuple):
         high: the same if every undecided verdict were met.
         units: all of its units, decided or not.
         covered: how much of ``units`` rests on decided verdicts.
-        open: what decides about a unit that can still pass or fail, see :meth:`settled`.
+        open: what decides about a unit that can still pass or fail, see :meth:`settled`. A rate
+            that rests on such units alone rests on nothing: it has no value.
     """
 
     numerator: float
@@ -92,7 +93,7 @@ class ClusterShare(NamedTuple):
         """
         if self.open is None:
             return self
-        return self._replace(numerator=self.open.chance(rate), denominator=1, open=None)
+        return self._replace(numerator=self.open.chance(rate), denominator=1)
 
 
 class RateEstimate(TypedDict):
@@ -141,8 +142,9 @@ def measure(
         together: what changes because rows are not each a cluster by itself, see
             :class:`heedful.metrics.clusters.ClusterStore`.
     """
-    interval = rate_interval(_spread(shares, together))
-    return {**_point(shares, readable), "interval": list(interval) if interval else None}
+    point = _point(shares, readable)
+    interval = None if point["value"] is None else rate_interval(_spread(shares, together))
+    return {**point, "interval": list(interval) if interval else None}
 
 
 def macro_measure(
@@ -171,7 +173,11 @@ def macro_measure(
     values = values if digits is None else [round(value, digits) for value in values]
     bounds = [part["bounds"] for part in parts.values() if part["bounds"] is not None]
     interval = stratified_interval(
-        [_spread(strata[key], (together or {}).get(key)) for key in sorted(strata)]
+        [
+            _spread(strata[key], (together or {}).get(key))
+            for key, part in parts.items()
+            if part["value"] is not None
+        ]
     )
     return RateEstimate(
         value=math.fsum(values) / len(values) if values else None,
@@ -256,9 +262,9 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
 def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> IntervalEstimate:
     """Compute Spearman's rank correlation over clusters of pairs, with its 95 % interval.
 
-    The interval is Fisher's z with the variance between clusters, the ranks held fixed, shrunk
-    towards the one that :func:`spearman` has for one pair a cluster. There is none for fewer than
-    four clusters.
+    The interval is Fisher's z with the variance between clusters (by linearisation), shrunk
+    towards the one that :func:`spearman` has for as many pairs as they are worth (see
+    :mod:`heedful.metrics.proportions`). There is none for fewer than four clusters.
     """
     import numpy as np
 
@@ -266,32 +272,37 @@ def clustered_spearman(clusters: Sequence[Sequence[tuple[float, float]]]) -> Int
     pairs = np.array([pair for cluster in clusters for pair in cluster], dtype=np.float64)
     if len(pairs) < 2 or not np.ptp(pairs, axis=0).all():  # noqa: PLR2004 - a pair at least
         return IntervalEstimate(value=None, interval=None)
-    # Centred, so that the sums below lose no digits.
-    x, y = (ranks(side) - (len(side) + 1) / 2 for side in pairs.T)
-    sums = np.add.reduceat(
-        np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), np.cumsum([0, *sizes[:-1]])
-    )
-    counts = Counter(tuple(map(float, row)) for row in sums)
-    rho = float(_pearson(sums.sum(axis=0)))
+    # As shares of the ranks, centred.
+    x, y = ((ranks(side) - 0.5) / len(pairs) - 0.5 for side in pairs.T)
+    norms = x @ x, y @ y
+    rho = min(1.0, max(-1.0, float(x @ y / np.sqrt(norms[0] * norms[1]))))
     n = len(sizes)
     if n <= 3 or abs(rho) == 1:  # noqa: PLR2004 - the expected variance divides by n - 3
         return IntervalEstimate(value=rho, interval=None if n <= 3 else [rho, rho])  # noqa: PLR2004
-    observed = variance_between(_pearson, counts) / (1 - rho * rho) ** 2
-    expected = (1 + rho * rho / 2) / (n - 3)
+    own = (x * y + _above(x, y) + _above(y, x)) / np.sqrt(norms[0] * norms[1])
+    scales = (
+        (side * side + 2 * _above(side, side)) / norm
+        for side, norm in zip((x, y), norms, strict=True)
+    )
+    influence = own - rho / 2 * sum(scales)
+    by_cluster = np.add.reduceat(influence - influence.mean(), np.cumsum([0, *sizes[:-1]]))
+    observed = float(by_cluster @ by_cluster) * n / (n - 1) / (1 - rho * rho) ** 2
+    design = 1 + (sum(size * size for size in sizes) / len(pairs) - 1) * CORRELATION
+    expected = (1 + rho * rho / 2) / (len(pairs) / design - 3)
     variance = (WEIGHT * expected + (n - 1) * observed) / (WEIGHT + n - 1)
     margin = student(n - 1 + WEIGHT) * math.sqrt(variance)
     z = math.atanh(rho)
     return IntervalEstimate(value=rho, interval=[math.tanh(z - margin), math.tanh(z + margin)])
 
 
-def _pearson(totals: Floats) -> Floats:
-    """Compute a correlation from totals of shape (…, 6): n, x, y, x², y², xy."""
+def _above(values: Floats, weights: Floats) -> Floats:
+    """Compute for each value the mean of the weights of greater values; equal ones count half."""
     import numpy as np
 
-    n, x, y, xx, yy, xy = (totals[..., at] for at in range(6))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r: Floats = (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-    return np.clip(r, -1.0, 1.0)
+    _, inverse = np.unique(values, return_inverse=True)
+    sums = np.bincount(inverse, weights)
+    above: Floats = (weights.sum() - np.cumsum(sums) + sums / 2) / len(values)
+    return above[inverse]
 
 
 def _fisher_interval(rho: float, n: int) -> list[float] | None:
@@ -316,6 +327,8 @@ def ranks(values: Floats) -> Floats:
 def _point(shares: Mapping[ClusterShare, int], readable: float = 1.0) -> RateEstimate:
     """Turn counted contributions into a rate without its interval."""
     numerator, denominator = _total(shares, "numerator"), _total(shares, "denominator")
+    if all(share.open is not None for share in shares if share.denominator):
+        numerator = denominator = 0
     units = _total(shares, "units")
     return RateEstimate(
         value=numerator / denominator if denominator else None,

@@ -11,8 +11,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
-from heedful.models.attempts import Attempts, failure, secrets
+from heedful.models.attempts import Attempts, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -32,6 +33,12 @@ class AnyLLMModel:
     provider's own names. Calls are repeated as :class:`Attempts` says and not by the provider's
     package. A model that refuses ``temperature``, ``top_p`` or ``seed`` gets the request again
     without it, see :attr:`adaptations`.
+
+    Attributes:
+        provider: the provider, by any-llm's name for it.
+        model: the model, by the provider's name for it.
+        base_url: the provider's address, where it is not the usual one.
+        api_key: the key, where it was given and isn't the environment's.
     """
 
     def __init__(
@@ -60,20 +67,20 @@ class AnyLLMModel:
             UsageError: the package is not installed, or knows no such provider.
         """
         self.name = name
-        self._provider, slash, self._model = name.partition("/")
-        if not (slash and self._provider and self._model):
+        self.provider, slash, self.model = name.partition("/")
+        if not (slash and self.provider and self.model):
             hint = "write any:PROVIDER/MODEL, such as any:anthropic/claude-sonnet-4-5"
             raise UsageError("the model's name has no provider", where=name, hint=hint)
         if find_spec("any_llm") is None:
             hint = "pip install 'heedful[anyllm]'"
             raise UsageError("this provider needs the any-llm-sdk package", where=name, hint=hint)
-        self._metadata = _provider_class(self._provider, name).get_provider_metadata()
-        self._base_url = base_url or os.environ.get(self._metadata.env_api_base or "") or None
-        self._api_key = api_key
+        self._metadata = _provider_class(self.provider, name).get_provider_metadata()
+        self.base_url = base_url or os.environ.get(self._metadata.env_api_base or "") or None
+        self.api_key = api_key
         variables = self._metadata.env_key.split("/")
-        self._secrets = secrets([api_key or "", *(os.environ.get(key, "") for key in variables)])
+        self._redact = Redactor([api_key or "", *(os.environ.get(key, "") for key in variables)])
         self._attempts = Attempts(
-            self._model, max_attempts, backoff_s, limiter, self._secrets, timeout_s
+            self.model, max_attempts, backoff_s, limiter, self._redact, timeout_s
         )
         self._timeout_s = timeout_s
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
@@ -127,10 +134,10 @@ class AnyLLMModel:
             fault = error.fault
         raise failure(
             fault,
-            where=f"model {self._model} of {self._provider}",
+            where=f"model {self.model} of {self.provider}",
             key_hint=self._key_hint(),
             name_hint="check the model's name",
-            hidden=self._secrets,
+            redact=self._redact,
         )
 
     async def close(self) -> None:
@@ -143,7 +150,7 @@ class AnyLLMModel:
 
     def _key_hint(self) -> str:
         variable = self._metadata.env_key
-        if self._secrets:
+        if self._redact:
             return f"check {variable}, and what the key is allowed to do"
         return f"set {variable}"
 
@@ -156,7 +163,7 @@ class AnyLLMModel:
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._open().acompletion(self._model, turns, **fields)
+                answer = await self._open().acompletion(self.model, turns, **fields)
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
@@ -181,14 +188,14 @@ class AnyLLMModel:
         from any_llm.exceptions import UnsupportedParameterError
 
         options: dict[str, Any] = {
-            "api_key": self._api_key,
-            "api_base": self._base_url,
+            "api_key": self.api_key,
+            "api_base": self.base_url,
             "unified_exceptions": True,
         }
         try:
-            return AnyLLM.create(self._provider, max_retries=0, **options)
+            return AnyLLM.create(self.provider, max_retries=0, **options)
         except UnsupportedParameterError:  # a provider whose package repeats nothing by count
-            return AnyLLM.create(self._provider, **options)
+            return AnyLLM.create(self.provider, **options)
 
     def _fields(self, sampling: Sampling, sample: int) -> dict[str, Any]:
         fields = {

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
-import json
 import random
-import re
 import time
 from contextlib import contextmanager
 from itertools import count
@@ -21,17 +18,15 @@ from heedful.models.metering import affordable, charge
 from heedful.models.pricing import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
 
     from heedful.core.nouns import Message
     from heedful.models.base import Completion
     from heedful.models.limiter import AdaptiveLimiter
+    from heedful.models.redaction import Redactor
 
     Request = Callable[[], Awaitable[tuple[Completion, float]]]
     """Sends a request; returns the answer and the seconds that it took."""
-
-QUOTED_CHARACTERS = 500
-"""Characters of a server's message that are passed on."""
 
 BACKOFF_CAP_S = 60.0
 
@@ -40,11 +35,6 @@ _waiting: dict[int, float] = {}
 _numbers = count()
 
 REACH_HINT = "start the server, or check the base URL; the same command goes on from here"
-
-SECRET_CHARACTERS = 6
-"""Shorter values aren't secrets, and taking them out would make messages unreadable."""
-
-_MASKED = re.compile(r"(?<!\S)(?=\S*\*{3})\S+")  # a key as servers quote it, its ends in clear
 
 
 class Attempts:
@@ -61,7 +51,7 @@ class Attempts:
         max_attempts: int,
         backoff_s: float,
         limiter: AdaptiveLimiter | None,
-        hidden: Sequence[str],
+        redact: Redactor,
         timeout_s: float,
     ) -> None:
         """Say how patient to be.
@@ -71,7 +61,7 @@ class Attempts:
             max_attempts: how many attempts may fail before the call does.
             backoff_s: the first pause before another attempt, in seconds.
             limiter: bounds the requests in flight; ``None`` leaves that to the caller.
-            hidden: what the log must not hold, the longest first.
+            redact: takes out what the log must not hold.
             timeout_s: seconds that a server may ask a call to wait, over all its attempts.
 
         Raises:
@@ -83,7 +73,7 @@ class Attempts:
         self._max_attempts = max_attempts
         self._backoff_s = backoff_s
         self._limiter = limiter
-        self._hidden = hidden
+        self._redact = redact
         self._timeout_s = timeout_s
 
     async def make(
@@ -141,7 +131,7 @@ class Attempts:
                 self._name,
                 pause,
                 attempts,
-                redacted(fault.text, self._hidden),
+                self._redact(fault.text),
             )
             with _shown_waiting(pause):
                 await asyncio.sleep(pause)
@@ -203,7 +193,7 @@ def waiting() -> tuple[int, float]:
 
 
 def failure(
-    fault: Fault, *, where: str, key_hint: str, name_hint: str, hidden: Iterable[str]
+    fault: Fault, *, where: str, key_hint: str, name_hint: str, redact: Redactor
 ) -> HeedfulError:
     """Make the error that the caller sees of a fault.
 
@@ -212,7 +202,7 @@ def failure(
         where: the model.
         key_hint: what to do where the key is refused.
         name_hint: what to do where the model is not found.
-        hidden: what the message must not hold, the longest first.
+        redact: takes out what the message must not hold.
     """
     kinds: dict[FaultKind, tuple[type[HeedfulError], str]] = {
         FaultKind.AUTH: (AuthError, key_hint),
@@ -224,40 +214,4 @@ def failure(
     what = fault.text
     if fault.kind is FaultKind.FILTERED and "content_filter" not in what:
         what = f"content_filter: {what}"
-    return kind(redacted(what, hidden), where=where, hint=hint)
-
-
-def redacted(text: str, hidden: Iterable[str]) -> str:
-    """Take keys out of what a server said, and shorten it.
-
-    Args:
-        text: the message.
-        hidden: what it must not hold, the longest first.
-    """
-    for secret in hidden:
-        text = text.replace(secret, "[key]")
-    text = _MASKED.sub("[key]", text)
-    # Only now: a key that was cut in two would not be found.
-    return text if len(text) <= QUOTED_CHARACTERS else f"{text[:QUOTED_CHARACTERS]} …"
-
-
-def secrets(values: Iterable[str]) -> list[str]:
-    """List the values and their words that no message may hold, the longest first."""
-    words = {word for value in values for word in (value, *value.split())}
-    words |= {form for word in words for form in _forms(word)}
-    return sorted((word for word in words if len(word) >= SECRET_CHARACTERS), key=len, reverse=True)
-
-
-def _forms(secret: str) -> Iterator[str]:
-    """Yield the forms in which a server may send a secret back: percent-encoded, JSON, base64."""
-    from urllib.parse import quote, quote_plus
-
-    yield quote(secret, safe="")
-    yield quote(secret)
-    yield quote_plus(secret)
-    yield json.dumps(secret)[1:-1]
-    data = secret.encode("utf-8", "surrogatepass")
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        encoded = encode(data).decode()
-        yield encoded
-        yield encoded.rstrip("=")
+    return kind(redact(what), where=where, hint=hint)

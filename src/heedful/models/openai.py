@@ -13,9 +13,10 @@ from pydantic_core import PydanticSerializationError, to_json
 
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
-from heedful.models.attempts import Attempts, failure, secrets
+from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     import aiohttp
 
+    from heedful.core.errors import HeedfulError
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Sampling
     from heedful.models.limiter import AdaptiveLimiter
@@ -51,6 +53,10 @@ class OpenAIModel:
     Calls that may succeed the next time are repeated, see :class:`Attempts`. A model that refuses
     ``temperature``, ``top_p`` or the name of the token limit gets the request again without
     them, see :attr:`adaptations`. The key appears in no message, configuration or ``repr``.
+
+    Attributes:
+        address: what stands before ``/chat/completions``, without a query.
+        headers: of every request; the key among them.
     """
 
     def __init__(  # noqa: PLR0913 - the parts of a connection, each named by the caller
@@ -89,7 +95,7 @@ class OpenAIModel:
         if not timeout_s > 0:
             raise UsageError(f"timeout_s is {timeout_s}", hint="give a number above 0")
         self.name = name
-        self._url, self._address = _addresses(base_url)
+        self._url, self.address = _addresses(base_url)
         self._key_env = None if api_key is not None else api_key_env
         key = (os.environ.get(api_key_env, "") if api_key is None else api_key).strip()
         if not (key.isascii() and key.isprintable()):
@@ -98,14 +104,14 @@ class OpenAIModel:
         bad = [header for header, value in (headers or {}).items() if not value.isprintable()]
         if bad:
             raise UsageError(f"the header {bad[0]} holds a line end or another control character")
-        self._headers = {"Content-Type": "application/json"}
+        self.headers = {"Content-Type": "application/json"}
         if key:
-            self._headers["Authorization"] = f"Bearer {key}"
+            self.headers["Authorization"] = f"Bearer {key}"
         for header, value in (headers or {}).items():
-            self._headers[header.title()] = value
+            self.headers[header.title()] = value
         query = (value for _, value in parse_qsl(urlsplit(self._url).query))
-        self._secrets = secrets([key, *(headers or {}).values(), *query])
-        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._secrets, timeout_s)
+        self._redact = Redactor([key, *(headers or {}).values(), *query])
+        self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._redact, timeout_s)
         self._timeout_s = timeout_s
         self._asked_tokens_field = completion_tokens_field
         self._tokens_field: str = completion_tokens_field
@@ -120,7 +126,7 @@ class OpenAIModel:
 
     def __repr__(self) -> str:
         """Show the name and the address."""
-        return f"OpenAIModel({self.name!r}, base_url={self._address!r})"
+        return f"OpenAIModel({self.name!r}, base_url={self.address!r})"
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -150,9 +156,9 @@ class OpenAIModel:
             Unreachable: no server answers at the address.
             UsageError: ``sampling.extra`` sets a field that is not the caller's.
         """
-        if self._official and "Authorization" not in self._headers:
+        if self._official and "Authorization" not in self.headers:
             raise AuthError(
-                f"there is no key for {self._address}",
+                f"there is no key for {self.address}",
                 where=f"model {self.name}",
                 hint=f"{self._key_hint()}; for a model on another server give its base URL",
             )
@@ -160,23 +166,27 @@ class OpenAIModel:
 
         async def request() -> tuple[Completion, float]:
             nonlocal body
-            body = self._body(messages, sampling, sample)
+            body = self.body(messages, sampling, sample)
             return await self._request(body)
 
         def adapted(fault: Fault) -> bool:
-            self._adapt(fault, body)
-            return self._body(messages, sampling, sample) != body
+            self.adapt(fault, body)
+            return self.body(messages, sampling, sample) != body
 
         try:
             return await self._attempts.make(request, messages, adapted=adapted)
         except FaultError as error:
             fault = error.fault
-        raise failure(
+        raise self.failure(fault)
+
+    def failure(self, fault: Fault) -> HeedfulError:
+        """Make the error that the user sees of a fault."""
+        return failure(
             fault,
-            where=f"model {self.name} at {self._address}",
+            where=f"model {self.name} at {self.address}",
             key_hint=self._key_hint(),
             name_hint="check the model's name and the base URL, which often ends in /v1",
-            hidden=self._secrets,
+            redact=self._redact,
         )
 
     async def close(self) -> None:
@@ -224,7 +234,7 @@ class OpenAIModel:
         self._session = session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),  # whoever calls bounds the calls
             cookie_jar=aiohttp.DummyCookieJar(),
-            headers=self._headers,
+            headers=self.headers,
             timeout=aiohttp.ClientTimeout(
                 total=self._timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
             ),
@@ -234,7 +244,12 @@ class OpenAIModel:
             await stale.close()
         return session
 
-    def _body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
+    def body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
+        """Lay out a request.
+
+        Raises:
+            UsageError: ``sampling.extra`` sets a field that is not the caller's.
+        """
         reserved = [field for field in _OURS if field in sampling.extra]
         if reserved:
             raise UsageError(
@@ -248,6 +263,8 @@ class OpenAIModel:
             self._tokens_field: sampling.max_tokens,
             "seed": None if sampling.seed is None else sampling.seed + sample,
             "response_format": sampling.response_format,
+            "logprobs": None if sampling.top_logprobs is None else True,
+            "top_logprobs": sampling.top_logprobs,
         }
         given = {field: value for field, value in fields.items() if value is not None}
         given |= sampling.extra
@@ -257,16 +274,20 @@ class OpenAIModel:
         turns = [{"role": turn.role, "content": turn.content} for turn in messages]
         return {"model": self.name, "messages": turns, **given}
 
-    def _adapt(self, fault: Fault, body: dict[str, Any]) -> None:
-        """Remember a field that the model refuses, if the request can do without it."""
+    def adapt(self, fault: Fault, body: Mapping[str, Any]) -> bool:
+        """Remember a field that the model refuses, if the request can do without it.
+
+        Returns:
+            Whether later requests are other ones.
+        """
         if fault.kind is not FaultKind.INVALID:
-            return
+            return False
         adaptable = [field for field in _DROPPABLE if field in body]
         if self._asked_tokens_field == "auto":
             adaptable += [field for field in _TOKENS_FIELDS if field in body]
         field = refused_parameter(fault, dict.fromkeys(adaptable))
         if field is None or field in self._adapted:
-            return
+            return field is not None
         if field in _DROPPABLE:
             self._adapted[field] = f"{field} is left out, {self.name} refuses it"
         elif not any(other in self._adapted for other in _TOKENS_FIELDS):
@@ -274,13 +295,14 @@ class OpenAIModel:
             self._tokens_field = other
             self._adapted[field] = f"{other} is sent for {field}, which {self.name} refuses"
         else:
-            return
+            return False
         logger.warning("model %s: %s", self.name, self._adapted[field])
+        return True
 
     def _key_hint(self) -> str:
         if self._key_env is None:
             return "check the key that was given, and what it is allowed to do"
-        if "Authorization" not in self._headers:
+        if "Authorization" not in self.headers:
             return f"set {self._key_env}, or name another variable"
         return f"check the key in {self._key_env}, and what it is allowed to do"
 

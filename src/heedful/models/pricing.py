@@ -66,7 +66,13 @@ _CJK = re.compile(rf"[{scripts.KANA}{scripts.HAN}{scripts.HANGUL}\uff00-\uffef]"
 CHARACTERS_PER_TOKEN = 4
 
 
-def cost(usage: Usage, model: str, prices: Mapping[str, Price] = PRICES) -> float | None:
+BATCH_SHARE = 0.5
+"""What a call through a batch endpoint costs, as a share: OpenAI's, Anthropic's and Google's."""
+
+
+def cost(
+    usage: Usage, model: str, prices: Mapping[str, Price] = PRICES, tier: str = ""
+) -> float | None:
     """Work out what a usage costs.
 
     Args:
@@ -74,6 +80,7 @@ def cost(usage: Usage, model: str, prices: Mapping[str, Price] = PRICES) -> floa
         model: the model's name; a dated version (``o3-mini-2025-01-31``) that the table does not
             name costs what the model without its date does.
         prices: dollars by model.
+        tier: ``batch`` for calls through a batch endpoint.
 
     Returns:
         Dollars; ``None``, never 0, for a model that the table does not know.
@@ -87,7 +94,7 @@ def cost(usage: Usage, model: str, prices: Mapping[str, Price] = PRICES) -> floa
         + cached * (price.prompt if price.cached is None else price.cached)
         + usage.completion_tokens * price.completion
     )
-    return dollars / 1_000_000
+    return dollars / 1_000_000 * (BATCH_SHARE if tier == "batch" else 1.0)
 
 
 def read_prices(path: Path) -> dict[str, Price]:

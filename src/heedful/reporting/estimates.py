@@ -48,6 +48,9 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
         notes.append(on_top)
     if estimate["reused"]:
         notes.append(f"{amount(estimate['reused'], 'answer')} at hand, or the same as another's")
+    batched = estimate.get("batch_dollars")
+    if batched:
+        notes.append(f"with --executor batch: {price(batched)}, within a day")
     if spent:
         notes.append(f"spent in this run so far: {price(spent)}")
     if max_cost is not None and dollars is not None and dollars + (spent or 0.0) > max_cost:

@@ -217,6 +217,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
     prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
     parts = [
         amount(cost["calls"], "call"),
+        f"{cost['batched']:,} in batches, at half the price" if cost.get("batched") else "",
         f"{cost['reused']:,} answered before" if cost["reused"] else "",
         f"{cost['reasks']:,} asked again" if cost["reasks"] else "",
         "" if prompt is None else f"{prompt:,} + {completion:,} tokens",

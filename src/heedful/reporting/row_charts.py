@@ -91,19 +91,15 @@ def estimates_chart(
         point["shape"] = shape_channel(order)
     step = TWO_LINE_STEP if any("\n" in estimate.name for estimate in estimates) else STEP
     low_high = {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}}
+    rule = {"type": "rule", "strokeWidth": 2, "opacity": 0.65}
+    dot = {"type": "point", "filled": True, "size": 64, "opacity": 1}
     return {
         "width": "container",
         "height": {"step": SERIES_STEP if several else step},
         "autosize": {"type": "fit-x", "contains": "padding"},
         "data": {"values": rows},
         "encoding": encoding,
-        "layer": [
-            {"mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.65}, "encoding": low_high},
-            {
-                "mark": {"type": "point", "filled": True, "size": 64, "opacity": 1},
-                "encoding": point,
-            },
-        ],
+        "layer": [{"mark": rule, "encoding": low_high}, {"mark": dot, "encoding": point}],
         "config": CONFIG,
     }
 
@@ -146,40 +142,11 @@ def verdicts_chart(counts: Sequence[Counts]) -> Spec:
             (("met", bar.met, 1), ("unmet", bar.unmet, 1), ("undecided", bar.undecided, -1))
         )
     ]
-    verdicts = ["met", "unmet", "undecided"]
-    return {
-        "width": "container",
-        "height": {"step": STEP},
-        "data": {"values": rows},
-        "mark": {"type": "bar", "height": {"band": 0.62}},
-        "encoding": {
-            "y": {"field": "name", "type": "nominal", "sort": None, "axis": NAMES_AXIS},
-            "x": {
-                "field": "place",
-                "type": "quantitative",
-                "axis": {
-                    "title": "verdicts",
-                    "tickCount": 6,
-                    "domain": False,
-                    "labelExpr": "format(abs(datum.value), ',')",
-                },
-            },
-            "color": {
-                "field": "verdict",
-                "type": "nominal",
-                "sort": verdicts,
-                "scale": {"domain": verdicts, "range": [f"var(--{name})" for name in verdicts]},
-                "legend": legend_columns(verdicts),
-            },
-            "order": {"field": "order", "type": "quantitative"},
-            "tooltip": [
-                {"field": "name", "title": "of", "type": "nominal"},
-                {"field": "verdict", "title": "verdict", "type": "nominal"},
-                {"field": "count", "title": "count", "type": "quantitative", "format": ","},
-            ],
-        },
-        "config": CONFIG,
-    }
+    colours = {verdict: f"var(--{verdict})" for verdict in ("met", "unmet", "undecided")}
+    across = _side("place", "verdicts")
+    across["axis"]["labelExpr"] = "format(abs(datum.value), ',')"
+    bars = _stacked_bars(("name", "of"), across, ("verdict", "verdict"), colours)
+    return {**bars, "height": {"step": STEP}, "data": {"values": rows}}
 
 
 FLOWS = {
@@ -205,28 +172,48 @@ def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:
         for order, way in enumerate(ways)
         if counts.get(way, 0)
     ]
+    across = _side("count", "solutions")
+    bars = _stacked_bars(("step", "in"), across, ("way", "solutions"), FLOWS)
+    return {**bars, "height": {"step": TWO_LINE_STEP}, "data": {"values": rows}}
+
+
+def _side(field: str, title: str) -> Spec:
+    """Count on the axis below."""
+    axis = {"title": title, "tickCount": 6, "domain": False}
+    return {"field": field, "type": "quantitative", "axis": axis}
+
+
+def _stacked_bars(
+    down: tuple[str, str], across: Spec, kind: tuple[str, str], colours: Mapping[str, str]
+) -> Spec:
+    """Draw a bar for each name, of a part for each kind, in the order in which the rows have them.
+
+    Args:
+        down: the field of the names, and its title where the pointer is.
+        across: the axis below.
+        kind: the field of the kinds, likewise.
+        colours: by kind, in order.
+    """
+    kinds = list(colours)
+    scale = {"domain": kinds, "range": list(colours.values())}
+    legend = legend_columns(kinds)
     return {
         "width": "container",
-        "height": {"step": TWO_LINE_STEP},
-        "data": {"values": rows},
         "mark": {"type": "bar", "height": {"band": 0.62}},
         "encoding": {
-            "y": {"field": "step", "type": "nominal", "sort": list(steps), "axis": NAMES_AXIS},
-            "x": {
-                "field": "count",
-                "type": "quantitative",
-                "axis": {"title": "solutions", "tickCount": 6, "domain": False},
-            },
+            "y": {"field": down[0], "type": "nominal", "sort": None, "axis": NAMES_AXIS},
+            "x": across,
             "color": {
-                "field": "way",
+                "field": kind[0],
                 "type": "nominal",
-                "scale": {"domain": ways, "range": list(FLOWS.values())},
-                "legend": legend_columns(ways),
+                "sort": kinds,
+                "scale": scale,
+                "legend": legend,
             },
             "order": {"field": "order", "type": "quantitative"},
             "tooltip": [
-                {"field": "step", "title": "in", "type": "nominal"},
-                {"field": "way", "title": "solutions", "type": "nominal"},
+                {"field": down[0], "title": down[1], "type": "nominal"},
+                {"field": kind[0], "title": kind[1], "type": "nominal"},
                 {"field": "count", "title": "count", "type": "quantitative", "format": ","},
             ],
         },

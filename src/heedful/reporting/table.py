@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from heedful.core.text import printable
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
@@ -125,4 +127,4 @@ def markdown_text(text: str) -> str:
 
 
 def _cell(text: str) -> str:
-    return " ".join(_SIGNS.sub(r"\\\g<0>", text).split())
+    return " ".join(_SIGNS.sub(r"\\\g<0>", printable(text)).split())

@@ -154,20 +154,20 @@ def pair_up(
     generator.shuffle(left)
     chosen_pairs: list[Chosen] = []
     while len(left) > 1 and len(chosen_pairs) < pairs:
-        values = [_value(one) for one in left]
+        values = [_value(response) for response in left]
         high, low = max(values), min(values)
         if high == low or _short(high - low, margin):
             break
-        tops = [one for one in left if one.value == high]
-        bottoms = [one for one in left if one.value == low]
+        tops = [response for response in left if response.value == high]
+        bottoms = [response for response in left if response.value == low]
         chosen = Chosen(tops[0], bottoms[0])
         if ties == "length":
             chosen = min(
                 (Chosen(top, bottom) for top in tops for bottom in bottoms),
-                key=lambda one: abs(one.better.length - one.worse.length),
+                key=lambda pair: abs(pair.better.length - pair.worse.length),
             )
         chosen_pairs.append(chosen)
-        left = [one for one in left if one not in (chosen.better, chosen.worse)]
+        left = [each for each in left if each not in (chosen.better, chosen.worse)]
     return chosen_pairs, None
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import FAMILIES, pooled
+from heedful.metrics.satisfaction import BASES, FAMILIES, pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,8 +75,9 @@ def parts(
 ) -> tuple[tuple[Rate, Part], ...]:
     """Pair two rows' contributions to every rate that both have a part in.
 
-    A row that can still pass or fail has no part in rates over rows: an estimate for it would be
-    evidence in a test of the difference.
+    Under strict scoring a row of which anything is undecided has no part in rates over rows. An
+    estimate for those that can still pass would be evidence in a test of the difference. Taking in
+    those that are known to fail, but not these, would make the difference too small.
 
     Cached, because a million rows come to a few thousand distinct pairs of outcomes.
     """
@@ -88,11 +89,24 @@ def parts(
         }
         for row, scoring in zip((first_row, second_row), scorings, strict=True)
     )
+    strict = scorings == ("strict", "strict")
     return tuple(
-        (rate, joint(share, second[rate]))
+        (
+            rate,
+            joint(
+                share,
+                second[rate],
+                whole=not strict or _whole(first.get(BASES[rate]) if rate in BASES else None),
+            ),
+        )
         for rate, share in first.items()
         if rate in second and rate not in NOT_ROW_BY_ROW
     )
+
+
+def _whole(verdicts: ClusterShare | None) -> bool:
+    """Check whether all verdicts behind a row's rate are decided, as far as it is over rows."""
+    return verdicts is None or verdicts.covered == verdicts.units
 
 
 @lru_cache(maxsize=1 << 16)
@@ -101,12 +115,23 @@ def pooled_part(first: int, second: int) -> Part:
     return joint(pooled(unpack(first)), pooled(unpack(second)))
 
 
-def joint(first: ClusterShare, second: ClusterShare) -> Part:
-    """Pair two contributions; what either side leaves out is in neither."""
+def joint(first: ClusterShare, second: ClusterShare, *, whole: bool = True) -> Part:
+    """Pair two contributions; what either side leaves out is in neither.
+
+    Args:
+        first: of the first side.
+        second: of the second.
+        whole: whether they are compared at all.
+    """
     units, covered = max(first.units, second.units), min(first.covered, second.covered)
-    if not (first.denominator and second.denominator):
-        left = (0.0, first.units, first.units, 0.0, second.units, second.units)
-        return Part(NOTHING, units, 0.0, left)
+    if not (whole and first.denominator and second.denominator):
+        # Whatever is known of it, so that the difference lies between its bounds.
+        ends = [
+            end
+            for side in (first, second)
+            for end in (min(0.0, side.low), max(side.units, side.high), side.units)
+        ]
+        return Part(NOTHING, units, 0.0, tuple(ends))
     extremes = (first.low, first.high, first.units, second.low, second.high, second.units)
     sums = (first.numerator, first.denominator, second.numerator, second.denominator)
     return Part(sums, units, covered, extremes)

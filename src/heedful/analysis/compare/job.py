@@ -225,7 +225,7 @@ def _faults(
         faults.append((what, "judge one of them again as the other was: heedful rejudge"))
     if counts.conversations:
         what = (
-            f"{counts.conversations:,} of {pairs} were asked different things, "
+            f"{counts.conversations:,} of {pairs} have different prompts, "
             f"as {pairing.example('conversations')!r}"
         )
         hint = "match them with --match conversation" if pairing.key != "conversation" else ""

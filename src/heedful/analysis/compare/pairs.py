@@ -158,9 +158,8 @@ class RunComparison:
             "undecided" if not shared else "ties" if not won else "wins" if won > 0 else "losses"
         )
         self._outcomes[result] += 1
-        whole = len(shared) == len(pairs)
-        first, second = (_passes([p[side] for p in shared], complete=whole) for side in (0, 1))
-        if shared and first is not None and second is not None:
+        if shared and len(shared) == len(pairs):
+            first, second = (all(pair[side] == MET for pair in shared) for side in (0, 1))
             self._passes[first, second] += 1
             self._clusters.add(PASSES, (float(first), 1.0, float(second), 1.0))
         left = [float(sum(pair[side] == UNDECIDED for pair in pairs)) for side in (0, 1)]
@@ -347,13 +346,6 @@ class RunComparison:
         for rate in wanted:
             if rate in there:
                 yield rate, self._differences.result(rate, dimension, group, seed=seed)
-
-
-def _passes(states: Sequence[int], *, complete: bool) -> bool | None:
-    """Say whether a side meets everything, as far as it is known."""
-    if UNMET in states:
-        return False
-    return True if complete else None
 
 
 def _labelled(sample: Sample, verdicts: Sequence[Verdicts]) -> dict[Rate, Part]:

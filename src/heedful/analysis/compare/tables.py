@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.difference_tables import (
@@ -101,6 +102,16 @@ def tables(
         flips: how many verdicts that flipped; with 0 there isn't a table of them.
         cut: characters of a text that are shown; all by default.
     """
+    noted = set()
+    for table in _all_tables(comparison, groups, flips, cut):
+        # A note that several tables have stands below the first.
+        yield replace(table, note="") if table.note in noted else table
+        noted.add(table.note)
+
+
+def _all_tables(
+    comparison: Mapping[str, Any], groups: int | None, flips: int, cut: int | None
+) -> Iterator[Table]:
     yield _runs(comparison["runs"])
     pairs, several = comparison["pairs"], len(comparison["pairs"]) > 1
     brief = several and groups is not None

@@ -23,6 +23,7 @@ from heedful.analysis.meta.pairwise import recorded_choices
 from heedful.analysis.meta.probes import Probed, flips
 from heedful.analysis.meta.saved import apparent_rate, corrected, from_run
 from heedful.core.errors import InputError, UsageError
+from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
@@ -228,7 +229,7 @@ def _check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> No
     """
     if not labelled.targets:
         raise InputError(
-            f"none of {labelled.read} rows has labels",
+            f"no labels in {amount(labelled.read, 'row')}",
             where=where,
             hint="give each row labels, or a critique to take as the truth",
         )

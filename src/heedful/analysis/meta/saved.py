@@ -13,6 +13,7 @@ from heedful.analysis.meta.measures import by_instruction, coverage, recall_boun
 from heedful.analysis.meta.sums import open_bounds
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Status
+from heedful.core.text import amount
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.metrics.agreement import number
@@ -62,7 +63,7 @@ def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> l
     entries[0].run = str(directory)
     if not entries[0].verdicts:
         strangers = entries[0].strangers
-        what = f"{strangers} rows have another checklist than the labels"
+        what = f"the checklist differs from that of the labels in {amount(strangers, 'row')}"
         raise InputError(
             what if strangers else "no row has the id of a labelled row",
             where=str(directory),

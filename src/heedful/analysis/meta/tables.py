@@ -13,6 +13,7 @@ from heedful.analysis.meta.judge_tables import (
     leaderboard,
 )
 from heedful.analysis.meta.ranking_tables import choice_tables, ranking_tables
+from heedful.core.text import amount
 from heedful.reporting.document import Document
 from heedful.reporting.notation import (
     COVERAGE,
@@ -65,12 +66,15 @@ def headline(summary: Mapping[str, Any]) -> str:
     """Say what was measured on what."""
     labels = summary["labels"]
     total = labels["met"] + labels["unmet"]
-    origins = ", ".join(f"{origin} ({rows:,} rows)" for origin, rows in labels["from"].items())
+    origins = ", ".join(
+        f"{origin} ({amount(rows, 'row')})" for origin, rows in labels["from"].items()
+    )
     unread = summary["rows"]["failed"]
-    failed = f" {unread:,} rows could not be read." if unread else ""
+    failed = f" {amount(unread, 'row')} could not be read." if unread else ""
     return (
-        f"{total:,} labelled constraints ({labels['met']:,} met, {labels['unmet']:,} unmet) of "
-        f"{labels['rows']:,} responses to {labels['instructions']:,} instructions.{failed} "
+        f"{amount(total, 'labelled constraint')} ({labels['met']:,} met, "
+        f"{labels['unmet']:,} unmet) of {amount(labels['rows'], 'response')} to "
+        f"{amount(labels['instructions'], 'instruction')}.{failed} "
         f"Labels: {origins}. Scoring: {summary['scoring']}. "
         "Intervals: 95 %; instructions and conversations count whole."
     )

@@ -27,6 +27,7 @@ from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Critique, Expense, Problem
+from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json
 from heedful.engine.cost import CostSummary
@@ -38,7 +39,7 @@ from heedful.jobs.results import check_run
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from heedful.bench.realcritic.selection import SolutionChoice
@@ -89,7 +90,7 @@ class Pool:
             raise UsageError("no file of problems", hint="name one for each set")
         if len(set(names)) < 2:  # noqa: PLR2004 - a strongest and a weakest
             raise UsageError(
-                f"the pool has {len(set(names))} models",
+                f"the pool has {amount(len(set(names)), 'model')}",
                 hint="name two or more with --model, so that one is the stronger",
             )
         for name in names:
@@ -313,18 +314,8 @@ def _write(
     prices: Mapping[str, Price] | None,
 ) -> dict[str, Any]:
     """Choose, and write the sets; the manifest last, so that its presence means completion."""
-    sets: dict[str, dict[str, list[CandidateSolution]]] = {name: {} for name in pool.sets()}
-    problems: dict[tuple[str, str], Problem] = {}
     account = CostSummary(store.usage_records(), prices)
-    for entry in store.entries():
-        if entry.input is None or entry.output is None:
-            continue
-        request = _PoolRequest.model_validate_json(entry.input)
-        done = _PoolAnswer.model_validate_json(entry.output)
-        account.add(Critique(expenses=done.expenses))
-        problems[request.set, request.problem.id] = request.problem
-        candidates = sets[request.set].setdefault(request.problem.id, [])
-        candidates.append(CandidateSolution(request.model, done.answer))
+    sets, problems = _answered(store, pool.sets(), account)
     every = [
         candidate
         for by_question in sets.values()
@@ -357,6 +348,28 @@ def _write(
     }
     write_json(output / "manifest.json", manifest)
     return manifest
+
+
+Candidates = dict[str, list[CandidateSolution]]
+"""The solutions of a set, by problem."""
+
+
+def _answered(
+    store: Store, names: Iterable[str], account: CostSummary
+) -> tuple[dict[str, Candidates], dict[tuple[str, str], Problem]]:
+    """Read the solutions by set and problem, and the problems; count what they cost."""
+    sets: dict[str, Candidates] = {name: {} for name in names}
+    problems: dict[tuple[str, str], Problem] = {}
+    for entry in store.entries():
+        if entry.input is None or entry.output is None:
+            continue
+        request = _PoolRequest.model_validate_json(entry.input)
+        done = _PoolAnswer.model_validate_json(entry.output)
+        account.add(Critique(expenses=done.expenses))
+        problems[request.set, request.problem.id] = request.problem
+        candidates = sets[request.set].setdefault(request.problem.id, [])
+        candidates.append(CandidateSolution(request.model, done.answer))
+    return sets, problems
 
 
 def _records(

@@ -106,16 +106,7 @@ def draw(
         UsageError: an option makes no sense, or the output cannot be written or exists.
     """
     output = Path(output)
-    if subject not in SUBJECTS:
-        hint = f"use one of {', '.join(SUBJECTS)}"
-        raise UsageError(f"no such audit: {subject!r}", hint=hint)
-    if samples < 1:
-        raise UsageError(f"samples is {samples}", hint="give at least 1")
-    if output.suffix not in {".csv", ".jsonl"}:
-        raise UsageError("an audit is CSV or JSON lines", where=str(output), hint="name it .csv")
-    if output.exists():
-        what = "the file exists, and may be filled in already"
-        raise UsageError(what, where=str(output), hint="name another, or remove it")
+    _check(output, subject, samples)
     ranks: dict[str, list[tuple[bytes, int]]] = {}
     unusable: Counter[str] = Counter()
     for place, (sample, judgments) in enumerate(_read(data, format)):
@@ -147,6 +138,19 @@ def draw(
         "unusable": unusable.total(),
         "reasons": dict(unusable.most_common()),
     }
+
+
+def _check(output: Path, subject: str, samples: int) -> None:
+    if subject not in SUBJECTS:
+        hint = f"use one of {', '.join(SUBJECTS)}"
+        raise UsageError(f"no such audit: {subject!r}", hint=hint)
+    if samples < 1:
+        raise UsageError(f"samples is {samples}", hint="give at least 1")
+    if output.suffix not in {".csv", ".jsonl"}:
+        raise UsageError("an audit is CSV or JSON lines", where=str(output), hint="name it .csv")
+    if output.exists():
+        what = "the file exists, and may be filled in already"
+        raise UsageError(what, where=str(output), hint="name another, or remove it")
 
 
 def _read(

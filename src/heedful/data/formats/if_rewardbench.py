@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Recording, Sample
+from heedful.core.text import amount
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import messages, optional_text, response_text, row_id
 from heedful.data.formats.files import shown
@@ -86,7 +87,7 @@ def _labels(labels: Any, count: int) -> list[bool] | None:
     if not isinstance(labels, list) or not all(label in (0, 1) for label in labels):
         raise RowError(f"labels is {shown(labels)}, not a list of 0 and 1")
     if len(labels) != count:
-        raise RowError(f"{len(labels)} labels for {count} items of the checklist")
+        raise RowError(f"{amount(len(labels), 'label')} for {amount(count, 'constraint')}")
     return [bool(label) for label in labels]
 
 

@@ -17,8 +17,12 @@ MAGIC = b"PAR1"
 _BATCH = 256
 
 
-def rows(path: Path) -> Iterator[dict[str, Any]]:
+def rows(path: Path) -> Iterator[tuple[dict[str, Any], str | None]]:
     """Read a file's rows; values that JSON does not have, such as dates, become text.
+
+    Yields:
+        A row, and ``None`` or why it cannot be read: text that isn't UTF-8, say, or a date that
+        Python doesn't have.
 
     Raises:
         InputError: pyarrow cannot be imported, or the file is damaged.
@@ -35,11 +39,22 @@ def rows(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(_BATCH):
-                yield from map(_plain, batch.to_pylist())
+                yield from _read(batch)
     except (pa.ArrowException, OSError) as error:
         raise InputError(
             f"the Parquet file cannot be read: {error}", where=str(path), hint="export it again"
         ) from error
+
+
+def _read(batch: Any) -> list[tuple[dict[str, Any], str | None]]:
+    """Read rows together, or one by one where one of them cannot be read."""
+    try:
+        return [(_plain(row), None) for row in batch.to_pylist()]
+    except (ValueError, OverflowError) as error:
+        if len(batch) == 1:
+            text = isinstance(error, UnicodeDecodeError)
+            return [({}, f"{'invalid UTF-8' if text else 'an impossible value'}: {error}")]
+    return [row for at in range(len(batch)) for row in _read(batch.slice(at, 1))]
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:

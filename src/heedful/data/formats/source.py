@@ -14,21 +14,30 @@ from heedful.core.nouns import Message
 from heedful.data.formats import (
     advancedif,
     cfbench,
+    complexbench,
+    followbench,
+    healthbench,
     if_critic,
     if_rewardbench,
     ifeval,
+    infobench,
     llmbar,
+    mapped,
+    multichallenge,
     multiif,
     native,
+    profbench,
+    researchrubrics,
     rewardbench2,
+    ruverbench,
     structflow,
     sysbench,
     table,
     trace,
 )
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.fields import row_id
-from heedful.data.formats.files import Record, kind, records
+from heedful.data.formats.fields import made, row_id
+from heedful.data.formats.files import Record, is_compressed, kind, records
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
@@ -44,6 +53,14 @@ _SPECIFIC = (
     if_rewardbench,
     llmbar,
     rewardbench2,
+    healthbench,
+    researchrubrics,
+    profbench,
+    ruverbench,
+    complexbench,
+    infobench,
+    multichallenge,
+    followbench,
     sysbench,
     cfbench,
     multiif,
@@ -56,6 +73,9 @@ FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT for module in (*_SPECIFIC, table, native)
 }
 """All formats by name, the most specific first: the order in which a file is tried."""
+
+COUNTED_BYTES = 1 << 28
+"""Larger files aren't read just to say how far a run is."""
 
 _PEEKED = 10
 """Readable records that are looked at before a file is said not to be in a format."""
@@ -88,6 +108,14 @@ class Source:
         """The files that the rows are read from."""
         return (self.path,) if self.responses is None else (self.path, self.responses)
 
+    def count(self) -> int | None:
+        """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
+        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+            return None
+        if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
+            return None
+        return None if is_compressed(self.path) else _lines(self.path)
+
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
         self.filtered = self.excluded = 0
@@ -113,7 +141,7 @@ class Source:
             yield Row(record.line, id=f"row-{number}", problem=record.problem)
             return
         try:
-            turns = self.format.turns(record.data)
+            turns = made(self.format.turns, record.data)
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
@@ -138,7 +166,7 @@ class Source:
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
             ident = row_id(data, number, "id", "key", "idx")
-            sample = self.format.sample(data, number)
+            sample = made(self.format.sample, data, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
@@ -154,6 +182,15 @@ class Source:
             row = Row(line, id=ident, problem=problem(error))
             return (row if wanted else None), before
         return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        blocks = iter(lambda: file.read(1 << 20), b"")
+        count, last = 0, b""
+        for block in blocks:
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last not in (b"", b"\n"))
 
 
 def with_response(sample: Sample) -> tuple[Message, ...]:
@@ -175,7 +212,8 @@ def open_source(
 
     Args:
         path: JSON Lines, a JSON array or CSV.
-        format: one of :data:`FORMATS`, or a plugin's; detected by default.
+        format: one of :data:`FORMATS`, or a plugin's; detected by default. A mapping of columns is
+            one too: ``map:question=prompt,answer=response,rubric=checklist``.
         responses: a file of responses to join by id or by prompt.
         task: give only rows of this task; AdvancedIF's tasks go by all their names.
         exclude_generation_failures: leave out rows that say that no response was generated.
@@ -196,11 +234,13 @@ def open_source(
 
 
 def named(name: str) -> Format:
-    """Return a format by its name, heedful's own or a plugin's.
+    """Return a format by its name, heedful's own or a plugin's; ``map:`` begins a mapping.
 
     Raises:
         UsageError: the format isn't known, or its plugin cannot be loaded.
     """
+    if name.startswith(mapped.PREFIX):
+        return mapped.make(name)
     plugin = plugins.load(_PLUGINS, name, FORMATS)
     if plugin is None:
         if name in FORMATS:

@@ -1,8 +1,9 @@
 """The pages and their addresses.
 
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
-``/report/KEY``, ``/compare``; the only addresses that write are ``POST /audit/KEY`` (an answer) and
-``POST /run/KEY/audit`` (an audit is sampled).
+``/report/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or ``.jsonl``, download.
+The only addresses that write are ``POST /audit/KEY`` (an answer) and ``POST /run/KEY/audit`` (an
+audit is sampled).
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
     app = Starlette(
         routes=[
             Route("/", pages_runs.overview),
+            Route("/runs.{kind}", pages_runs.download),
             Route("/run/{key}", pages_runs.run),
+            Route("/run/{key}/samples.{kind}", pages_samples.download),
             Route("/run/{key}/samples", pages_samples.samples),
             Route("/run/{key}/samples/{number:int}", pages_samples.sample),
             Route("/run/{key}/audit", pages_audit.draw, methods=["POST"]),

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from heedful.critic.data.audit import KINDS
+from heedful.pages.overview import folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 Kind = Literal["run", "report", "audit"]
-
-DEPTH = 4
-"""Folders within folders that are looked into."""
-
-FOLDERS = 20_000
-"""Folders that are looked into at most: somebody may name the root of a disk."""
 
 HEAD_BYTES = 65_536
 """How much of a file is read to see whether it is an audit."""
@@ -52,23 +46,12 @@ def find(root: Path) -> dict[str, ViewedItem]:
         What was found, by key.
     """
     items: dict[str, ViewedItem] = {}
-    for at, (folder, files) in enumerate(_folders(root)):
+    for folder, files in folders(root):
         for kind, path in _items(folder, files):
             name = path.relative_to(root).as_posix() if path != root else root.resolve().name
             item = ViewedItem(kind, path, name, _key(kind, name))
             items[item.key] = item
-        if at >= FOLDERS:
-            break
     return items
-
-
-def _folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    depth = len(root.parts)
-    for folder, folders, files in os.walk(root):
-        path = Path(folder)
-        inner = len(path.parts) - depth < DEPTH
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and inner)
-        yield path, sorted(files)
 
 
 def _items(folder: Path, files: list[str]) -> Iterator[tuple[Kind, Path]]:

@@ -7,6 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.pages.overview import changed
+
 if TYPE_CHECKING:
     from heedful.pages.viewer.runs import Run
 
@@ -109,16 +111,6 @@ class Watch:
             return self._lines[key]
         except OSError:
             return None
-
-
-def changed(directory: Path) -> float:
-    """Return when something was last written into a run, in seconds since 1970.
-
-    The file that readers and writers share does not count: readers change it too.
-    """
-    names = ("run.sqlite", "run.sqlite-wal", "summary.json")
-    paths = [path for name in names if (path := directory / name).exists()]
-    return max(path.stat().st_mtime for path in paths)
 
 
 def _decided(run: Run) -> float | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
-from dataclasses import dataclass, field
+from collections import Counter
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from starlette.responses import Response
 
-from heedful.core.errors import HeedfulError
 from heedful.core.text import amount, dollars
 from heedful.jobs.evaluate_tables import notes, tables
+from heedful.pages.overview import line_of
 from heedful.pages.viewer.bench import document_of, report_of
-from heedful.pages.viewer.live import changed
+from heedful.pages.viewer.downloads import known_kind, table_response
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import bounds, cells, cost_line, percent
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from heedful.pages.overview import RunLine
     from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.live import LiveProgress
     from heedful.pages.viewer.runs import Run
@@ -41,82 +42,113 @@ UNREADABLE = (
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
-@dataclass
-class Headline:
-    """A run in a line of the list.
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run of the list.
 
     Attributes:
         item: which it is.
-        what: its judge, or the command that made it.
-        state: ``running``, ``finished``, ``interrupted``, or ``broken``.
-        rates: its first rates: name, per cent, interval.
-        samples: how many it has.
-        coverage: the share of verdicts that are decided, in per cent.
-        cost: what it cost.
-        changed: when something was last written.
-        problem: why it cannot be read.
-        comparable: whether it can be compared.
+        line: what it is, and what came of it.
     """
 
     item: ViewedItem
-    what: str = ""
-    state: str = "broken"
-    rates: list[tuple[str, str, str]] = field(default_factory=list)
-    samples: int | None = None
-    coverage: str = ""
-    cost: str = ""
-    changed: float = 0.0
-    problem: str = ""
-    comparable: bool = False
+    line: RunLine
+
+    @property
+    def comparable(self) -> bool:
+        """Whether it can be compared."""
+        return self.line.judged and self.line.state == "finished" and not self.line.problem
+
+    @property
+    def failed(self) -> bool:
+        """Whether it looks failed: it came to nothing, or cannot be read."""
+        return bool(self.line.problem)
+
+
+NEWEST = "newest"
 
 
 def overview(request: Request) -> Response:
-    """Show what there is to look at."""
+    """Show what there is to look at: a list of runs that can be searched and sorted."""
     viewer: Viewer = request.app.state.viewer
     items = viewer.items().values()
-    lines = [_headline(viewer, item) for item in items if item.kind == "run"]
-    lines.sort(key=lambda line: (line.state != "running", -line.changed))
+    listed = _listed(viewer, request)
+    sort = request.query_params.get("sort", NEWEST)
     return viewer.page(
         "runs.html",
-        lines=lines,
+        lines=listed,
+        columns=_columns(listed, sort),
+        q=request.query_params.get("q", ""),
+        sort=sort,
+        sorts=[NEWEST, *_sorts(listed, sort)],
+        query=request.url.query,
+        total=sum(item.kind == "run" for item in items),
         audits=[item for item in items if item.kind == "audit"],
         reports=[item for item in items if item.kind == "report"],
         ago=_ago,
-        live=any(line.state == "running" for line in lines),
+        percent=percent,
+        live=any(each.line.state == "running" for each in listed),
     )
 
 
-def _headline(viewer: Viewer, item: ViewedItem) -> Headline:
-    line = Headline(item)
-    try:
-        line.changed = changed(item.path)
-        with viewer.open(item) as opened:
-            line.state, line.samples = opened.state(), opened.total
-            line.what = str(opened.config["judge"]) if opened.judged else opened.command
-            line.comparable = opened.judged and opened.state() == "finished"
-            line.problem = opened.problem
-            if opened.summary is not None:
-                _sum_up(line, opened)
-    except HeedfulError as error:
-        line.problem = error.what
-    except (OSError, sqlite3.Error, ValueError) as error:
-        line.problem = f"it cannot be read: {error}"
-    return line
+def download(request: Request) -> Response:
+    """Give the runs of the list, in its order, as CSV or JSON lines."""
+    viewer: Viewer = request.app.state.viewer
+    kind = known_kind(request)
+    return table_response([_record(each) for each in _listed(viewer, request)], f"runs.{kind}")
 
 
-def _sum_up(line: Headline, opened: Run) -> None:
-    """Take the first rates from a summary; one of another version has none that we know."""
-    summary = opened.summary or {}
-    try:
-        if opened.judged:
-            line.rates = _first(summary, HEADLINES)
-            line.samples = summary["samples"]
-            line.coverage = percent(summary["coverage"], 1)
-        if "cost" in summary:
-            paid = summary["cost"]["dollars"]
-            line.cost = "price unknown" if paid is None else dollars(paid)
-    except (KeyError, TypeError, AttributeError, ValueError):
-        line.problem = "the summary is of another version of heedful, or damaged"
+def _listed(viewer: Viewer, request: Request) -> list[Listed]:
+    """Return the runs that are searched for, sorted as requested."""
+    sought = request.query_params.get("q", "").casefold().split()
+    sort = request.query_params.get("sort", NEWEST)
+    pairs = [(item, line_of(item.path)) for item in viewer.items().values() if item.kind == "run"]
+    listed = [
+        Listed(item, line)
+        for item, line in pairs
+        if all(word in f"{item.name} {line.what} {line.problem}".casefold() for word in sought)
+    ]
+    listed.sort(key=lambda each: (each.line.state != "running", -each.line.changed))
+    if sort != NEWEST:
+        listed.sort(key=lambda each: _order(each.line, sort))
+    return listed
+
+
+def _columns(listed: list[Listed], sort: str) -> list[str]:
+    """Name the rates that the list shows: that by which it is sorted, then the commonest."""
+    first = Counter(name for each in listed for name in list(each.line.rates)[:HEADLINES])
+    known = any(sort in each.line.rates for each in listed)
+    names = [sort] if known else []
+    return [*names, *(name for name, _ in first.most_common() if name != sort)][:HEADLINES]
+
+
+def _sorts(listed: list[Listed], sort: str) -> list[str]:
+    """Name what the list can be sorted by."""
+    names = dict.fromkeys(name for each in listed for name in each.line.rates)
+    known = ["coverage", "cost", *names]
+    return known if sort in (NEWEST, *known) else [*known, sort]
+
+
+def _order(line: RunLine, sort: str) -> tuple[bool, float]:
+    """Put the best run first: the highest rate or coverage, or the lowest cost."""
+    if sort == "cost":
+        return line.paid is None, line.paid or 0.0
+    value = line.coverage if sort == "coverage" else getattr(line.rates.get(sort), "value", None)
+    return value is None, -(value or 0.0)
+
+
+def _record(each: Listed) -> dict[str, Any]:
+    line = each.line
+    return {
+        "run": each.item.name,
+        "judge": line.what,
+        "state": line.state,
+        "samples": line.samples,
+        "coverage": line.coverage,
+        "dollars": line.paid,
+        "problem": line.problem,
+        **{name: rate.value for name, rate in line.rates.items()},
+    }
 
 
 def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
@@ -152,6 +184,7 @@ def run(request: Request) -> Response:
             item=item,
             run=opened,
             state=state,
+            problem=line_of(item.path).problem,
             summary=summary,
             tables=[] if summary is None else list(tables(summary)),
             notes=_notes(opened, summary),
@@ -164,7 +197,6 @@ def run(request: Request) -> Response:
                 {"about": opened.saved.about, "config": opened.config}, ensure_ascii=False, indent=2
             ),
             percent=percent,
-            amount=amount,
             cost_line=cost_line,
             rates=[] if summary is None else _first(summary, FIGURES),
         )

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, UsageError
+from heedful.jobs.results import record
+from heedful.pages.viewer.downloads import file_response, known_kind
 from heedful.pages.viewer.facts import STATUSES, fact
 from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, PROBLEM, Filter
 from heedful.pages.viewer.texts import LONG, Span, marked, quotes, spans
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from markupsafe import Markup
     from starlette.requests import Request
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
+    from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.runs import Run
     from heedful.pages.viewer.state import Viewer
 
@@ -103,6 +106,66 @@ def samples(request: Request) -> Response:
             state=opened.state(),
             building=viewer.builds.under_way(opened),
         )
+
+
+JUDGMENTS = (
+    "id",
+    "constraint",
+    "type",
+    "status",
+    "judge",
+    "explanation",
+    "confidence",
+    "label",
+    "prompt",
+    "response",
+)
+"""Columns of the CSV file: a row for each judgment."""
+
+
+def download(request: Request) -> Response:
+    """Give the samples that a filter wants: as JSON lines, or a row of CSV for each judgment.
+
+    Raises:
+        UsageError: the filter makes no sense.
+    """
+    viewer: Viewer = request.app.state.viewer
+    item = viewer.item(request.path_params["key"], "run")
+    kind = known_kind(request)
+    wanted = Filter.of(request.query_params)
+    records = _judgments if kind == "csv" else _results
+    return file_response(records(viewer, item, wanted), JUDGMENTS, f"{item.path.name}.{kind}")
+
+
+def _rows(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[Scored]:
+    """Yield the samples that a filter wants, all that there are, in constant memory."""
+    with viewer.open(item) as opened:
+        for entry in opened.saved.entries():
+            row = opened.parsed(entry)
+            if row is not None and (not wanted or opened.wants(wanted, entry)):
+                yield row
+
+
+def _results(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[dict[str, Any]]:
+    return (record(row, "strict") for row in _rows(viewer, item, wanted))
+
+
+def _judgments(viewer: Viewer, item: ViewedItem, wanted: Filter) -> Iterator[dict[str, Any]]:
+    for row in _rows(viewer, item, wanted):
+        turns = () if row.sample is None else row.sample.conversation
+        prompt = next((turn.content for turn in reversed(turns) if turn.role == "user"), None)
+        response = None if row.sample is None else row.sample.response
+        for judged in _judged(row, wanted):
+            said = {} if judged.judgment is None else judged.judgment.model_dump(mode="json")
+            yield {
+                **said,
+                "id": row.id,
+                "constraint": judged.constraint.text,
+                "type": judged.constraint.type,
+                "label": judged.label,
+                "prompt": prompt,
+                "response": response,
+            }
 
 
 def page_number(request: Request, rows: int) -> int:

@@ -10,11 +10,12 @@ from bisect import bisect_left
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
-from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.engine.saved_run import SavedRun
+from heedful.pages.overview import State, state
 from heedful.pages.viewer.building import identity
 from heedful.pages.viewer.facts import Facts, facts, row
 from heedful.pages.viewer.index import Covered, Index
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
     from heedful.engine.store import Entry
     from heedful.jobs.results import Scored
     from heedful.pages.viewer.filters import Filter
-
-State = Literal["running", "finished", "interrupted"]
-
-SILENT_SECONDS = 30.0
-"""A run that writes nothing for so long may be over; a slow answer may take as long."""
 
 LOOKING_SECONDS = 0.7
 """How long rows that are not in the index are looked through for one page."""
@@ -167,14 +163,8 @@ class Run(Closing):
         return self.index.covered()
 
     def state(self) -> State:
-        """Say whether it is under way: whether somebody has it open, and writes."""
-        written = _written(self.directory / "run.sqlite-wal")
-        finished = _written(self.directory / SUMMARY)
-        if finished is not None and (written is None or finished >= written - 1):
-            return "finished"
-        if written is not None and time.time() - written < SILENT_SECONDS:
-            return "running"
-        return "interrupted"
+        """Say whether it is under way."""
+        return state(self.directory, self.saved.sessions)
 
     def row(self, position: int) -> Scored:
         """Return a row, with its judgments.
@@ -215,11 +205,22 @@ class Run(Closing):
         """Look through the rows from a place on; return how far time sufficed."""
         until = time.monotonic() + LOOKING_SECONDS
         for position, entry in self._candidates(wanted, limit):
-            if entry is not None and wanted.matches(self.saved.parsed(self._facts, entry)):
+            if entry is not None and self.wants(wanted, entry):
                 positions.append(position)
             if time.monotonic() > until:
                 return position + 1
         return self.total
+
+    def parsed(self, entry: Entry) -> Scored | None:
+        """Return a stored row with its judgments; ``None`` for one that is damaged."""
+        try:
+            return self.saved.parsed(lambda each: row(each, judged=self.judged), entry)
+        except RunError:
+            return None
+
+    def wants(self, wanted: Filter, entry: Entry) -> bool:
+        """Tell whether a filter wants a stored row."""
+        return wanted.matches(self.saved.parsed(self._facts, entry))
 
     def _facts(self, entry: Entry) -> Facts:
         return facts(entry, judged=self.judged)
@@ -244,15 +245,6 @@ class Run(Closing):
         for position, there in self.saved.query(query, pattern, since):
             assert isinstance(position, int)  # noqa: S101 - the column's type
             yield position, self.saved.entry(position) if there else None
-
-
-def _written(path: Path) -> float | None:
-    """Return when a file was written; ``None`` where there is none, or an empty one."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_mtime if status.st_size else None
 
 
 def _digest(directory: Path) -> str:

@@ -9,6 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heedful.core.text import amount
+
 if TYPE_CHECKING:
     from typing import Any
 
@@ -144,6 +146,7 @@ def environment(*folders: Path) -> Environment:
         finalize=_writable,
     )
     made.filters |= {"said": said, "breakable": breakable, "zip": zip}
+    made.globals["amount"] = amount
     return made
 
 

@@ -123,10 +123,10 @@ class Endpoints:
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
                 hint="send them again; answers are cached",
             )
-        rewards = [one.value for one in scored]
+        rewards = [item.value for item in scored]
         logs = {
-            "undecided": [float(not one.decided) for one in scored],
-            "coverage": [one.coverage or 0.0 for one in scored],
+            "undecided": [float(not item.decided) for item in scored],
+            "coverage": [item.coverage or 0.0 for item in scored],
         }
         return _reply(OK, {"rewards": rewards, "scores": rewards, "extra_logs": logs})
 

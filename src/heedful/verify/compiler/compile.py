@@ -37,6 +37,7 @@ _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
 _CLAUSE_END = re.compile(r"[，,。；;：:？?！!\n]|\.\s|\s(?=and\s|but\s)")
 _HAN = re.compile(f"[{scripts.HAN}]")
+_INSIDE_WORD = re.compile("(?:(?<=[a-z0-9])[a-z0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +265,9 @@ def _mentions(grammar: Grammar, clause: NormalizedText) -> Iterator[Check]:
             at, check = max(checks, key=lambda each: each[0])
             yield check
         else:
-            at += 1
+            # Nothing that is spoken of starts within a word or a number.
+            inside = _INSIDE_WORD.match(clause.form, at + 1)
+            at = inside.end() if inside else at + 1
 
 
 def _mention(grammar: Grammar, rule: str, values: Values) -> Check | None:

@@ -32,6 +32,8 @@ _PIECE = re.compile(r"<[a-z_]+(?::[a-z_]+)?>|[\[\]()|]|(?:(?!<[a-z_]+(?::[a-z_]+
 _BINDING = re.compile(r"(?<![a-z_])([a-z_]+)=(\S+)")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SPACES = dict.fromkeys((0x3000, 0xA0, 0x09, 0x0A, 0x0D), 0x20)
+_POSITION_BITS = 20
+"""Of a key in a text's matches, those of the position."""
 _SAME = str.maketrans(_FULL_WIDTH | _SPACES | {0x2019: "'", 0x2013: "-", 0x2014: "-", 0x301C: "~"})
 
 
@@ -66,6 +68,8 @@ class _Node:
     """Words of which every match holds at least one; ``None``: not known."""
     by_sign: dict[str, tuple[_Node, ...]] = field(default_factory=dict)
     """The parts of ``any`` that can match where the next sign is this one; filled as met."""
+    key: int = 0
+    """Names the part in a text's matches, with room for a position."""
 
 
 class Grammar:
@@ -90,6 +94,8 @@ class Grammar:
         self._slots = slots
         self._where = where
         self._visited: set[str] = set()
+        self._nodes = 0
+        self._words: dict[str, set[str]] = {}
         self._phrases: dict[str, _Node] = {}
         self.rules: dict[str, str] = {}
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
@@ -164,6 +170,8 @@ class Grammar:
             self._visit(_Node("phrase", name), ())
 
     def _visit(self, node: _Node, inside: tuple[str, ...]) -> None:
+        self._nodes += 1
+        node.key = self._nodes << _POSITION_BITS
         for part in node.parts:
             self._visit(part, inside)
         match node.kind:
@@ -174,6 +182,7 @@ class Grammar:
             case "word":
                 node.first = frozenset(node.text[0])
                 node.needs = frozenset((node.text,))
+                self._words.setdefault(node.text[0], set()).add(node.text)
             case "any":
                 node.needs = _union([part.needs for part in node.parts])
                 node.first = _union([part.first for part in node.parts])
@@ -207,17 +216,25 @@ class Grammar:
 
     def match(self, name: str, text: NormalizedText, start: int) -> list[Match]:
         """Find every way in which a phrase matches; none where the grammar has no such phrase."""
+        if text.words is None:
+            # Of the words of the grammar, those that a text holds: most parts need one of the rest.
+            signs = set(text.form) & self._words.keys()
+            text.words = {word for sign in signs for word in self._words[sign] if word in text.form}
         return self._match(self._phrases[name], text, start) if name in self._phrases else []
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form
-        while start < len(form) and form[start] == " ":
+        while form[start : start + 1] == " ":
             start += 1
         if node.first is not None and form[start : start + 1] not in node.first:
             return [(start, ())] if node.may_be_empty else []
+        return self._match_at(node, text, start)
+
+    def _match_at(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
+        """Match a part at a sign that it can start with."""
         if node.kind == "word":
-            return _word(node.text, form, start)
-        key = (id(node), start)
+            return _word(node.text, text.form, start)
+        key = node.key | start
         matches = text.matches.get(key)
         if matches is None:
             matches = text.matches[key] = self._find(node, text, start)
@@ -228,16 +245,17 @@ class Grammar:
             values = self._slots[node.text].read(text.form, text.written, start)
             return [(end, ((node.bind, value),)) for end, value in values]
         if node.kind == "phrase":
-            return self._match(self._phrases[node.text], text, start)
+            return self._match_at(self._phrases[node.text], text, start)
         if node.kind == "any":
             sign = text.form[start : start + 1]
             parts = node.by_sign.get(sign)
             if parts is None:
                 parts = node.by_sign[sign] = tuple(each for each in node.parts if _can(each, sign))
+            words = text.words or ()
             options = [
                 match
                 for part in parts
-                if part.kind != "all" or text.may_hold(part)
+                if part.needs is None or not part.needs.isdisjoint(words) or part.may_be_empty
                 for match in self._match(part, text, start)
             ]
             return list(dict.fromkeys(options)) if len(options) > 1 else options
@@ -262,21 +280,14 @@ class NormalizedText:
         written: as it is.
         form: sign by sign as the grammar matches it.
         matches: by part of the grammar and position.
+        words: those of the grammar that it holds anywhere; ``None`` until it is matched.
     """
 
     def __init__(self, written: str) -> None:
         self.written = written
         self.form = matching_form(written)
-        self.matches: dict[tuple[int, int], list[Match]] = {}
-        self._held: dict[int, bool] = {}
-
-    def may_hold(self, node: _Node) -> bool:
-        """Check whether the words that a part of the grammar cannot do without are there at all."""
-        held = self._held.get(id(node))
-        if held is None:
-            held = node.needs is None or any(word in self.form for word in node.needs)
-            self._held[id(node)] = held
-        return held
+        self.matches: dict[int, list[Match]] = {}
+        self.words: set[str] | None = None
 
 
 def _union(firsts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:

@@ -1,0 +1,92 @@
+"""``heedful calibrate``."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from heedful.cli.running import Outcome, print_outcome
+from heedful.core.errors import UsageError
+from heedful.core.text import amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def calibrate(  # noqa: PLR0913 - three steps of one task
+    run: Path,
+    /,
+    *,
+    plan: float | None = None,
+    draw: int | None = None,
+    labels: Path | None = None,
+    rate: Literal["csr", "isr"] = "csr",
+    by: str | None = None,
+    seed: int = 0,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+) -> int:
+    """Estimate the rate that people would find, from a run and a few labels.
+
+    Args:
+        run: The directory of a finished evaluation.
+        plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
+            with --labels, from what these say of the judge.
+        draw: Draw so many rows at random into --output, to be labelled.
+        labels: The drawn rows, labelled.
+        rate: csr: constraints met. isr: responses fully met.
+        by: With --draw: draw from each value of this tag in proportion.
+        seed: Of the draw.
+        output: Where drawn rows go (.jsonl), or the numbers (.json).
+
+    Returns:
+        The exit code.
+    """
+    from heedful.analysis import calibration
+
+    if draw is not None:
+        if plan is not None or labels is not None or output is None:
+            raise UsageError("--draw needs --output, and neither --plan nor --labels")
+        drawn = calibration.draw(run, output, labels=draw, by=by, seed=seed)
+        sys.stdout.write(f"{_drawn(drawn)}\n")
+        return 0
+    if by is not None:
+        raise UsageError("--by goes with --draw: labels know how they were drawn")
+    if plan is not None:
+        planned = calibration.plan(run, half_width=plan, rate=rate, pilot=labels)
+        _write(planned, output)
+        sys.stdout.write(f"{_planned(planned)}\n")
+        return 0
+    if labels is None:
+        hint = "give --plan WIDTH, --draw N -o FILE, or --labels FILE"
+        raise UsageError("nothing to do", hint=hint)
+    from heedful.analysis.calibration_tables import document
+
+    result = calibration.calibrate(run, labels, rate=rate)
+    _write(result, output)
+    return print_outcome(Outcome(view=lambda: document(result).terminal(), written=[output]))
+
+
+def _write(result: Mapping[str, Any], output: Path | None) -> None:
+    from heedful.data.formats.base import write_json
+
+    if output is not None:
+        write_json(output, json.loads(json.dumps(result)))
+
+
+def _drawn(drawn: Mapping[str, Any]) -> str:
+    text = f"{amount(drawn['drawn'], 'row')} of {drawn['of']:,} drawn into {drawn['file']}"
+    return f"{text}: fill in labels, then heedful calibrate RUN --labels {drawn['file']}"
+
+
+def _planned(planned: Mapping[str, Any]) -> str:
+    wide = f"± {100 * planned['half_width']:g} points"
+    if planned["labels"] is None:
+        return f"{wide} cannot be reached with the {planned['of']:,} rows of the run"
+    text = f"{wide}: label {amount(planned['labels'], 'row')} of {planned['of']:,}"
+    if planned["pilot"] is None:
+        return f"{text}; after a few labels, --labels FILE plans with what the judge saves"
+    return f"{text} (labels alone would take {planned['labels_alone']:,})"

@@ -1,0 +1,180 @@
+"""``heedful.toml``: flags of a project, for those that the command line does not give.
+
+Keys are flags without their hyphens. At the top they are for every command that has the flag, in a
+table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cyclopts import App
+    from cyclopts.argument import Argument, ArgumentCollection
+
+FILE = Path("heedful.toml")
+SAVE = "--save-config"
+
+SECRET = ("api-key", "token")
+"""Flags that are never read from the file, nor written into it."""
+
+OF_ONE_RUN = frozenset(
+    {"input", "run", "output", "limit", "dry-run", "retry-failed", "quiet", "responses", "header"}
+)
+"""Flags that are not written into it: they are of one run, or may hold a secret."""
+
+OF_A_MODEL = ("model", "prompt", "votes")
+"""Flags that are left out where the command line names judges that ask no model."""
+
+
+class Config:
+    """Gives the parser the flags of ``heedful.toml``; the parser calls it for a command."""
+
+    def __init__(self, path: Path = FILE, *, save: bool = False) -> None:
+        """Prepare to read the file, if there is one.
+
+        Args:
+            path: the file.
+            save: write the flags of the command line into it.
+        """
+        self._path = path
+        self._save = save
+
+    def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
+        """Add the flags that the command line does not give.
+
+        Raises:
+            UsageError: the file isn't TOML, or has a key that is no flag of the command.
+        """
+        del app
+        if not commands:
+            return
+        flags = {name: argument for argument in arguments for name in _names(argument)}
+        given = {name for name, argument in flags.items() if argument.has_tokens}
+        if self._save and arguments:
+            self._write(commands, flags, given)
+        if not self._path.is_file() or not arguments:
+            return
+        settings = self._settings(commands, flags)
+        if "judge" in given and not any(
+            "checklist" in token.value for token in flags["judge"].tokens
+        ):
+            settings = {name: each for name, each in settings.items() if name not in OF_A_MODEL}
+        settings = {name: each for name, each in settings.items() if name not in given}
+        if settings:
+            from cyclopts.argument import update_argument_collection
+
+            sys.stderr.write(f"{self._path}: {', '.join(settings)}\n")
+            update_argument_collection(
+                settings, str(self._path), arguments, root_keys=(), allow_unknown=False
+            )
+
+    def _settings(self, commands: tuple[str, ...], flags: Iterable[str]) -> dict[str, Any]:
+        """Read the keys that are for a command."""
+        content = self._content()
+        settings: dict[str, Any] = {
+            _key(name): value
+            for name, value in content.items()
+            if not isinstance(value, dict) and _key(name) in flags
+        }
+        table: Any = content
+        for word in commands:
+            table = table.get(word, {})
+            if not isinstance(table, dict):
+                what = f"{word} is not a table"
+                raise UsageError(what, where=str(self._path), hint=f"write [{'.'.join(commands)}]")
+        for name, value in table.items():
+            if isinstance(value, dict):
+                continue
+            if _key(name) not in flags:
+                from difflib import get_close_matches
+
+                near = get_close_matches(_key(name), list(flags), 1)
+                raise UsageError(
+                    f"[{'.'.join(commands)}] has {name!r}, and the command no such flag",
+                    where=str(self._path),
+                    hint=f"did you mean {near[0]!r}?" if near else "--help-all names the flags",
+                )
+            settings[_key(name)] = value
+        for name in settings:
+            if name in SECRET:
+                raise UsageError(
+                    f"{name!r} is a secret, which does not belong into this file",
+                    where=str(self._path),
+                    hint="set an environment variable; api-key-env names it",
+                )
+        return settings
+
+    def _content(self) -> Mapping[str, Any]:
+        import tomllib
+
+        try:
+            return tomllib.loads(self._path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise UsageError(f"cannot be read: {error}", where=str(self._path)) from error
+
+    def _write(
+        self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Iterable[str]
+    ) -> None:
+        """Add a table with the flags of the command line.
+
+        Raises:
+            UsageError: the file has such a table already, or cannot be written.
+        """
+        table = ".".join(commands)
+        there: Any = self._content() if self._path.is_file() else {}
+        for word in commands:
+            there = there.get(word, {})
+        if there:
+            hint = "edit the file, or delete the table"
+            raise UsageError(
+                f"there is a table [{table}] already", where=str(self._path), hint=hint
+            )
+        lines = [
+            f"{name} = {_written(flags[name])}"
+            for name in sorted({_key(argument.name) for argument in flags.values()})
+            if name in given and name not in OF_ONE_RUN and name not in SECRET
+        ]
+        try:
+            before = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
+            with self._path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write("\n" if before and not before.endswith("\n\n") else "")
+                file.write("\n".join([f"[{table}]", *lines, ""]))
+        except OSError as error:
+            what = f"cannot be written: {error.strerror}"
+            raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
+        sys.stderr.write(f"{self._path}: wrote [{table}]\n")
+
+
+def _names(argument: Argument) -> Iterator[str]:
+    return (_key(name) for name in argument.names if name.startswith("--"))
+
+
+def _key(name: str) -> str:
+    return name.lstrip("-").replace("_", "-")
+
+
+def _written(argument: Argument) -> str:
+    """Write the value of a flag as TOML."""
+    values = [
+        _literal(token.value) if token.value else str(bool(token.implicit_value)).lower()
+        for token in argument.tokens
+    ]
+    return values[0] if len(values) == 1 else f"[{', '.join(values)}]"
+
+
+def _literal(text: str) -> str:
+    import json  # takes 4 ms of the start-up of every command
+
+    whole, point, part = text.removeprefix("-").partition(".")
+    digits = text.isascii() and whole.isdecimal() and (part.isdecimal() or not point)
+    leading = whole.startswith("0") and whole != "0"  # which TOML has not
+    if digits and not leading:
+        return text
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,106 @@
+"""Help texts: the everyday flags of a command on one screen, all of them with ``--help-all``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions
+
+HELP_ALL = "--help-all"
+
+RARE = frozenset(
+    {
+        "--api-key",
+        "--api-key-env",
+        "--header",
+        "--body",
+        "--prompt-file",
+        "--system-prompt-file",
+        "--explain",
+        "--measure",
+        "--per-call",
+        "--min-confidence",
+        "--reasks",
+        "--temperature",
+        "--top-p",
+        "--max-completion-tokens",
+        "--max-concurrency",
+        "--rpm",
+        "--tpm",
+        "--timeout",
+        "--device",
+        "--batch-size",
+        "--log-level",
+        "--log-file",
+        "--prices",
+        "--quiet",
+        "--seed",
+        "--map",
+        "--executor",
+        "--min-coverage",
+        "--task",
+        "--exclude-generation-failures",
+        "--sample",
+    }
+)
+"""Flags that most users never give; only ``--help-all`` shows them."""
+
+FEW = 2
+"""Fewer rare flags than this in a panel are shown: they take no more room than their number."""
+
+NEEDLESS = frozenset({"False", "[]"})
+"""Defaults that go without saying."""
+
+
+class HelpText:
+    """Renders the panels of a help text; the parser calls it for each.
+
+    Attributes:
+        hidden: flags that were left out.
+    """
+
+    def __init__(self, *, everything: bool) -> None:
+        """Begin a help text.
+
+        Args:
+            everything: show all flags.
+        """
+        self.everything = everything
+        self.hidden = 0
+
+    def __call__(self, console: Console, options: ConsoleOptions, panel: Any) -> None:
+        """Render a panel, without the rare flags, and not at all if it has no others."""
+        from cyclopts.help.formatters import DefaultFormatter
+
+        entries = list(panel.entries)
+        everyday = [entry for entry in entries if entry.required or RARE.isdisjoint(entry.names)]
+        hidden = len(entries) - len(everyday)
+        if not self.everything and hidden >= FEW:
+            entries = everyday
+            self.hidden += hidden
+        for entry in entries:
+            _rewrap(entry.description)
+            if entry.default in NEEDLESS:
+                entry.default = None
+        if entries:
+            DefaultFormatter()(console, options, panel.copy(entries=entries))
+
+    def render_usage(self, console: Console, options: ConsoleOptions, usage: Any) -> None:
+        """Render the usage line."""
+        from cyclopts.help.formatters import DefaultFormatter
+
+        DefaultFormatter().render_usage(console, options, usage)
+
+    def render_description(self, console: Console, _options: ConsoleOptions, text: Any) -> None:
+        """Render the text above the panels; examples stay in one line each, to be copied."""
+        console.print(text, soft_wrap=True)
+
+
+def _rewrap(description: Any) -> None:
+    """Let a description break its lines where the terminal does, not where the source does."""
+    from rich.text import Text
+
+    text = getattr(description, "primary_renderable", None)
+    if isinstance(text, Text):
+        description.primary_renderable = Text(" ".join(text.plain.split()))

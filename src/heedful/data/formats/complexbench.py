@@ -1,0 +1,81 @@
+"""ComplexBench: instructions with questions that depend on each other, and verdicts on them.
+
+Records: ``main_id``, ``group``, ``instruction`` (and ``instruction_en``), ``category``,
+``scoring_questions`` (``point_id``, ``question``, ``question_en``, ``rule``,
+``constraint_dimensions``, ``composition_types``, ``dep``); with ``generated`` or ``output``, and in
+final results ``point_judges``, before any dependency.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import RowError
+from heedful.core.nouns import Message, Sample
+from heedful.data.formats import criteria
+from heedful.data.formats.base import Format
+from heedful.data.formats.fields import optional_text, response_text, row_id, text
+from heedful.data.formats.files import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.core.nouns import Constraint
+
+
+def sample(record: dict[str, Any], number: int) -> Sample:
+    """Read one record.
+
+    Raises:
+        RowError: a field is missing or of the wrong type.
+    """
+    listed = criteria.objects(record, "scoring_questions")
+    numbers = {str(item.get("point_id", at)): at for at, item in enumerate(listed, start=1)}
+    verdicts = record.get("point_judges")
+    if verdicts is not None and (not isinstance(verdicts, list) or len(verdicts) != len(listed)):
+        raise RowError(f"point_judges is {shown(verdicts)}; give one for each scoring question")
+    category = optional_text(record, "category")
+    tags = criteria.tags("complexbench", record, "task_types", "model", "group")
+    if category:
+        tags |= {"category": category, "task": category.partition("_")[0]}
+    instruction = optional_text(record, "instruction") or text(record, "instruction_en")
+    return Sample(
+        id=row_id(record, number, "main_id", "id"),
+        conversation=(Message(role="user", content=instruction),),
+        checklist=tuple(_criterion(item, numbers) for item in listed),
+        response=_response(record),
+        tags=tags,
+        recording=criteria.recorded("complexbench", [*map(criteria.verdict, verdicts or ())]),
+    )
+
+
+def _response(record: Mapping[str, Any]) -> str | None:
+    keys = (key for key in ("generated", "output", "response") if record.get(key) is not None)
+    return response_text(record, next(keys, "response"))
+
+
+def _criterion(item: Mapping[str, Any], numbers: Mapping[str, int]) -> Constraint:
+    parents = item.get("dep") or []
+    if not isinstance(parents, list) or not all(str(parent) in numbers for parent in parents):
+        raise RowError(f"dep is {shown(parents)}, which names no scoring question")
+    dimensions, compositions = item.get("constraint_dimensions"), item.get("composition_types")
+    return criteria.criterion(
+        optional_text(item, "question") or text(item, "question_en"),
+        type=_first(dimensions),
+        subtype=_first(compositions),
+        rule=item.get("rule"),
+        depends_on=tuple(numbers[str(parent)] for parent in parents) or None,
+    )
+
+
+def _first(names: Sequence[Any] | Any) -> str | None:
+    named = names[0] if isinstance(names, list) and names else names
+    return named if isinstance(named, str) else None
+
+
+FORMAT = Format(
+    "complexbench",
+    (("scoring_questions",), ("instruction", "instruction_en")),
+    lambda record: "scoring_questions" in record,
+    sample,
+)

@@ -1,0 +1,157 @@
+"""Any table, its columns mapped to heedful's fields: ``question=prompt,answer=response``.
+
+A column may be a path into objects (``meta.question=prompt``), and a field a tag
+(``lang=tags.language``). What isn't mapped stays as it is. A checklist may be a list of texts, of
+objects in whatever words (``criterion``, ``points``), JSON of either, or one text a line.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import RowError, UsageError
+from heedful.data.formats import table
+from heedful.data.formats.base import Format
+from heedful.data.formats.files import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from heedful.core.nouns import Sample
+
+PREFIX = "map:"
+"""Begins the name of a format that is a mapping."""
+
+FIELDS = (
+    "id",
+    "prompt",
+    "conversation",
+    "response",
+    "checklist",
+    "reference",
+    "labels",
+    "annotations",
+    "judgments",
+    "preferred_to",
+    "instruction_id",
+)
+"""Fields that a column can be."""
+
+_TAGS = "tags."
+_TEXTS = (
+    "text",
+    "criterion",
+    "requirement",
+    "constraint",
+    "criterion_description",
+    "description",
+    "question",
+    "point",
+    "title",
+    "content",
+)
+_WEIGHTS = ("weight", "points", "criterion_weight")
+_TYPES = ("type", "axis", "category")
+_MISSING = object()
+
+
+def make(name: str) -> Format:
+    """Make the format of a mapping by its name, which is :data:`PREFIX` and the mapping.
+
+    Raises:
+        UsageError: it isn't one.
+    """
+    columns = _columns(name.removeprefix(PREFIX))
+    return Format(
+        name,
+        tuple((column.partition(".")[0],) for column in columns if _is_needed(columns[column])),
+        lambda _: False,
+        partial(_sample, columns),
+    )
+
+
+def _columns(mapping: str) -> dict[str, str]:
+    """Read a mapping: the field by the column."""
+    columns: dict[str, str] = {}
+    for pair in mapping.split(","):
+        column, equals, field = (part.strip() for part in pair.partition("="))
+        hint = f"write COLUMN=FIELD, with a field of {', '.join(FIELDS)} or {_TAGS}NAME"
+        if not (column and equals and field):
+            raise UsageError(f"the mapping has {pair.strip()!r}", hint=hint)
+        if field not in FIELDS and not (field.startswith(_TAGS) and field != _TAGS):
+            raise UsageError(f"the mapping has no field {field!r}", hint=hint)
+        if column in columns or field in columns.values():
+            raise UsageError(f"the mapping has {column if column in columns else field!r} twice")
+        columns[column] = field
+    return columns
+
+
+def _is_needed(field: str) -> bool:
+    return field in ("prompt", "conversation", "response", "checklist")
+
+
+def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> Sample:
+    """Read one record.
+
+    Raises:
+        RowError: a column is missing, or isn't what its field asks for.
+    """
+    heads = {column.partition(".")[0] for column in columns}
+    fields = {name: value for name, value in record.items() if name not in {*heads, *FIELDS}}
+    tags: dict[str, Any] = {}
+    for column, field in columns.items():
+        value = _value(record, column)
+        if value is _MISSING:
+            if _is_needed(field):
+                raise RowError(f"{column} is missing")
+        elif field.startswith(_TAGS):
+            tags[field.removeprefix(_TAGS)] = value
+        else:
+            fields[field] = _checklist(value) if field == "checklist" else value
+    if tags:
+        given = fields.get("tags")
+        fields["tags"] = (given if isinstance(given, dict) else {}) | tags
+    return table.sample(fields, number)
+
+
+def _value(record: Mapping[str, Any], column: str) -> Any:
+    """Return a column: a field of the record, or by a path a field within it."""
+    if column in record:
+        return record[column]
+    value: Any = record
+    for part in column.split("."):
+        if not isinstance(value, dict) or part not in value:
+            return _MISSING
+        value = value[part]
+    return value
+
+
+def _checklist(value: Any) -> Any:
+    """Read a checklist in whatever words it is written."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return value  # one text a line
+    if isinstance(value, dict):
+        inner = next((each for each in value.values() if isinstance(each, list)), None)
+        value = [*value.values()] if inner is None else inner
+    if not isinstance(value, list):
+        return value
+    return [_constraint(item, place) for place, item in enumerate(value)]
+
+
+def _constraint(item: Any, place: int) -> Any:
+    if not isinstance(item, dict):
+        return item
+    constraint = dict(item)
+    for field, names in (("text", _TEXTS), ("weight", _WEIGHTS), ("type", _TYPES)):
+        name = next((name for name in names if constraint.get(name) is not None), None)
+        if name is not None and field not in constraint:
+            constraint[field] = constraint.pop(name)
+    if "text" not in constraint:
+        keys = shown(", ".join(map(str, item)))
+        raise RowError(f"checklist[{place}] has {keys}, and none of {', '.join(_TEXTS)}")
+    return constraint

@@ -1,0 +1,108 @@
+"""Where the calls of a run are made: from this process, or through batch endpoints."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from heedful.core.errors import RunError, UsageError
+from heedful.core.text import amount
+from heedful.engine.options import executor_of
+from heedful.engine.postponed import OPEN
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Awaitable, Callable
+
+    from heedful.engine.batches import BatchDesk
+    from heedful.engine.options import RunOptions
+    from heedful.engine.runner import Progress
+    from heedful.engine.store import Store
+
+__all__: list[str] = []
+
+
+@asynccontextmanager
+async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk | None]:
+    """Cache calls in a run's store and record their usage.
+
+    A job without models doesn't pay for their import.
+
+    Yields:
+        What puts calls into batches, where the executor does.
+
+    Raises:
+        RunError: batches are under way that this executor would buy again.
+        UsageError: there is no such executor.
+    """
+    max_cost, prices = options.get("max_cost"), options.get("prices")
+    batched = executor_of(options) == "batch"
+    left = store.meta(OPEN)
+    if left and not batched:
+        count = sum(batch["count"] for batch in left.values())
+        raise RunError(
+            f"{amount(count, 'request')} of this run may be in batches that were submitted",
+            where=str(store.directory),
+            hint="--executor batch fetches them; otherwise they would be paid for twice",
+        )
+    if "heedful.models.base" not in sys.modules and max_cost is None:
+        yield None
+        return
+    from heedful.engine.call_cache import cache_calls
+    from heedful.models.pricing import PRICES
+
+    retries = store.meta("retries") or 0
+    if batched:
+        from heedful.engine.batches import BatchDesk
+
+        desk = BatchDesk(store, max_cost, prices)
+        try:
+            async with cache_calls(store, retries=retries, desk=desk):
+                yield desk
+        finally:
+            await desk.close()
+        return
+    budget = None
+    if max_cost is not None:
+        from heedful.engine.budget import Budget
+
+        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
+    async with cache_calls(store, retries=retries, budget=budget):
+        yield None
+
+
+async def in_passes(
+    one_pass: Callable[[], Awaitable[Progress]],
+    desk: BatchDesk,
+    again: Callable[[], bool],
+    on_progress: Callable[[Progress], None],
+) -> None:
+    """Go through the rows until all are done, and exchange batches between two passes.
+
+    Args:
+        one_pass: goes through all rows once; those that wait for an answer are postponed.
+        desk: where calls are put into batches.
+        again: whether the rows can be read again.
+        on_progress: called with the progress while batches are waited for.
+
+    Raises:
+        UsageError: the rows cannot be read again.
+    """
+    resumed: int | None = None
+    while True:
+        progress = await one_pass()
+        resumed = progress.resumed = progress.resumed if resumed is None else resumed
+        if not progress.postponed:
+            return
+        if not again():
+            raise UsageError(
+                "--executor batch reads the rows several times, and these can be read only once",
+                hint="give a file or a list",
+            )
+
+        def tell(note: str, progress: Progress = progress) -> None:
+            progress.note = note
+            on_progress(progress)
+
+        await desk.exchange(tell)
+        progress.begin_pass()

@@ -1,0 +1,199 @@
+"""Prediction-powered inference: a rate from few labels and many verdicts, PPI++.
+
+Source: Angelopoulos, Duchi and Zrnic (2023), arXiv 2311.01453; the same numbers as their package
+ppi-python (``ppi_mean_ci``). Unlike a correction by error rates it needs no model of the judge's
+errors: it holds however the judge errs, if the labelled units were drawn at random.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, TypedDict
+
+from heedful.metrics.proportions import NORMAL_QUANTILE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Stratum", "labels_needed", "powered_mean"]
+
+CERTAINTY = 2.326
+"""Quantile of the margin that a plan leaves for the chance in the pilot's variance, and in that of
+the labels to come: 99 % each, so that both together hold in 95 % of cases."""
+
+
+class Stratum(NamedTuple):
+    """Units of one kind.
+
+    Attributes:
+        labels: of n units drawn at random, by people.
+        verdicts: of the same units, by the judge.
+        unlabelled: of N other units, by the judge.
+    """
+
+    labels: Sequence[float]
+    verdicts: Sequence[float]
+    unlabelled: Sequence[float]
+
+    @property
+    def size(self) -> int:
+        """All of its units."""
+        return len(self.labels) + len(self.unlabelled)
+
+
+class Powered(TypedDict):
+    """A mean from labels and verdicts.
+
+    Attributes:
+        value: the mean.
+        interval: 95 %.
+        weight: of the verdicts (λ), 0 to 1, the mean over the strata: 0 is labels alone.
+        labels: units with labels.
+        units: all units.
+        judged: mean of the verdicts alone.
+        classical: mean of the labels alone.
+        classical_interval: 95 %, of labels alone.
+    """
+
+    value: float
+    interval: list[float]
+    weight: float
+    labels: int
+    units: int
+    judged: float
+    classical: float
+    classical_interval: list[float]
+
+
+class _MeanEstimate(NamedTuple):
+    mean: float
+    variance: float
+    weight: float
+
+
+def powered_mean(strata: Sequence[Stratum]) -> Powered:
+    """Compute the mean over all units, each stratum by its share of them.
+
+    Args:
+        strata: units of each kind, with two labels and two unlabelled units at least; a single one
+            for a simple random sample.
+
+    Raises:
+        ValueError: a stratum has too few.
+    """
+    for stratum in strata:
+        if min(len(stratum.labels), len(stratum.unlabelled)) < 2:  # noqa: PLR2004 - a variance
+            raise ValueError("two labels and two unlabelled units at least")
+    total = sum(stratum.size for stratum in strata)
+    shares = [stratum.size / total for stratum in strata]
+    powered = _stratified(shares, [_powered(stratum) for stratum in strata])
+    classical = _stratified(shares, [_labels_alone(stratum) for stratum in strata])
+    verdicts = (math.fsum(each) for s in strata for each in (s.verdicts, s.unlabelled))
+    return Powered(
+        value=powered.mean,
+        interval=_interval(powered),
+        weight=powered.weight,
+        labels=sum(len(stratum.labels) for stratum in strata),
+        units=total,
+        judged=math.fsum(verdicts) / total,
+        classical=classical.mean,
+        classical_interval=_interval(classical),
+    )
+
+
+def labels_needed(pilot: Stratum, half_width: float, units: int) -> int | None:
+    """Plan how many labels an interval needs.
+
+    The plan is for variances that are larger than the pilot's by what chance can make of them, so
+    that the interval comes out no wider in 95 % of cases.
+
+    Args:
+        pilot: units that have labels already, drawn at random.
+        half_width: of the interval that is wanted.
+        units: all units, labelled or not.
+
+    Returns:
+        The number of labels; ``None`` where even labels for all but two units would not do.
+    """
+    low, high = 2, units - 2
+    if high < low or _planned(pilot, high, units) > half_width:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if _planned(pilot, middle, units) <= half_width:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _planned(pilot: Stratum, labels: int, units: int) -> float:
+    """Return the half-width that so many labels are expected to give, with the margin."""
+    rest = units - labels
+    weight = _weight(pilot, labels, rest)
+    everywhere = [*pilot.verdicts, *pilot.unlabelled]
+    residuals = [y - weight * f for y, f in zip(pilot.labels, pilot.verdicts, strict=True)]
+    spread = math.sqrt(max(1.0, _kurtosis(residuals) - 1))
+    margin = 1 + CERTAINTY * spread * (1 / math.sqrt(len(residuals)) + 1 / math.sqrt(labels))
+    rectifier = margin * _variance(residuals)
+    variance = weight**2 * _variance(everywhere) / rest + rectifier / labels
+    return NORMAL_QUANTILE * math.sqrt(variance)
+
+
+def _powered(stratum: Stratum) -> _MeanEstimate:
+    weight = _weight(stratum, len(stratum.labels), len(stratum.unlabelled))
+    rectifier = [y - weight * f for y, f in zip(stratum.labels, stratum.verdicts, strict=True)]
+    imputed = [weight * f for f in stratum.unlabelled]
+    return _MeanEstimate(
+        _mean(imputed) + _mean(rectifier),
+        _variance(imputed) / len(imputed) + _variance(rectifier) / len(rectifier),
+        weight,
+    )
+
+
+def _labels_alone(stratum: Stratum) -> _MeanEstimate:
+    labels = stratum.labels
+    return _MeanEstimate(_mean(labels), _variance(labels) / len(labels), 0.0)
+
+
+def _weight(stratum: Stratum, labels: int, unlabelled: int) -> float:
+    """Return the weight of the verdicts that makes the interval shortest, within 0 and 1."""
+    mean, judged = _mean(stratum.labels), _mean(stratum.verdicts)
+    covariance = math.fsum(
+        (y - mean) * (f - judged) for y, f in zip(stratum.labels, stratum.verdicts, strict=True)
+    ) / len(stratum.labels)
+    verdicts = [*stratum.verdicts, *stratum.unlabelled]
+    variance = _variance(verdicts) * len(verdicts) / (len(verdicts) - 1)
+    if not variance:
+        return 0.0  # a judge that always says the same says nothing
+    return min(1.0, max(0.0, covariance / ((1 + labels / unlabelled) * variance)))
+
+
+def _stratified(shares: Sequence[float], estimates: Sequence[_MeanEstimate]) -> _MeanEstimate:
+    pairs = list(zip(shares, estimates, strict=True))
+    return _MeanEstimate(
+        math.fsum(share * estimate.mean for share, estimate in pairs),
+        math.fsum(share**2 * estimate.variance for share, estimate in pairs),
+        math.fsum(share * estimate.weight for share, estimate in pairs),
+    )
+
+
+def _interval(estimate: _MeanEstimate) -> list[float]:
+    margin = NORMAL_QUANTILE * math.sqrt(estimate.variance)
+    return [estimate.mean - margin, estimate.mean + margin]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _variance(values: Sequence[float]) -> float:
+    """Compute the variance, divided by n, as ppi-python does."""
+    mean = _mean(values)
+    return math.fsum((value - mean) ** 2 for value in values) / len(values)
+
+
+def _kurtosis(values: Sequence[float]) -> float:
+    """Compute the kurtosis: 3 for a normal distribution, and for values that are all the same."""
+    mean, variance = _mean(values), _variance(values)
+    return _mean([(value - mean) ** 4 for value in values]) / variance**2 if variance else 3.0

@@ -1,0 +1,294 @@
+"""The protocol of batch endpoints, and HTTP as all of them need it."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.untrusted import MOST_TOKENS, parse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+    from typing import BinaryIO
+
+    import aiohttp
+
+    from heedful.core.errors import HeedfulError
+    from heedful.core.nouns import Message
+    from heedful.models.base import Completion, Sampling
+
+BODY_LIMIT = 64 * 2**20
+"""Bytes of a JSON body, or of a line of results, after which it is given up."""
+
+ATTEMPTS = 6
+LONGEST_PAUSE_S = 30.0
+TIMEOUT_S = 600.0
+"""Seconds without a byte after which a transfer is given up."""
+
+_OK = 200
+_RETRIED = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
+
+
+class BatchStatus(NamedTuple):
+    """How far a batch is.
+
+    Attributes:
+        ended: nothing more will be answered.
+        answered: requests that came to an answer or an error so far.
+        refused: why the batch as a whole came to nothing; what was asked in it may be asked again.
+    """
+
+    ended: bool
+    answered: int = 0
+    refused: str | None = None
+
+
+class BatchService(Protocol):
+    """A provider's batch endpoint, for the requests of one model.
+
+    Attributes:
+        requests: how many requests a batch may have.
+        size: how many bytes they may have together.
+    """
+
+    requests: int
+    size: int
+
+    def request(
+        self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
+    ) -> bytes:
+        """Write a request as one line of JSON, without the line's end.
+
+        Args:
+            number: its name in the batch: letters, digits and hyphens.
+            messages: the conversation.
+            sampling: how to sample.
+            sample: numbers independent samples of the same prompt, from 0.
+        """
+        ...
+
+    async def submit(self, requests: BinaryIO, tag: str) -> str:
+        """Submit requests, one a line, under a tag; return the batch's name.
+
+        Raises:
+            FaultError: it wasn't accepted, or nobody knows whether it was; see :meth:`find`.
+        """
+        ...
+
+    async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
+        """Find a batch that may have been submitted: its name, or ``None`` where there is none.
+
+        Args:
+            tag: under which it was to be submitted.
+            count: how many requests it has.
+            since: when that was (``time.time``).
+            taken: batches that are known to be others.
+
+        Raises:
+            FaultError: the server doesn't say.
+        """
+        ...
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Say how far a batch is.
+
+        Raises:
+            FaultError: the server doesn't say.
+        """
+        ...
+
+    def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
+        """Yield the answers of a batch that has ended, by the requests' numbers, in any order.
+
+        Requests may be missing.
+
+        Raises:
+            FaultError: they cannot be fetched to the end.
+        """
+        ...
+
+    def adapt(self, fault: Fault) -> bool:
+        """Change later requests after a fault; whether that may help."""
+        ...
+
+    def failure(self, fault: Fault) -> HeedfulError:
+        """Make the error that the user sees of a fault."""
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
+class Connection:
+    """HTTP requests to a provider: JSON in both directions, and results line by line."""
+
+    def __init__(self, address: str, headers: Mapping[str, str], *, backoff_s: float = 1.0) -> None:
+        """Describe it; nothing is connected before the first request.
+
+        Args:
+            address: what paths are joined to, without a slash at the end.
+            headers: of every request; the key among them.
+            backoff_s: the first pause before another attempt, in seconds.
+        """
+        self.address = address
+        self._headers = dict(headers)
+        self._backoff_s = backoff_s
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """Get an object; a request that may succeed the next time is repeated.
+
+        Raises:
+            FaultError: there is none.
+        """
+        for attempt in range(ATTEMPTS):
+            try:
+                return (await self.send("GET", path))[0]
+            except FaultError as error:
+                if error.fault.kind not in _RETRIED or attempt == ATTEMPTS - 1:
+                    raise
+                await asyncio.sleep(self.pause(attempt, error.fault))
+        raise AssertionError  # the last attempt raises or returns
+
+    def pause(self, attempt: int, fault: Fault) -> float:
+        """Return the seconds to wait after an attempt, counted from 0."""
+        longest = min(LONGEST_PAUSE_S, self._backoff_s * 2.0**attempt)
+        return min(fault.retry_after or longest * random.uniform(0.5, 1.0), LONGEST_PAUSE_S)
+
+    async def send(
+        self, method: str, path: str, **content: Any
+    ) -> tuple[dict[str, Any], Mapping[str, str]]:
+        """Send a request once; return the object that it is answered with, and the headers.
+
+        Raises:
+            FaultError: the answer isn't one, or there is none.
+        """
+        async with _faults(), await self._open(method, path, content) as response:
+            body = bytearray()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > BODY_LIMIT:
+                    raise FaultError(_too_large())
+            if response.status != _OK:
+                raise FaultError(fault_of(response.status, response.headers, bytes(body)))
+            return (_object(bytes(body)) if body else {}), response.headers
+
+    async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
+        """Yield the objects of a file of JSON lines.
+
+        Raises:
+            FaultError: it cannot be read to its end.
+        """
+        async with _faults(), await self._open("GET", path, {}) as response:
+            if response.status != _OK:
+                body = await response.content.read(BODY_LIMIT)
+                raise FaultError(fault_of(response.status, response.headers, body))
+            rest = bytearray()
+            async for chunk in response.content.iter_any():
+                *whole, last = chunk.split(b"\n")
+                for part in whole:
+                    rest += part
+                    if rest.strip():
+                        yield _object(bytes(rest))
+                    rest.clear()
+                rest += last
+                if len(rest) > BODY_LIMIT:
+                    raise FaultError(_too_large())
+            if rest.strip():
+                yield _object(bytes(rest))
+
+    async def _open(
+        self, method: str, path: str, content: Mapping[str, Any]
+    ) -> aiohttp.ClientResponse:
+        import aiohttp
+
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            await self.close()
+            timeout = aiohttp.ClientTimeout(total=None, sock_connect=30.0, sock_read=TIMEOUT_S)
+            self._session = aiohttp.ClientSession(
+                cookie_jar=aiohttp.DummyCookieJar(), timeout=timeout, trust_env=True
+            )
+            self._loop = loop
+        headers = self._headers | content.get("headers", {})
+        options = {name: value for name, value in content.items() if name != "headers"}
+        url = self.address + path
+        # A redirect would send the key elsewhere.
+        return await self._session.request(
+            method, url, headers=headers, allow_redirects=False, **options
+        )
+
+    async def close(self) -> None:
+        """Close the connections; the next request opens new ones."""
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+
+class _faults:  # noqa: N801 - used as a function
+    """Turn what goes wrong with a connection into faults."""
+
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        import aiohttp
+
+        if isinstance(error, TimeoutError):
+            raise FaultError(Fault(FaultKind.OVERLOADED, "no complete answer in time")) from None
+        if isinstance(error, aiohttp.ClientError | OSError):
+            what = f"the connection failed: {error or type(error).__name__}"
+            raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+
+
+def _too_large() -> Fault:
+    return Fault(FaultKind.INVALID, f"the answer is larger than {BODY_LIMIT >> 20} MiB")
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    try:
+        value = parse(body)
+    except (ValueError, RecursionError) as error:
+        what = f"the answer is not JSON ({error})"
+        raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+    if not isinstance(value, dict):
+        raise FaultError(Fault(FaultKind.TRANSIENT, "the answer is not a JSON object"))
+    return value
+
+
+def within(value: object) -> dict[str, Any]:
+    """Take a value that should be an object; anything else is an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: object) -> list[dict[str, Any]]:
+    """Take a value that should be a list of objects; anything else is left out."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def count(value: object) -> int:
+    """Take a value that should be a count, or text of one as Google writes it; else 0."""
+    if isinstance(value, str) and value.isascii() and value.isdecimal() and len(value) < _DIGITS:
+        value = int(value)
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and isinstance(value, int) and 0 < value <= MOST_TOKENS else 0
+
+
+def name(value: object, where: str) -> str:
+    """Take a name from a server that goes into a path.
+
+    Raises:
+        FaultError: it is none.
+    """
+    if not (isinstance(value, str) and _NAME.fullmatch(value)) or ".." in value:
+        raise FaultError(Fault(FaultKind.TRANSIENT, f"the server names {where} {value!r:.80}"))
+    return value
+
+
+_NAME = re.compile(r"\w[\w./-]{0,500}", re.ASCII)
+_DIGITS = 12

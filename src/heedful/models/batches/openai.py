@@ -1,0 +1,144 @@
+"""OpenAI's Batch API, and servers that speak it: a file of requests, a file of answers and errors.
+
+https://platform.openai.com/docs/guides/batch
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import to_json
+
+from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
+from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.replies import read_completion
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Collection, Sequence
+    from typing import BinaryIO
+
+    from heedful.core.errors import HeedfulError
+    from heedful.core.nouns import Message
+    from heedful.models.base import Completion, Sampling
+    from heedful.models.openai import OpenAIModel
+
+_OK = 200
+_ENDED = frozenset({"completed", "expired", "cancelled"})
+_PAGE = 100
+_PAGES = 50
+_AGAIN = frozenset({"batch_expired", "batch_cancelled"})
+"""Codes of requests that were never worked on."""
+
+ADAPTABLE = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
+"""Parameters that a batch of an earlier session may have had."""
+
+SKEW_S = 3600
+"""How far the server's clock may be off, in seconds."""
+
+
+class OpenAIBatches:
+    """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
+
+    requests = 50_000
+    size = 200 * 10**6
+
+    def __init__(self, model: OpenAIModel, *, backoff_s: float = 1.0) -> None:
+        """Take the address and the key of a model.
+
+        Args:
+            model: the model.
+            backoff_s: the first pause before another attempt, in seconds.
+        """
+        self._model = model
+        headers = {key: value for key, value in model.headers.items() if key != "Content-Type"}
+        self._http = Connection(model.address, headers, backoff_s=backoff_s)
+        self._fields: dict[str, Any] = dict.fromkeys(ADAPTABLE)
+
+    def request(
+        self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
+    ) -> bytes:
+        """Write a request as a line of the input file."""
+        body = self._fields = self._model.body(messages, sampling, sample)
+        url = "/v1/chat/completions"
+        return to_json({"custom_id": number, "method": "POST", "url": url, "body": body})
+
+    async def submit(self, requests: BinaryIO, tag: str) -> str:
+        """Upload the file, and make a batch of it."""
+        import aiohttp
+
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field("file", requests, filename=f"{tag}.jsonl", content_type="application/jsonl")
+        file, _ = await self._http.send("POST", "/files", data=form)
+        content = {
+            "input_file_id": file.get("id"),
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"heedful": tag},
+        }
+        batch, _ = await self._http.send("POST", "/batches", json=content)
+        return name(batch.get("id"), "the batch")
+
+    async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
+        """Find the batch with our tag among the latest."""
+        del count, taken
+        after = ""
+        for _ in range(_PAGES):
+            page = await self._http.get(f"/batches?limit={_PAGE}{after}")
+            batches = items(page.get("data"))
+            for batch in batches:
+                if within(batch.get("metadata")).get("heedful") == tag:
+                    return name(batch.get("id"), "the batch")
+            begun = batches[-1].get("created_at") if batches else None
+            old = isinstance(begun, int) and begun < since - SKEW_S
+            if not batches or not page.get("has_more") or old:
+                return None
+            after = f"&after={name(batches[-1].get('id'), 'the batch')}"
+        return None
+
+    async def status(self, batch: str) -> BatchStatus:
+        """Say how far it is."""
+        told = await self._http.get(f"/batches/{batch}")
+        state = told.get("status")
+        if state == "failed":
+            errors = items(within(told.get("errors")).get("data"))
+            said = "; ".join(str(error.get("message")) for error in errors[:3])
+            return BatchStatus(ended=True, refused=said or "the batch failed")
+        counts = within(told.get("request_counts"))
+        answered = count(counts.get("completed")) + count(counts.get("failed"))
+        return BatchStatus(ended=state in _ENDED, answered=answered)
+
+    async def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
+        """Read the file of answers, then that of errors."""
+        told = await self._http.get(f"/batches/{batch}")
+        for key in ("output_file_id", "error_file_id"):
+            if told.get(key):
+                file = name(told[key], "a file")
+                async for line in self._http.lines(f"/files/{file}/content"):
+                    yield str(line.get("custom_id")), _answer(line)
+
+    def adapt(self, fault: Fault) -> bool:
+        """Leave out a parameter that the model refuses."""
+        return self._model.adapt(fault, self._fields)
+
+    def failure(self, fault: Fault) -> HeedfulError:
+        """Make the error that the user sees."""
+        return self._model.failure(fault)
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+
+def _answer(line: dict[str, Any]) -> Completion | Fault:
+    response = within(line.get("response"))
+    error = within(line.get("error"))
+    if error and str(error.get("code")) in _AGAIN:
+        return Fault(FaultKind.TRANSIENT, str(error.get("message") or error.get("code")))
+    status = count(response.get("status_code"))
+    if status == _OK:
+        try:
+            return read_completion(to_json(response.get("body")))
+        except FaultError as fault:
+            return fault.fault
+    return fault_of(status or 500, {}, within(response.get("body")) or {"error": error})

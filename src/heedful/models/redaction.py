@@ -1,0 +1,104 @@
+"""Secrets that no message may hold, in whatever form a server sends them back.
+
+A server may repeat a key as it came, percent-encoded, in base64, cut, spaced or in capitals. So no
+list of forms is looked for, but any piece of one: eight letters and digits in a row that are in a
+secret too, whatever stands between them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+SECRET_CHARACTERS = 6
+"""Shorter values aren't secrets, and taking them out would make messages unreadable."""
+
+PIECE = 8
+"""Letters and digits of a piece; fewer for a secret that has fewer than 16."""
+
+QUOTED_CHARACTERS = 500
+"""Characters of a server's message that are passed on."""
+
+READ_CHARACTERS = 20 * QUOTED_CHARACTERS
+"""Characters that are looked through: pieces make what is quoted shorter."""
+
+_MASKED = re.compile(r"(?<!\S)(?=\S*\*{3})\S+")  # a key as servers quote it, its ends in clear
+
+
+class Redactor:
+    """Takes secrets out of what servers say."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        """Learn the secrets.
+
+        Args:
+            values: keys, headers, parameters of an address; the words of each count too.
+        """
+        words = {word for value in values for word in (value, *value.split())}
+        words = {word for word in words if len(word) >= SECRET_CHARACTERS}
+        self._exact = sorted(words, key=len, reverse=True)
+        self._pieces: dict[int, set[str]] = {}
+        for word in words:
+            length = min(PIECE, max(SECRET_CHARACTERS, len(_letters(word)) // 2))
+            pieces = self._pieces.setdefault(length, set())
+            for form in _forms(word):
+                letters = _letters(form)
+                pieces.update(letters[at : at + length] for at in range(len(letters) - length + 1))
+
+    def __bool__(self) -> bool:
+        """Whether there is any secret."""
+        return bool(self._exact)
+
+    def __call__(self, text: str) -> str:
+        """Take the secrets out of a text, and shorten it."""
+        text, more = text[:READ_CHARACTERS], len(text) > READ_CHARACTERS
+        for secret in self._exact:
+            text = text.replace(secret, "[key]")
+        text = _MASKED.sub("[key]", self._without_pieces(text))
+        # Only now: a key that was cut in two would not be found.
+        more |= len(text) > QUOTED_CHARACTERS
+        return f"{text[:QUOTED_CHARACTERS]} …" if more else text
+
+    def _without_pieces(self, text: str) -> str:
+        places = [at for at, char in enumerate(text) if char.isalnum()]
+        letters = _letters(text)
+        kept: list[str] = []
+        end = first = 0
+        for at in range(len(letters)):
+            length = max(
+                (n for n, pieces in self._pieces.items() if letters[at : at + n] in pieces),
+                default=0,
+            )
+            if length and places[at] >= end:
+                kept += (text[first : places[at]], "[key]")
+            if length:
+                end = first = max(end, places[at + length - 1] + 1)
+        return "".join([*kept, text[first:]])
+
+
+def _letters(text: str) -> str:
+    """Return letters and digits, in lower case where that is a single letter too."""
+    return "".join(
+        lower if len(lower := char.lower()) == 1 else char for char in text if char.isalnum()
+    )
+
+
+def _forms(secret: str) -> Iterator[str]:
+    """Yield the forms of a secret that have other letters than it has."""
+    yield secret
+    yield quote(secret, safe="")
+    yield quote(quote(secret, safe=""), safe="")
+    yield json.dumps(secret)[1:-1]
+    yield escape(secret)
+    data = secret.encode("utf-8", "surrogatepass")
+    yield data.hex()
+    for before in range(3):  # what stands before it moves all letters of base64
+        encoded = base64.b64encode(bytes(before) + data).decode().rstrip("=")
+        yield encoded[(0, 2, 3)[before] : -1 if (before + len(data)) % 3 else None]

@@ -1,0 +1,224 @@
+"""Runs below a folder, a line each: what each is, how far, and what came of it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from heedful.core.errors import HeedfulError
+from heedful.core.text import dollars, one_line
+from heedful.engine.saved_run import SUMMARY, SavedRun
+from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.notation import bounds, cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["RunLine", "run_lines"]
+
+State = Literal["running", "finished", "interrupted", "broken"]
+
+SILENT_SECONDS = 30.0
+"""A run that writes nothing for so long may be over; a slow answer may take as long."""
+
+DEPTH = 4
+"""Folders within folders that are looked into."""
+
+FOLDERS = 20_000
+"""Folders that are looked into at most: somebody may name the root of a disk."""
+
+REASON_CHARACTERS = 200
+
+FOREIGN = "the summary is of another version of heedful, or damaged"
+
+IN_WORDS = {
+    ("cfbench", "csr"): "constraints met",
+    ("cfbench", "isr"): "responses fully met",
+    ("cfbench", "psr"): "met by priority",
+    ("infobench", "drfr"): "constraints met, pooled",
+    ("rubric", "score"): "weighted score",
+}
+"""Rates that say the same in all runs, in plain words; others keep their benchmark's names."""
+
+
+class Rate(NamedTuple):
+    """A rate of a run.
+
+    Attributes:
+        value: a share from 0 to 1; ``None`` where nothing was decided.
+        shown: in per cent.
+        interval: its interval, and its bounds where something is undecided.
+    """
+
+    value: float | None
+    shown: str
+    interval: str
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """A run in a line of a list.
+
+    Attributes:
+        directory: the run's.
+        what: its judge, or the command that made it.
+        state: of its work; ``broken`` where it cannot be read.
+        samples: how many it has.
+        rates: by name, those that say most first.
+        coverage: the share of verdicts that are decided.
+        cost: what it cost.
+        paid: the same in dollars, where prices are known.
+        changed: when something was last written, in seconds since 1970.
+        problem: why it cannot be read, was stopped, or has decided nothing.
+        judged: whether it judged responses.
+    """
+
+    directory: Path
+    what: str = ""
+    state: State = "broken"
+    samples: int | None = None
+    rates: Mapping[str, Rate] = field(default_factory=dict)
+    coverage: float | None = None
+    cost: str = ""
+    paid: float | None = None
+    changed: float = 0.0
+    problem: str = ""
+    judged: bool = False
+
+
+def run_lines(root: Path) -> list[RunLine]:
+    """List the runs below a folder: those under way first, then the newest.
+
+    Args:
+        root: the folder; it may be a run itself.
+    """
+    lines = [line_of(folder) for folder, files in folders(root) if "run.sqlite" in files]
+    return sorted(lines, key=lambda line: (line.state != "running", -line.changed))
+
+
+def folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield folders and the names of their files, by name, not too deep and not too many."""
+    depth = len(root.parts)
+    for number, (folder, inside, files) in enumerate(os.walk(root), 1):
+        path = Path(folder)
+        inner = len(path.parts) - depth < DEPTH
+        inside[:] = sorted(name for name in inside if not name.startswith(".") and inner)
+        yield path, sorted(files)
+        if number > FOLDERS:
+            return
+
+
+def line_of(directory: Path) -> RunLine:
+    """Sum a run up; one that cannot be read says why."""
+    line = RunLine(directory)
+    try:
+        line = replace(line, changed=changed(directory))
+        with SavedRun(directory) as run:
+            return _described(line, run)
+    except HeedfulError as error:
+        return replace(line, problem=error.what)
+    except (OSError, sqlite3.Error, ValueError) as error:
+        return replace(line, problem=f"it cannot be read: {error}")
+
+
+def _described(line: RunLine, run: SavedRun) -> RunLine:
+    what = str(run.config["judge"]) if run.judged else run.command
+    line = replace(line, what=what, judged=run.judged, state=state(line.directory, run.sessions))
+    (last,) = next(run.query("SELECT max(position) + 1 FROM inputs"))
+    line = replace(line, samples=last if isinstance(last, int) else 0)
+    if line.state == "interrupted":
+        return replace(line, problem=_stopped(run))
+    if not run.finished:
+        return line
+    try:
+        return _summed_up(line, run.summary)
+    except HeedfulError as error:
+        return replace(line, problem=error.what)
+    except (KeyError, TypeError, AttributeError, ValueError):
+        return replace(line, problem=FOREIGN)
+
+
+def _stopped(run: SavedRun) -> str:
+    """Say why the last session ended early, where it had time to write it down."""
+    session = run.sessions[-1] if run.sessions else {}
+    said = session.get("stopped") if isinstance(session, dict) else None
+    return f"stopped: {one_line(str(said), REASON_CHARACTERS)}" if said else ""
+
+
+def _summed_up(line: RunLine, summary: Mapping[str, Any]) -> RunLine:
+    if "cost" in summary:
+        paid = summary["cost"]["dollars"]
+        shown = "price unknown" if paid is None else dollars(paid)
+        line = replace(line, cost=shown, paid=paid)
+    if not line.judged:
+        return line
+    coverage = summary["coverage"]
+    problem = ""
+    if not summary["verdicts"]["met"] + summary["verdicts"]["unmet"]:
+        reasons = [str(item["reason"]) for item in summary["undecided"]]
+        reasons += [str(item["problem"]) for item in summary["problems"]]
+        why = f": {one_line(reasons[0], REASON_CHARACTERS)}" if reasons else ""
+        problem = f"no verdict was decided{why}"
+    return replace(
+        line,
+        samples=summary["samples"],
+        coverage=float(coverage),
+        rates=dict(_rates(summary["metrics"])),
+        problem=problem,
+    )
+
+
+def _rates(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Rate]]:
+    """Yield the rates by name: those in plain words first."""
+    for (family, name), words in IN_WORDS.items():
+        if name in metrics.get(family, {}):
+            yield words, _rate(metrics[family][name])
+    for family in ranked(metrics):
+        for name, measure in metrics[family].items():
+            if (family, name) not in IN_WORDS:
+                yield label(family, name), _rate(measure)
+
+
+def _rate(measure: Mapping[str, Any]) -> Rate:
+    shown, interval, *_ = cells(measure)
+    possible = bounds(measure)
+    return Rate(measure["value"], shown, f"{interval}, bounds {possible}" if possible else interval)
+
+
+def state(directory: Path, sessions: Sequence[Any] = ()) -> State:
+    """Say whether a run is under way: whether somebody has it open, and writes.
+
+    Args:
+        directory: the run's.
+        sessions: when it was worked on; the last one may say that it was stopped.
+    """
+    written = _written(directory / "run.sqlite-wal")
+    finished = _written(directory / SUMMARY)
+    if finished is not None and (written is None or finished >= written - 1):
+        return "finished"
+    stopped = bool(sessions) and isinstance(sessions[-1], dict) and "stopped" in sessions[-1]
+    if not stopped and written is not None and time.time() - written < SILENT_SECONDS:
+        return "running"
+    return "interrupted"
+
+
+def _written(path: Path) -> float | None:
+    """Return when a file was written; ``None`` where there is none, or an empty one."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_mtime if status.st_size else None
+
+
+def changed(directory: Path) -> float:
+    """Return when something was last written into a run, in seconds since 1970.
+
+    The file that readers and writers share does not count: readers change it too.
+    """
+    names = ("run.sqlite", "run.sqlite-wal", SUMMARY)
+    return max(path.stat().st_mtime for name in names if (path := directory / name).exists())

@@ -1,0 +1,249 @@
+"""Rates from few labels: PPI++, the plan, the draw, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands import run as command
+from heedful import Constraint, Sample, evaluate
+from heedful.analysis import calibration
+from heedful.core.errors import HeedfulError, InputError, UsageError
+from heedful.metrics.prediction_powered import Stratum, labels_needed, powered_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+SHARES = st.floats(0, 1, allow_nan=False).map(lambda share: round(share, 3))
+
+
+def stratum(chance: random.Random, labelled: int, unlabelled: int, rate: float = 0.7) -> Stratum:
+    """Draw units that a judge calls right nine times of ten."""
+
+    def unit() -> tuple[float, float]:
+        label = float(chance.random() < rate)
+        return label, label if chance.random() < 0.9 else 1 - label
+
+    pairs = [unit() for _ in range(labelled)]
+    rest = [unit()[1] for _ in range(unlabelled)]
+    return Stratum([y for y, _ in pairs], [f for _, f in pairs], rest)
+
+
+# --- PPI++ --------------------------------------------------------------------------------------
+
+
+def test_ppi_as_ppi_python_has_it() -> None:
+    # ppi_mean_pointestimate and ppi_mean_ci of ppi-python 0.2.3, alpha 0.05.
+    labels = [1, 0, 1, 1, 0, 1, 1, 1, 0, 1]
+    verdicts = [1, 0, 1, 0, 0, 1, 1, 1, 1, 1]
+    rest = [1] * 17 + [0] * 3
+    powered = powered_mean([Stratum(labels, verdicts, rest)])
+    assert powered["value"] == pytest.approx(0.7664583333333332, abs=1e-9)
+    expected = [0.5137335994659765, 1.0191830672006899]
+    assert powered["interval"] == pytest.approx(expected, abs=1e-9)
+
+
+@given(st.integers(0, 10_000), st.booleans())
+def test_ppi_is_ppi_pythons(seed: int, whole: bool) -> None:  # noqa: FBT001 - drawn
+    ppi = pytest.importorskip("ppi_py")
+    import numpy as np
+
+    chance = random.Random(seed)
+    units = stratum(chance, chance.randint(5, 60), chance.randint(5, 200))
+    if not whole:
+        blur = lambda values: [min(1, max(0, v + chance.gauss(0, 0.2))) for v in values]  # noqa: E731
+        units = Stratum(*map(blur, units))
+    arrays = [np.array(values, dtype=float) for values in units]
+    powered = powered_mean([units])
+    low, high = (float(np.ravel(end)[0]) for end in ppi.ppi_mean_ci(*arrays, alpha=0.05))
+    assert powered["interval"] == pytest.approx([low, high], abs=1e-9)
+
+
+@given(st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=30), st.lists(SHARES, min_size=2))
+def test_a_judge_that_says_nothing_leaves_the_labels_alone(
+    labelled: list[tuple[float, float]], rest: list[float]
+) -> None:
+    labels = [label for label, _ in labelled]
+    powered = powered_mean([Stratum(labels, [0.5] * len(labels), [0.5] * len(rest))])
+    assert powered["value"] == pytest.approx(sum(labels) / len(labels))
+    assert powered["interval"] == pytest.approx(powered["classical_interval"])
+    assert powered["weight"] == 0
+
+
+@given(st.lists(SHARES, min_size=2, max_size=30), st.lists(SHARES, min_size=2, max_size=30))
+def test_a_judge_that_is_right_is_trusted(labels: list[float], rest: list[float]) -> None:
+    powered = powered_mean([Stratum(labels, labels, rest)])
+    low, high = powered["interval"]
+    assert low - 1e-9 <= powered["value"] <= high + 1e-9
+    assert 0 <= powered["weight"] <= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rate", [0.3, 0.7])
+def test_the_interval_covers_the_truth(rate: float) -> None:
+    chance = random.Random(11)
+    held = 0
+    for _ in range(1000):
+        low, high = powered_mean([stratum(chance, 100, 400, rate)])["interval"]
+        held += low <= rate <= high
+    assert 930 <= held <= 970
+
+
+@pytest.mark.slow
+def test_a_plan_keeps_its_promise() -> None:
+    chance = random.Random(5)
+    kept = 0
+    for _ in range(200):
+        needed = labels_needed(stratum(chance, 60, 1440), 0.08, 1500)
+        assert needed is not None
+        low, high = powered_mean([stratum(chance, needed, 1500 - needed)])["interval"]
+        kept += (high - low) / 2 <= 0.08
+    assert kept >= 190
+
+
+# --- runs ---------------------------------------------------------------------------------------
+
+ROWS = 120
+
+
+def truth(number: int) -> list[bool]:
+    return [number % 3 != 0, number % 2 == 0]
+
+
+@pytest.fixture
+def judged(tmp_path: Path) -> Path:
+    """Make a run whose judge takes some of what is unmet for met."""
+    rows = [
+        Sample.model_validate(
+            {
+                "id": f"r{number}",
+                "prompt": f"Do {number}.",
+                "response": "So." * (number % 7 + 1),
+                "checklist": (Constraint(text="a"), Constraint(text="b")),
+                "tags": {"model": f"m{number % 2}", "kind": "xyz"[number % 3]},
+                "recording": {
+                    "prompt": "native",
+                    "verdicts": [{"status": met or number % 5 == 0} for met in truth(number)],
+                },
+            }
+        )
+        for number in range(ROWS)
+    ]
+    evaluate(rows, judge="recorded", run=tmp_path / "run")
+    return tmp_path / "run"
+
+
+def label(file: Path, change: Callable[[list[dict[str, Any]]], object] = lambda _: None) -> Path:
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    for row in rows:
+        row["labels"] = truth(int(row["id"][1:]))
+    change(rows)
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+@pytest.mark.parametrize("by", [None, "kind"])
+@pytest.mark.parametrize("rate", ["csr", "isr"])
+def test_drawn_labelled_and_calibrated(judged: Path, by: str | None, rate: Any) -> None:
+    file = judged.parent / "drawn.jsonl"
+    drawn = calibration.draw(judged, file, labels=40, by=by, seed=3)
+    assert drawn["drawn"] == 40
+    rows = [json.loads(line) for line in file.read_text().splitlines()]
+    assert all(row["labels"] == [None, None] and "recording" not in row for row in rows)
+    result = calibration.calibrate(judged, label(file), rate=rate)
+    right = [truth(number) for number in range(ROWS)]
+    share = sum(map(all, right)) / ROWS if rate == "isr" else sum(map(sum, right)) / (2 * ROWS)
+    low, high = result["interval"]
+    assert low <= share <= high
+    assert result["judged"] > share
+    assert (result["labels"], result["units"]) == (40, ROWS)
+    assert result["bias"]["error"]["value"] > 0
+    assert set(result["bias"]["models"]) == {"m0", "m1"}
+    assert set(result.get("kinds", ())) == (set("xyz") if by else set())
+
+
+def test_the_same_seed_draws_the_same_rows(judged: Path) -> None:
+    files = [judged.parent / f"{n}.jsonl" for n in range(3)]
+    for file, seed in zip(files, (1, 1, 2), strict=True):
+        calibration.draw(judged, file, labels=30, seed=seed)
+    first, second, other = (file.read_text() for file in files)
+    assert first == second
+    assert first != other
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda rows: [row.pop("draw") for row in rows], "drawn at random"),
+        (lambda rows: rows.pop(), "1 of them are missing"),
+        (lambda rows: rows[0].update(id="r999"), "1 others are there"),
+        (lambda rows: rows[0].update(labels=[None, True]), "isn't labelled"),
+        (lambda rows: rows[0]["draw"].update(seed=9), "drawn at random"),
+        (lambda rows: [row["draw"].update(seed=9) for row in rows], "not the rows that were drawn"),
+        (lambda rows: [row["draw"].update(labels="x") for row in rows], "does not fit the run"),
+    ],
+)
+def test_labels_that_were_not_drawn_at_random_are_refused(
+    judged: Path, change: Any, problem: str
+) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=20)
+    with pytest.raises(InputError) as refused:
+        calibration.calibrate(judged, label(file, change))
+    assert problem in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"labels": 1}, "draw 2 to 118"),
+        ({"labels": 119}, "draw 2 to 118"),
+        ({"labels": 5, "by": "kind"}, "draw 6 to 114"),
+        ({"labels": 20, "by": "shade"}, "no row has the tag"),
+    ],
+)
+def test_a_draw_that_cannot_be_made_is_refused(
+    judged: Path, options: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(UsageError) as refused:
+        calibration.draw(judged, judged.parent / "x.jsonl", **options)
+    assert problem in str(refused.value)
+
+
+@given(st.integers(2, 40), st.integers(0, 3))
+def test_a_draw_by_kind_is_in_proportion(labels: int, seed: int) -> None:
+    units = [
+        calibration.DrawUnit(f"{kind}{n}", kind, 1.0, 1, None)
+        for kind, size in (("a", 40), ("b", 20), ("c", 5))
+        for n in range(size)
+    ]
+    try:
+        drawn = calibration._drawn(units, labels, seed)  # noqa: SLF001 - the draw itself
+    except HeedfulError:
+        assert labels < 6
+        return
+    assert len(drawn) == labels
+    for kind, size in (("a", 40), ("b", 20)):
+        share = sum(name.startswith(kind) for name in drawn)
+        assert abs(share - labels * size / 65) <= 3
+
+
+def test_the_command_line(judged: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = judged.parent / "drawn.jsonl"
+    assert command("calibrate", judged, "--plan", 0.15) == 0
+    assert "label 43 rows of 120" in capsys.readouterr().out
+    assert command("calibrate", judged, "--draw", 40, "-o", file) == 0
+    assert command("calibrate", judged, "--labels", file) == 2
+    label(file)
+    assert command("calibrate", judged, "--labels", file, "-o", judged.parent / "out.json") == 0
+    assert "as people would find" in capsys.readouterr().out
+    assert json.loads((judged.parent / "out.json").read_text())["labels"] == 40
+    assert command("calibrate", judged, "--plan", 0.1, "--labels", file) == 0
+    for flags in ((), ("--draw", 9), ("--by", "kind", "--labels", file), ("--plan", 0)):
+        assert command("calibrate", judged, *flags) == 2

@@ -1,0 +1,249 @@
+"""The first hour: help that fits a screen, heedful.toml, init, runs, completion."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from commands import run
+from heedful import UsageError, evaluate
+from heedful.cli.help import RARE
+from heedful.engine.saved_run import SavedRun
+from heedful.pages.overview import run_lines
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROW = {"prompt": "Greet.", "checklist": ["No commas.", "It is kind."], "response": "Hi!"}
+SCREEN = 60
+"""Lines of a terminal on a laptop."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.jsonl").write_text(json.dumps(ROW) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def judge_of(run_folder: Path) -> str:
+    return str(json.loads((run_folder / "summary.json").read_text("utf-8"))["judge"])
+
+
+# ------------------------------------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("command", ["evaluate", "rejudge", "respond", "checklist"])
+def test_everyday_flags_fit_a_screen_and_all_are_a_flag_away(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(command, "--help") == 0
+    short = capsys.readouterr().out
+    assert run(command, "--help-all") == 0
+    whole = capsys.readouterr().out
+    assert len(short.splitlines()) <= SCREEN
+    assert f"heedful {command} --help-all" in short
+    assert "--api-key-env" in whole
+    assert "--help-all" not in whole
+    assert "--rpm" in whole
+    assert "--rpm" not in short
+
+
+def test_what_is_hidden_is_a_flag_of_some_command(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = ""
+    for command in ("evaluate", "respond", "checklist"):
+        run(command, "--help-all")
+        shown += capsys.readouterr().out
+    assert not [flag for flag in RARE if flag not in shown]
+
+
+# ------------------------------------------------------------------------------------- heedful.toml
+
+
+@pytest.mark.slow
+def test_flags_come_from_the_file_and_the_command_line_wins(folder: Path) -> None:
+    (folder / "heedful.toml").write_text('[evaluate]\njudge = "rules,compiled"\n', "utf-8")
+    assert run("evaluate", "mine.jsonl", "--run", "a") == 0
+    assert judge_of(folder / "a") == "rules,compiled"
+    assert run("evaluate", "mine.jsonl", "--run", "b", "--judge", "compiled") == 0
+    assert judge_of(folder / "b") == "compiled"
+    assert run("evaluate", "mine.jsonl", "--run", "c", "-j", "compiled") == 0
+    assert judge_of(folder / "c") == "compiled"
+
+
+def test_keys_at_the_top_are_for_the_commands_that_have_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = 'model = "m"\nbase-url = "http://127.0.0.1:9/v1"\nmin_coverage = 0.5\n'
+    (folder / "heedful.toml").write_text(text, "utf-8")
+    assert run("evaluate", "mine.jsonl", "--dry-run") == 0
+    assert "m/plain" in capsys.readouterr().out
+    assert run("runs", ".") == 0
+    # Judges that ask no model leave the file's model alone.
+    assert run("evaluate", "mine.jsonl", "--judge", "rules,compiled", "--run", "a") == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[evaluate]\nvotez = 3\n", "did you mean 'votes'"),
+        ('[evaluate]\nvotes = "x"\n', "heedful.toml: votes is 'x'"),
+        ('api-key = "sk-1"\n', "secret"),
+        ("votes = [\n", "cannot be read"),
+        ("evaluate = 3\n", "not a table"),
+        ('[evaluate]\nscoring = "odd"\n', "scoring is 'odd'"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_refused_in_one_line(
+    text: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "heedful.toml").write_text(text, "utf-8")
+    assert run("evaluate", "mine.jsonl") == 2
+    (*_, line) = capsys.readouterr().err.splitlines()
+    assert said in line
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(
+    value=st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1).filter(
+        lambda text: not text.startswith("-")
+    )
+)
+def test_saved_flags_read_back_as_they_were(value: str, folder: Path) -> None:
+    (folder / "heedful.toml").unlink(missing_ok=True)
+    words = ("--model", value, "--votes", "2", "--measure", "--api-key", "sk-secret", "--dry-run")
+    run("evaluate", "mine.jsonl", *words, "--save-config")
+    text = (folder / "heedful.toml").read_text("utf-8")
+    saved = tomllib.loads(text)["evaluate"]
+    assert str(saved.pop("model")) == value
+    assert saved == {"votes": 2, "measure": True}
+    assert "sk-secret" not in text
+
+
+def test_a_table_is_not_written_twice(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("evaluate", "mine.jsonl", "--judge", "compiled", "--save-config")
+    assert run(*words) == 0
+    before = (folder / "heedful.toml").read_bytes()
+    assert run(*words) == 2
+    assert "[evaluate]" in capsys.readouterr().err
+    assert (folder / "heedful.toml").read_bytes() == before
+
+
+# ------------------------------------------------------------------------------------ init and runs
+
+
+def test_the_example_is_judged_as_it_is_and_nothing_is_replaced(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("init", "new") == 0
+    inside = folder / "new"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(inside)
+        assert run("evaluate", "samples.jsonl", "--run", "first") == 0
+    assert "left for a model" in capsys.readouterr().out
+    before = (inside / "samples.jsonl").read_bytes()
+    assert run("init", "new") == 2
+    (inside / "heedful.toml").unlink()
+    assert run("init", "new") == 0
+    assert (inside / "samples.jsonl").read_bytes() == before
+
+
+def commented_out(text: str) -> str:
+    """Return a commented example with its keys in force."""
+    lines = [line.removeprefix("# ") if " = " in line else line for line in text.splitlines()]
+    return "\n".join(lines)
+
+
+def test_every_key_of_the_commented_example_is_a_flag(folder: Path) -> None:
+    run("init", ".")
+    path = folder / "heedful.toml"
+    path.write_text(commented_out(path.read_text("utf-8")), "utf-8")
+    (folder / "prices.json").write_text('{"gpt-4.1-mini": {"prompt": 1, "completion": 2}}', "utf-8")
+    assert run("evaluate", "samples.jsonl", "--dry-run") == 0
+
+
+def test_runs_are_listed_and_sorted_by_any_rate(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, response in (("good", "Hi!"), ("bad", "Hi, you!")):
+        evaluate([ROW | {"response": response}], run=folder / "all" / name)
+    assert run("runs", "all", "--sort", "constraints met", "--json") == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [line["run"] for line in listed] == ["all/good", "all/bad"]
+    assert [line["rates"]["constraints met"] for line in listed] == [1, 0]
+    assert run("runs", "all", "--judge", "GOOD") == 0
+    shown = capsys.readouterr().out
+    assert "good" in shown
+    assert "bad" not in shown
+    assert run("runs", "all", "--sort", "constraint met") == 2
+    assert "did you mean 'constraints met'" in capsys.readouterr().err
+
+
+def test_a_run_that_decided_nothing_or_was_stopped_says_why(folder: Path) -> None:
+    kind = ROW | {"checklist": ["It is kind."]}
+    evaluate([kind], run=folder / "nothing")
+    with pytest.raises(Exception, match="connection"):
+        evaluate(
+            [kind],
+            judge="checklist",
+            model="m",
+            base_url="http://127.0.0.1:9/v1",
+            run=folder / "dead",
+        )
+    lines = {line.directory.name: line for line in run_lines(folder)}
+    assert "no verdict was decided" in lines["nothing"].problem
+    assert lines["dead"].state == "interrupted"
+    assert "the connection failed" in lines["dead"].problem
+    with SavedRun(folder / "dead") as saved:
+        assert saved.sessions[-1]["stopped"]
+
+
+def test_a_damaged_run_costs_no_other(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate([ROW], run=folder / "good")
+    (folder / "broken").mkdir()
+    (folder / "broken" / "run.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 200)
+    assert run("runs", ".") == 0
+    shown = capsys.readouterr().out
+    assert "good" in shown
+    assert "broken" in shown
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_completes_commands_and_flags(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("completion", shell) == 0
+    script = capsys.readouterr().out
+    assert "evaluate" in script
+    assert "min-coverage" in script
+    if shell == "bash" and (bash := shutil.which("bash")):
+        subprocess.run([bash, "-n"], input=script.encode(), check=True)
+
+
+def options_refused(**options: Any) -> str:
+    with pytest.raises(UsageError) as refused:
+        evaluate([ROW], **options)
+    return str(refused.value)
+
+
+def test_numbers_out_of_range_are_refused_at_once(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "--votes is 0" in options_refused(model="m", votes=0)
+    assert run("evaluate", "mine.jsonl", "--min-coverage", "95") == 2
+    assert "0.95" in capsys.readouterr().err
+    assert not (folder / "heedful-runs").exists()

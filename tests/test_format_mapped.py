@@ -1,0 +1,130 @@
+"""Any table by a mapping of its columns."""
+
+from __future__ import annotations
+
+import csv
+import json
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands import run
+from heedful import evaluate
+from heedful.core.errors import HeedfulError, RowError
+from heedful.data.formats import named, open_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from heedful.core.nouns import Sample
+
+MAP = "map:question=prompt,meta.answer=response,rubric=checklist,lang=tags.language"
+
+
+def record(rubric: Any, **more: Any) -> dict[str, Any]:
+    return {"question": "Q", "meta": {"answer": "A"}, "rubric": rubric, "lang": "en", **more}
+
+
+def read(path: Path, *records: dict[str, Any], mapping: str = MAP) -> list[Sample]:
+    file = path / "in.jsonl"
+    file.write_text("".join(json.dumps(each) + "\n" for each in records))
+    rows = list(open_source(file, format=mapping))
+    assert all(row.problem is None for row in rows), rows
+    return [row.sample for row in rows if row.sample is not None]
+
+
+RUBRICS = [
+    ["a", "b"],
+    [{"criterion": "a"}, {"requirement": "b"}],
+    [{"title": "a", "points": 1}, {"question": "b", "weight": 2}],
+    '["a", "b"]',
+    '[{"description": "a"}, {"point": "b"}]',
+    "a\nb",
+    {"criteria": ["a", "b"]},
+    {"first": "a", "second": "b"},
+]
+
+
+@pytest.mark.parametrize("rubric", RUBRICS)
+def test_a_rubric_in_whatever_words(rubric: Any, tmp_path: Path) -> None:
+    (sample,) = read(tmp_path, record(rubric))
+    assert [constraint.text for constraint in sample.checklist] == ["a", "b"]
+    assert (sample.conversation[0].content, sample.response) == ("Q", "A")
+    assert sample.tags == {"language": "en"}
+
+
+def test_points_types_and_own_fields_stay(tmp_path: Path) -> None:
+    items = [{"criterion": "a", "points": -3, "axis": "accuracy", "note": "mine"}]
+    (sample,) = read(tmp_path, record(items, difficulty=3))
+    (constraint,) = sample.checklist
+    assert (constraint.weight, constraint.type) == (-3, "accuracy")
+    assert (constraint.model_extra or {})["note"] == "mine"
+    assert (sample.model_extra or {})["difficulty"] == 3
+
+
+def test_csv_and_parquet(tmp_path: Path) -> None:
+    rows = [["question", "answer", "rubric"], ["Q", "A", "a\nb"], ["Q2", "A2", '["c"]']]
+    with (tmp_path / "in.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    mapping = "map:question=prompt,answer=response,rubric=checklist"
+    samples = [row.sample for row in open_source(tmp_path / "in.csv", format=mapping)]
+    assert [len(sample.checklist) for sample in samples if sample is not None] == [2, 1]
+    pytest.importorskip("duckdb")
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"question": ["Q"], "answer": ["A"], "rubric": [["a", "b"]]})
+    arrow.parquet = pytest.importorskip("pyarrow.parquet")
+    arrow.parquet.write_table(table, tmp_path / "in.parquet")
+    (row,) = open_source(tmp_path / "in.parquet", format=mapping)
+    assert row.sample is not None
+    assert [constraint.text for constraint in row.sample.checklist] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("mapping", "problem"),
+    [
+        ("map:question", "'question'"),
+        ("map:", "''"),
+        ("map:question=promt", "no field 'promt'"),
+        ("map:question=prompt,question=response", "'question' twice"),
+        ("map:a=prompt,b=prompt", "'prompt' twice"),
+        ("map:absent=prompt", "has no absent"),
+    ],
+)
+def test_a_mapping_that_makes_no_sense_is_refused(
+    mapping: str, problem: str, tmp_path: Path
+) -> None:
+    with pytest.raises(HeedfulError) as refused:
+        read(tmp_path, record(["a"]), mapping=mapping)
+    assert problem in str(refused.value)
+
+
+def test_a_row_without_a_mapped_column_is_a_failed_row(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    rows = [record(["a"]), {"question": "Q", "rubric": ["a"], "lang": "en", "meta": {}}]
+    file.write_text("".join(json.dumps(each) + "\n" for each in rows))
+    summary = evaluate(file, format=MAP, judge="rules").summary
+    assert summary["rows"] == {"read": 1, "failed": 1}
+    assert "meta.answer is missing" in summary["problems"][0]["problem"]
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+        max_leaves=8,
+    )
+)
+def test_whatever_lies_in_a_column_is_read_or_named(value: Any) -> None:
+    with suppress(RowError):  # and no other error
+        assert named(MAP).sample(record(value), 1).response == "A"
+
+
+def test_the_command_line_maps_too(tmp_path: Path) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps(record(["No commas."])) + "\n")
+    flags = ("--map", MAP.removeprefix("map:"), "--run", tmp_path / "run")
+    assert run("evaluate", file, *flags) == 0
+    assert run("evaluate", file, "--map", "question=prompt", "--format", "csv") == 2

@@ -1,0 +1,118 @@
+"""Keys are in no message, whatever a server makes of them before it sends them back."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import string
+from html import escape
+from typing import TYPE_CHECKING
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fault_server import refusal, serving
+from heedful import Message
+from heedful.core.errors import HeedfulError
+from heedful.models import OpenAIModel, Sampling
+from heedful.models.redaction import PIECE, QUOTED_CHARACTERS, Redactor
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEYS = st.text(
+    string.ascii_letters + string.digits + "-_.+/=%& \"\\<>'~", min_size=16, max_size=80
+).map(lambda text: f"k{text}y")
+ODD_KEYS = st.text(min_size=6).filter(lambda key: key.strip() == key and key.isprintable())
+
+FORMS: dict[str, Callable[[str], str]] = {
+    "as it is": lambda key: key,
+    "percent-encoded": lambda key: quote(key, safe=""),
+    "percent-encoded, in part": quote,
+    "percent-encoded twice": lambda key: quote(quote(key, safe=""), safe=""),
+    "of a form": quote_plus,
+    "lower percents": lambda key: quote(key, safe="").lower(),
+    "JSON": json.dumps,
+    "HTML": escape,
+    "base64": lambda key: base64.b64encode(key.encode()).decode(),
+    "base64 after a letter": lambda key: base64.b64encode(f":{key}\n".encode()).decode(),
+    "base64 after two": lambda key: base64.b64encode(f"u:{key}".encode()).decode(),
+    "base64 for URLs": lambda key: base64.urlsafe_b64encode(key.encode()).decode().rstrip("="),
+    "letters apart": " ".join,
+    "hex": lambda key: key.encode().hex(),
+    "HEX": lambda key: key.encode().hex(":").upper(),
+    "capitals": str.upper,
+    "spaced": lambda key: " ".join(key[at : at + 4] for at in range(0, len(key), 4)),
+    "wrapped": lambda key: "\n".join(key[at : at + 10] for at in range(0, len(key), 10)),
+    "dotted": ".".join,
+    "first half": lambda key: key[: len(key) // 2],
+    "last half": lambda key: key[len(key) // 2 :],
+    "all but the first": lambda key: key[1:],
+    "cut, with dots": lambda key: f"{key[: len(key) * 2 // 3]}...",
+}
+
+
+def longest_left(said: str, form: str) -> int:
+    """Return the longest run of letters and digits of a form that a message still has."""
+    whole = "".join(filter(str.isalnum, form)).lower()
+    parts = ("".join(filter(str.isalnum, part)).lower() for part in said.split("[key]"))
+    runs = (
+        length
+        for part in parts
+        for start in range(len(part))
+        for length in range(1, len(part) - start + 1)
+        if part[start : start + length] in whole
+    )
+    return max(runs, default=0)
+
+
+@pytest.mark.parametrize("name", FORMS)
+@given(key=KEYS)
+def test_no_piece_of_a_key_is_left_whatever_form_it_has(name: str, key: str) -> None:
+    form = FORMS[name](key)
+    left = Redactor([key])(f"<<< {form} >>>").removeprefix("<<< ").removesuffix(" >>>")
+    assert longest_left(left, form) < PIECE
+
+
+@given(ODD_KEYS)
+def test_any_value_is_hidden_as_it_is_and_in_the_common_forms(key: str) -> None:
+    redact = Redactor([key])
+    for form in (
+        key,
+        quote(key, safe=""),
+        json.dumps(key)[1:-1],
+        base64.b64encode(key.encode()).decode(),
+    ):
+        assert form not in redact(f"before {form} after")
+
+
+@given(st.text(), KEYS)
+def test_what_is_no_secret_is_quoted(text: str, key: str) -> None:
+    said = Redactor([key])(text)
+    if not set(text) & set(key) and "***" not in text:
+        assert said.removesuffix(" …") == text[:QUOTED_CHARACTERS]
+    assert len(said) <= QUOTED_CHARACTERS + 2
+
+
+async def answer(model: OpenAIModel) -> None:
+    try:
+        await model.generate([Message(role="user", content="x")], Sampling())
+    finally:
+        await model.close()
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_key_in_the_address_is_in_no_message(name: str) -> None:
+    key = "sk-Proj/4f+Zq9=Xw&7LmN%2Pb_Tr8Vs6"
+    with serving(refusal(400, f"no: {FORMS[name](key)}")) as server:
+        model = OpenAIModel(
+            "m", base_url=f"{server.url}?api-key={quote(key, safe='')}", max_attempts=1
+        )
+        with pytest.raises(HeedfulError) as refused:
+            asyncio.run(answer(model))
+    said = str(refused.value).partition("HTTP 400: ")[2]
+    assert said.startswith("no")
+    assert longest_left(said.removeprefix("no: "), FORMS[name](key)) < PIECE
