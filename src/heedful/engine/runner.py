@@ -139,7 +139,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         breathed = time.monotonic()
         for row, value in pending:
             try:
-                output, failure = await _outcome(work, value)
+                output, failure = await outcome(work, value)
             except Postponed:
                 progress.postponed += 1
                 on_progress(progress)
@@ -217,7 +217,7 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _outcome(work: Callable[[T], Awaitable[str]], value: T) -> tuple[str | None, str | None]:
+async def outcome(work: Callable[[T], Awaitable[str]], value: T) -> tuple[str | None, str | None]:
     """Do the work on one row; return its output, or why there is none."""
     try:
         return await work(value), None
