@@ -10,8 +10,11 @@ from collections import Counter
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_kinds import TEXTS as KINDS
+from plain_more import LATER, RARE
 from plain_more import TEXTS as MORE
 from plain_texts import LANGUAGES, Case, halves
+from plain_traps import TRAPS
 
 
 def outcomes(cases: list[Case]) -> Counter[str]:
@@ -23,6 +26,8 @@ def outcomes(cases: list[Case]) -> Counter[str]:
             continue
         counts["compiled"] += 1
         for response, expected in ((met, True), (unmet, False)):
+            if not response:
+                continue
             try:
                 right = check(compiled, Response(response)).met is expected
             except UndecidedError:
@@ -32,18 +37,26 @@ def outcomes(cases: list[Case]) -> Counter[str]:
     return counts
 
 
+def show(name: str, cases: list[Case]) -> None:
+    """Print the outcomes of texts with responses."""
+    counts = outcomes(cases)
+    print(
+        f"{name}: {counts['compiled']} of {len(cases)} texts compile;"
+        f" verdicts: {counts['right']} right, {counts['wrong']} wrong,"
+        f" {counts['undecided']} undecided"
+    )
+
+
 def main() -> None:
     """Measure and print."""
     for language in LANGUAGES:
         for name, cases in zip(("first", "second"), halves(language), strict=True):
-            counts = outcomes(cases)
-            print(
-                f"{language}, {name} half: {counts['compiled']} of {len(cases)} texts compile;"
-                f" verdicts: {counts['right']} right, {counts['wrong']} wrong,"
-                f" {counts['undecided']} undecided"
-            )
-    compiled = sum(compile_constraint(text).check is not None for text in MORE)
-    print(f"without responses: {compiled} of {len(MORE)} texts compile")
+            show(f"{language}, {name} half", cases)
+    show("more kinds", KINDS)
+    for name, texts in (("more", MORE), ("later", LATER), ("rare kinds", RARE)):
+        compiled = sum(compile_constraint(text).check is not None for text in texts)
+        print(f"{name}, without responses: {compiled} of {len(texts)} texts compile")
+    print(f"responses at the edge of {len({text for text, _, _ in TRAPS})} texts: {len(TRAPS)}")
 
 
 if __name__ == "__main__":

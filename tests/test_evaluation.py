@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
@@ -28,6 +28,7 @@ from heedful import (
     evaluate,
     evaluate_async,
 )
+from properties import of_a_hundred
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -86,7 +87,7 @@ def test_a_run_is_not_resumed_under_another_configuration(tmp_path: Path) -> Non
     copy.write_bytes(EXAMPLE.read_bytes())
     evaluate(EXAMPLE, run=tmp_path / "run")
     evaluate(copy, run=tmp_path / "run")  # the same content elsewhere is the same input
-    with pytest.raises(RunError, match="judge was rules,compiled,recorded, now rules"):
+    with pytest.raises(RunError, match="judge was rules,recorded,compiled, now rules"):
         evaluate(EXAMPLE, judge="rules", run=tmp_path / "run")
     with copy.open("a", encoding="utf-8") as file:
         file.write('{"prompt": "p", "response": "r"}\n')
@@ -289,7 +290,7 @@ VALUES = st.recursive(
 FIELDS = st.sampled_from(("scores", "judgments", "declared", "problem", "line", "id2", "source"))
 
 
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 @given(
     st.dictionaries(FIELDS, VALUES, max_size=4),
     st.dictionaries(st.text(max_size=4), st.text() | st.integers(0, 9) | st.floats(0, 1)),

@@ -101,6 +101,8 @@ def test_a_run_that_got_worse_fails(
     assert command("compare", three["alike"], *gate, "--margin", "2", "--require-shown") == 3
     assert command("compare", three["alike"], *gate, "--margin", "30", "--require-shown") == 0
     assert command("compare", three["alike"], three["bad"], *gate) == 3
+    both = (three["bad"], three["old"], "--no-worse-than", f"{three['old']}/", "--quiet")
+    assert command("compare", *both) == 3
     text = comment.read_text("utf-8")
     assert text.index("is open") < text.index("No difference is shown") < text.index("| metric")
     assert "Verdicts that differ" not in text

@@ -29,7 +29,7 @@ from heedful.models.limiter import AdaptiveLimiter
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from heedful.jobs.evaluate import Evaluation
+    from heedful import Evaluation
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
 

@@ -56,6 +56,8 @@ FILLERS = frozenset(
 
 # Words that count, bound or select elsewhere, each with the checks that hold without them.
 FILLERS_OF = {
+    "characters": {"heedful:format"},
+    "word": {"heedful:count"},  # "word limit: 90 words"
     "all": {"heedful:case", "heedful:language", "heedful:dates"},  # "in all capital letters"
     "both": {"heedful:contains"},  # it must be the number of those listed
     "single": {"heedful:count"},  # a sentence is one sentence
@@ -100,7 +102,7 @@ FILLERS_OF = {
     "只": {"heedful:json", "heedful:language", "heedful:count"},
     "共": {"heedful:count"},
     "一句": {"heedful:count"},  # 最后一句
-    "及": {"heedful:count", "heedful:excludes"},  # 五个及以上
+    "及": {"heedful:count", "heedful:excludes", "heedful:does_not_mention"},  # 五个及以上
     "列表": {"heedful:count"},  # items are a list's
     "到": {"heedful:excludes", "heedful:does_not_mention"},  # 提到
     "开头": {"heedful:starts_with"},  # 开头第一个词

@@ -37,11 +37,12 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.checklists import checklist
-    from heedful.jobs.evaluate import Evaluation, evaluate, evaluate_async
+    from heedful.jobs.evaluate import evaluate, evaluate_async
+    from heedful.jobs.evaluation import Evaluation
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
-    from heedful.judges import Cascade, Judge, Recorded, Rules
+    from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
     from heedful.rewards import Reward
     from heedful.verify import Finding, Response, verifier
@@ -58,7 +59,8 @@ _HOMES = {
         "UsageError",
         "VerifierError",
     ),
-    "heedful.jobs.evaluate": ("Evaluation", "evaluate", "evaluate_async"),
+    "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
+    "heedful.jobs.evaluation": ("Evaluation",),
     "heedful.analysis.export": ("export",),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
@@ -69,7 +71,7 @@ _HOMES = {
     "heedful.jobs.respond": ("respond",),
     "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
-    "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules"),
+    "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
     "heedful.analysis.meta": ("meta", "meta_async"),
     "heedful.core.nouns": (
         "Check",
@@ -123,6 +125,7 @@ __all__ = [
     "evaluate",
     "evaluate_async",
     "export",
+    "make_judge",
     "meta",
     "meta_async",
     "report",

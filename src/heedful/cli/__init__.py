@@ -12,7 +12,7 @@ from heedful.cli.config import SAVE, Config
 from heedful.cli.help import HELP_ALL, HelpText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from cyclopts import App
 
@@ -28,6 +28,9 @@ HELP = frozenset({"--help", "-h"})
 
 PARSED = {"-": "./-", HELP_ALL: "--help"}
 """Words that the parser is given for others: it takes a lone hyphen, standard input, for a flag."""
+
+TWO_WORDS = {("checklist", "lint"): "checklist-lint"}
+"""Commands of two words whose first is a command of its own."""
 
 STORE_HINT = "on a full disk make room, then give the same command; else name another --run"
 
@@ -57,7 +60,7 @@ def main(argv: list[str] | None = None) -> None:
     before = COMMAND.set(without_secrets(given))
     help_text = HelpText(everything=HELP_ALL in given)
     try:
-        words = [PARSED.get(word, word) for word in given if word != SAVE]
+        words = _parsed(given)
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
         app.config = Config(save=SAVE in given)
         code = app(words, exit_on_error=False, print_error=False)
@@ -90,6 +93,12 @@ def main(argv: list[str] | None = None) -> None:
             named = " ".join(word for word in given if word not in HELP)
             sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _parsed(given: Sequence[str]) -> list[str]:
+    """Return the words that the parser is given."""
+    words = [PARSED.get(word, word) for word in given if word != SAVE]
+    return [TWO_WORDS[words[0], words[1]], *words[2:]] if tuple(words[:2]) in TWO_WORDS else words
 
 
 def _store_errors() -> tuple[type[Exception], ...]:

@@ -281,6 +281,18 @@ again and then left out. Samples that have a checklist keep it.
 heedful checklist prompts.jsonl --model gpt-4.1-mini -o checklists.jsonl
 """,
     ),
+    "checklist-lint": Command(
+        "heedful.cli.checklist_lint:lint",
+        """Look for faults in checklists and rubrics, as a linter does in code.
+
+Duplicates, contradictions, weights that make no sense and golden examples that
+come out wrong are errors; what asks for two things, is vague, or could be
+decided by code, and what of the instruction no constraint takes up, are hints.
+No model is called. heedful checklist lint is the same command.
+
+heedful checklist-lint rubrics.jsonl
+""",
+    ),
     "meta": Command(
         "heedful.cli.meta:meta",
         """Measure judges against known verdicts.
@@ -378,7 +390,7 @@ heedful init
         "heedful.cli.setup:completion",
         """Print the script that completes commands and flags in a shell.
 
-heedful completion bash >> ~/.bashrc
+heedful completion bash
 """,
     ),
     "critic": Group(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
@@ -143,7 +143,9 @@ def _with_baseline(
         return runs, comparison.baseline
     if comparison.baseline not in (None, old):
         raise UsageError("--no-worse-than and --baseline name two runs", hint="leave one out")
-    return (runs if old in runs else (*runs, old)), old
+    # As it is named among the runs, such as without a slash at its end.
+    same = [run for run in runs if Path(run).resolve() == Path(old).resolve()]
+    return (runs, same[0]) if same else ((*runs, old), old)
 
 
 def _checked(summary: dict[str, Any], gate: GateFlags, *, chosen: bool) -> list[GateResult]:

@@ -6,8 +6,6 @@ table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,8 +31,6 @@ OF_ONE_RUN = frozenset(
 
 OF_A_MODEL = ("model", "prompt", "votes")
 """Flags that are left out where the command line names judges that ask no model."""
-
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 
 
 class Config:
@@ -167,11 +163,18 @@ def _key(name: str) -> str:
 def _written(argument: Argument) -> str:
     """Write the value of a flag as TOML."""
     values = [
-        _literal(token.value) if token.value else json.dumps(bool(token.implicit_value))
+        _literal(token.value) if token.value else str(bool(token.implicit_value)).lower()
         for token in argument.tokens
     ]
     return values[0] if len(values) == 1 else f"[{', '.join(values)}]"
 
 
 def _literal(text: str) -> str:
-    return text if _NUMBER.fullmatch(text) else json.dumps(text, ensure_ascii=False)
+    import json  # takes 4 ms of the start-up of every command
+
+    whole, point, part = text.removeprefix("-").partition(".")
+    digits = text.isascii() and whole.isdecimal() and (part.isdecimal() or not point)
+    leading = whole.startswith("0") and whole != "0"  # which TOML has not
+    if digits and not leading:
+        return text
+    return json.dumps(text, ensure_ascii=False)

@@ -23,6 +23,7 @@ from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unknown
+from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged
@@ -217,7 +218,7 @@ class Job(ABC, Generic[Row, Result]):
         desk: BatchDesk | None,
     ) -> None:
         """Work on the rows: once, or in passes where calls are put into batches."""
-        on_progress = options.get("on_progress", ignore)
+        on_progress = options.get("on_progress") or by_default()
         work: Callable[[Row], Awaitable[str]] = self.work
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:

@@ -16,7 +16,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import HeedfulError, StopRunError, UsageError
+from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.engine.records import UsageRecord
 from heedful.engine.worker import LINE_LIMIT, serve
@@ -119,12 +119,14 @@ class Workers:
             except StopRunError as error:
                 future.set_exception(error)
 
-    def _on_done(self, worker: _Worker, number: int, output: str | None, failure: str) -> None:
+    def _on_done(
+        self, worker: _Worker, number: int, output: str | None, failure: str, hopeless: int
+    ) -> None:
         _, future = worker.rows.pop(number)
         if future.done():
             return
         if output is None:
-            future.set_exception(RowFailureError(failure))
+            future.set_exception((RowError if hopeless else RowFailureError)(failure))
         else:
             future.set_result(output)
 

@@ -11,7 +11,7 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
-from heedful.core.errors import HeedfulError, ModelError, StopRunError
+from heedful.core.errors import ModelError, StopRunError
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.runner import outcome
 from heedful.models.base import Completion
@@ -134,11 +134,12 @@ async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
 
 
 async def _work(job: SentWork, remote: RemoteStore, number: int, text: str) -> None:
+    async def work(text: str) -> str:
+        return await job.work(job.decode(text))
+
     try:
-        output, failure = await outcome(job.work, job.decode(text))
+        output, failure, hopeless = await outcome(work, text)
     except StopRunError as error:
         remote.send("stop", number, error.what, error.where, error.hint)
-    except HeedfulError as error:
-        remote.send("done", number, None, str(error))
     else:
-        remote.send("done", number, output, failure)
+        remote.send("done", number, output, failure, hopeless)

@@ -24,13 +24,12 @@ from heedful.engine.job import Job
 from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.saved_run import SavedRun
+from heedful.jobs.evaluation import Evaluation
 from heedful.jobs.results import (
     StoredSample,
     check_output,
     check_run,
     is_undecided,
-    record,
-    scored,
     write_output,
     written,
 )
@@ -50,40 +49,14 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Item, Progress
     from heedful.engine.store import Entry, Store
-    from heedful.jobs.results import Scored
     from heedful.judges import Judge
     from heedful.models import Price
 
-__all__ = ["Evaluation", "evaluate", "evaluate_async"]
+__all__ = ["evaluate", "evaluate_async"]
 
 
 STORE_VERSION = 3
 """Raised when a run made by an older heedful can no longer be resumed."""
-
-
-class Evaluation:
-    """A finished (or interrupted) evaluation, read from its store.
-
-    Attributes:
-        directory: the run's directory; ``None`` where it is a temporary file.
-        summary: as in ``summary.json``.
-        progress: how many rows were done, and how many of them in an earlier session.
-    """
-
-    def __init__(self, store: Store, summary: dict[str, Any], progress: Progress) -> None:
-        self._store = store
-        self.directory = store.directory
-        self.summary = summary
-        self.progress = progress
-
-    def __iter__(self) -> Iterator[Scored]:
-        """Yield the rows in input order, in constant memory."""
-        return scored(self._store)
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield the lines of ``results.jsonl``, in input order, in constant memory."""
-        scoring: Scoring = self.summary["scoring"]
-        return (record(row, scoring) for row in self)
 
 
 class EvaluationOptions(DataOptions, JudgeOptions, total=False):
@@ -160,6 +133,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
             config["input"] = [fingerprint(path) for path in source.files]
         self._rows: InMemory = source or cast("InMemory", data)
         self._format: Format | None = None if source is None else source.format
+        self.total = self._selection.total(self._rows)
         known = {"format": self._format.name if self._format else None, "task": task}
         self.about |= {**known, "judge": self.judge.name}
         self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}
@@ -275,7 +249,7 @@ def evaluate(
             a ``DataFrame`` or ``Dataset``; or the samples of a finished run
             (:class:`~heedful.engine.saved_run.SavedRun`).
         judge: ``rules``, ``compiled``, ``recorded``, ``checklist`` (a model), or several in order,
-            separated by commas, or a judge of your own. By default ``rules,compiled,recorded``
+            separated by commas, or a judge of your own. By default ``rules,recorded,compiled``
             (``rules,recorded`` for faithful scoring), with a model ``rules,compiled,checklist``.
         scoring: ``strict``: what the numbers should mean; ``faithful``: what the published code
             computes.

@@ -45,6 +45,30 @@ PROBLEMS_LISTED = 100
 """Failed rows that the summary names; the results file has them all."""
 
 
+class ConstraintVerdict(NamedTuple):
+    """A verdict with the constraint that it is on.
+
+    Attributes:
+        constraint: the constraint's text.
+        type: its type, where it has one.
+        status: ``met``, ``unmet``, or why there is no verdict.
+        met: whether it is met; ``None`` where that isn't decided.
+        explanation: why.
+        judge: who decided.
+        confidence: from 0 to 1, where the judge has one.
+        label: the verdict that the data holds to be right.
+    """
+
+    constraint: str
+    type: str | None
+    status: str
+    met: bool | None
+    explanation: str
+    judge: str
+    confidence: float | None
+    label: bool | None
+
+
 class Scored(NamedTuple):
     """One row of the input with its result.
 
@@ -63,6 +87,28 @@ class Scored(NamedTuple):
     critique: Critique | None
     problem: str | None
     reply: Reply | None = None
+
+    @property
+    def verdicts(self) -> list[ConstraintVerdict]:
+        """The verdicts, each with the constraint that it is on."""
+        if self.sample is None or self.critique is None:
+            return []
+        labels = self.sample.labels or ()
+        return [
+            ConstraintVerdict(
+                constraint.text,
+                constraint.type,
+                judgment.status.value,
+                judgment.status is Status.MET if judgment.status.decided else None,
+                judgment.explanation,
+                judgment.judge,
+                judgment.confidence,
+                labels[place] if place < len(labels) else None,
+            )
+            for place, (constraint, judgment) in enumerate(
+                zip(self.sample.checklist, self.critique.judgments, strict=True)
+            )
+        ]
 
 
 def scored(store: Store) -> Iterator[Scored]:

@@ -8,7 +8,7 @@ from heedful.core.nouns import Status
 from heedful.core.text import one_line
 
 if TYPE_CHECKING:
-    from heedful.jobs.evaluate import Evaluation
+    from heedful.jobs.evaluation import Evaluation
     from heedful.jobs.results import Scored
 
 __all__ = ["example"]

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import ValidationError
 
 from heedful.core.errors import RowError
+from heedful.core.log import logger
 from heedful.core.nouns import Message
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pydantic import ValidationError
+    from collections.abc import Callable, Mapping
 
     from heedful.core.nouns import Sample
 
 __all__ = ["explain", "optional_text", "row_id", "text"]
+
+T = TypeVar("T")
 
 
 def text(record: Mapping[str, Any], key: str) -> str:
@@ -121,3 +124,20 @@ def explain(error: ValidationError) -> str:
     except RowError as typed:
         return typed.what
     return f"{name} is {shown(first['input'])}: {first['msg'][0].lower()}{first['msg'][1:]}"
+
+
+def made(make: Callable[..., T], *record: object) -> T:
+    """Have a format make something of a record; what it did not expect costs its row only.
+
+    Raises:
+        RowError: the record cannot be read.
+    """
+    try:
+        return make(*record)
+    except RowError:
+        raise
+    except ValidationError as error:
+        raise RowError(explain(error)) from error
+    except Exception as error:
+        logger.debug("what failed the next row", exc_info=True)
+        raise RowError(f"it cannot be read: {type(error).__name__}: {error}") from error

@@ -90,7 +90,7 @@ def _judged(record: dict[str, Any], number: int) -> Sample:
 
 def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
     weight = item.get("criterion_weight")
-    if weight is not None and weight not in WEIGHTS:
+    if weight is not None and not (isinstance(weight, str) and weight in WEIGHTS):
         known = ", ".join(WEIGHTS)
         raise RowError(f"criterion {place + 1}: criterion_weight is {shown(weight)}, not {known}")
     kinds = item.get("criterion_type")

@@ -36,8 +36,8 @@ from heedful.data.formats import (
     trace,
 )
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.fields import row_id
-from heedful.data.formats.files import Record, kind, records
+from heedful.data.formats.fields import made, row_id
+from heedful.data.formats.files import Record, is_compressed, kind, records
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ FORMATS: dict[str, Format] = {
 }
 """All formats by name, the most specific first: the order in which a file is tried."""
 
+COUNTED_BYTES = 1 << 28
+"""Larger files aren't read just to say how far a run is."""
+
 _PEEKED = 10
 """Readable records that are looked at before a file is said not to be in a format."""
 
@@ -105,6 +108,14 @@ class Source:
         """The files that the rows are read from."""
         return (self.path,) if self.responses is None else (self.path, self.responses)
 
+    def count(self) -> int | None:
+        """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
+        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+            return None
+        if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
+            return None
+        return None if is_compressed(self.path) else _lines(self.path)
+
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
         self.filtered = self.excluded = 0
@@ -130,7 +141,7 @@ class Source:
             yield Row(record.line, id=f"row-{number}", problem=record.problem)
             return
         try:
-            turns = self.format.turns(record.data)
+            turns = made(self.format.turns, record.data)
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
@@ -155,7 +166,7 @@ class Source:
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
             ident = row_id(data, number, "id", "key", "idx")
-            sample = self.format.sample(data, number)
+            sample = made(self.format.sample, data, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
@@ -171,6 +182,15 @@ class Source:
             row = Row(line, id=ident, problem=problem(error))
             return (row if wanted else None), before
         return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        blocks = iter(lambda: file.read(1 << 20), b"")
+        count, last = 0, b""
+        for block in blocks:
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last not in (b"", b"\n"))
 
 
 def with_response(sample: Sample) -> tuple[Message, ...]:

@@ -12,10 +12,9 @@ from heedful.verify.compiler.bounds import (
     LENGTHS,
     PREVIOUS,
     count_check,
-    either,
     json_schema,
-    phrase_check,
 )
+from heedful.verify.compiler.makers import MAKERS, as_bound, of_letters
 from heedful.verify.custom.verse import LONGEST
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ _COUNTED_PARTS: dict[str, Part] = {
     "points": "list_item",
 }
 _OF_THE_WHOLE = ("heedful:language", "heedful:case", "heedful:json")
-_PHRASED = frozenset({"heedful:contains", "heedful:excludes", "heedful:letters"})
 _ALONE = "alone"
 """Bound where a clause would be a condition if another clause followed."""
 _LEANS = "leans"
@@ -97,7 +95,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         One check; ``None`` where it is open what a later clause speaks of, or where no text could
         do all that they say.
     """
-    clauses = _with_verses(_with_parts(list(clauses)))
+    clauses = _with_verses(_with_parts(_with_open_numbers(list(clauses))))
     if _is_open(grammar, clauses):
         return None
     checks = [check for clause in clauses if (check := build(grammar, *clause)) is not None]
@@ -181,6 +179,20 @@ def _contradict(checks: list[Check]) -> bool:
     return any(ids.count(id_) > 1 for id_ in _OF_THE_WHOLE)
 
 
+def _with_open_numbers(clauses: list[Clause]) -> list[Clause]:
+    """Let a verb before reach the bare number of a later clause: 包含标题和四个句子."""
+    return [
+        clause._replace(values=tuple(map(_held, clause.values)))
+        if at and clause.rule == "count_zh" and (_BARE, 1) in clause.values
+        else clause
+        for at, clause in enumerate(clauses)
+    ]
+
+
+def _held(value: tuple[str, Any]) -> tuple[str, Any]:
+    return ("holds", value[1]) if value[0] == "plain" else value
+
+
 def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
@@ -256,86 +268,8 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         return None
     if id_ == "heedful:count":
         return count_check(bound, named=subject is not None)
-    make = _of_letters if _is_of_letters(id_, bound) else _MAKERS.get(id_, _as_bound)
+    make = of_letters if _is_of_letters(id_, bound) else MAKERS.get(id_, as_bound)
     return make(id_, bound)
-
-
-def _as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make a check of what was bound, as it is."""
-    if "may_be" in bound:
-        return _if_json(bound["keys"])
-    for key in ("words", "text", "mark"):
-        if key in bound:
-            bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
-    return Check(id=id_, args=bound)
-
-
-def _single(value: str | tuple[str, ...]) -> str:
-    return value if isinstance(value, str) else value[0]
-
-
-def _equals(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
-    loose = bound.pop("loose", None)
-    check = Check(id=id_, args=bound)
-    return either([check, Check(id="heedful:starts_with", args=bound)]) if loose else check
-
-
-def _mentions(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of topics: of a single one, or of each of several."""
-    if not bound.pop("every", None):
-        return Check(id=id_, args=bound)
-    checks = [Check(id=id_, args={"phrases": [name]}) for name in bound["phrases"]]
-    return Check(id="heedful:all", args={"checks": [_plain(each) for each in checks]})
-
-
-def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of a beginning, which for list items comes after the mark of the item."""
-    marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
-    of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
-    if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
-        return None
-    return _as_bound(id_, bound)
-
-
-def _any_of(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of phrases of which one is asked for, or so many."""
-    if bound.get("at_least") == 1:
-        del bound["at_least"]
-    return Check(id=id_, args=bound)
-
-
-def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
-    if "first" in bound:
-        return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
-    return phrase_check(id_, bound)
-
-
-def _order(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of an order, of phrases that are listed or of two."""
-    phrases = [phrase for key in ("first", "second") for phrase in bound.get(key, ())]
-    return Check(id=id_, args={"phrases": phrases}) if len(set(phrases)) > 1 else None
-
-
-def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of each word, with its number of letters as for any count."""
-    if "capital" in bound:
-        return Check(id=id_, args={"capitals": True})
-    return Check(id=id_, args=bound) if "letters" in bound else phrase_check(id_, bound)
-
-
-_MAKERS = {
-    **dict.fromkeys(_PHRASED, phrase_check),
-    "heedful:equals": _equals,
-    "heedful:mentions": _mentions,
-    "heedful:order": _order,
-    "heedful:excludes": _neither,
-    "heedful:contains_any": _any_of,
-    "heedful:starts_with": _starts,
-    "heedful:starts_with_kind": _starts,
-    "heedful:each_word": _each_word,
-}
 
 
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
@@ -359,31 +293,3 @@ def _is_of_letters(id_: str, bound: dict[str, Any]) -> bool:
             for each in bound.get("phrases", ())
         )
     )
-
-
-def _of_letters(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of a letter in quotes: with which a word may begin, or which is the word."""
-    letters = bound["phrases"]
-    if id_ not in _LETTER_CHECKS or len(letters) > 1 or bound.keys() - {"phrases", "part", "which"}:
-        return None
-    other, bounds = _LETTER_CHECKS[id_]
-    of_letter = {key: value for key, value in bound.items() if key != "phrases"} | bounds
-    return either(
-        [Check(id=id_, args=bound), Check(id=other, args={"letters": letters, **of_letter})]
-    )
-
-
-_LETTER_CHECKS: dict[str, tuple[str, dict[str, int]]] = {
-    "heedful:starts_with": ("heedful:starts_with_letter", {}),
-    "heedful:excludes": ("heedful:letters", {"at_most": 0}),
-}
-"""Checks of a letter, where a phrase of one letter stands."""
-
-
-def _if_json(keys: list[str]) -> Check:
-    """Make the check of keys that may be those of JSON, or of a keyboard: only JSON can meet it."""
-    readings = (
-        Check(id="heedful:json", args={"keys": keys}),
-        Check(id="heedful:contains", args={"phrases": keys, "at_least": 0}),
-    )
-    return either(readings)

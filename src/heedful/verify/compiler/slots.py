@@ -12,6 +12,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from heedful.core import scripts
+from heedful.verify.compiler.bare_words import (
+    names,
+    spoken_of,
+    topic,
+    topics,
+    word,
+    word_choices,
+    word_list,
+    word_series,
+)
 from heedful.verify.compiler.numerals import number_at
 
 Reader = Callable[[str, str, int], list[tuple[int, Any]]]
@@ -156,6 +166,36 @@ def tag(form: str, written: str, at: int) -> _Phrases:
     return [(match.end(), (match[0],))] if match else []
 
 
+_FIGURE = re.compile(r"\d+(?:[.,:/-]\d+)*(?![\w.,]\w)")
+_ADDRESS = re.compile(r"(?:https?://|www\.)[^\s\"'“”<>()]+[\w/]|[\w.+-]{1,64}@[\w-]+(?:\.[\w-]+)+")
+_ONE_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+)?(?![\w'-])")
+
+
+def _matched(pattern: re.Pattern[str]) -> Reader:
+    """Make the reader of what a pattern matches, word for word."""
+
+    def read(form: str, written: str, at: int) -> _Phrases:
+        del form
+        match = pattern.match(written, at)
+        return [(match.end(), (match[0],))] if match else []
+
+    return read
+
+
+def tags(form: str, written: str, at: int) -> _Phrases:
+    """Read hashtags that are all meant: ``#rain and #sun``."""
+    words: list[str] = []
+    end = at
+    while match := _TAG.match(written, at):
+        words.append(match[0])
+        end = match.end()
+        gap = _AND.match(form, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if words else []
+
+
 _ENGLISH_ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
 
 
@@ -168,7 +208,7 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     if form.startswith("第", at):
         number = number_at(form, at + 1)
         return [(number[1], number[0])] if number and number[0] else []
-    for word, value in (
+    for name, value in (
         ("最后一", -1),
         ("最后", -1),
         ("最末", -1),
@@ -176,8 +216,8 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
         ("末", -1),
         ("尾", -1),
     ):
-        if form.startswith(word, at):
-            return [(at + len(word), value)]
+        if form.startswith(name, at):
+            return [(at + len(name), value)]
     match = re.match(r"(?:(\d+)(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
     if match is None:
         return []
@@ -224,108 +264,6 @@ def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]
         at = gap.end()
     return [(end, tuple(words))] if words else []
 
-
-_WORD = re.compile(r"[A-Za-z][A-Za-z'-]+(?![\w'-])")
-_OF_OTHER_WORDS = """count counts limit limits length order choice choices list lists bank usage
-processor cloud that which who is are must should appear appears and or not in of for to the a an"""
-
-
-def word(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read one word without quotes, as in ``the word ocean``; ``the word count`` names none."""
-    match = _WORD.match(written, at)
-    if match is None or form[at : match.end()] in _OF_OTHER_WORDS.split():
-        return []
-    return [(match.end(), (match[0],))]
-
-
-def _words_joined(gap: re.Pattern[str], last: str, form: str, written: str, at: int) -> _Phrases:
-    """Read at least two bare words, the last one after ``and`` or ``or``."""
-    words: list[str] = []
-    joined = False
-    while readings := word(form, written, at):
-        end, value = readings[0]
-        words += value
-        separator = gap.match(form, end)
-        if joined or separator is None:
-            return [(end, tuple(words))] if joined and len(words) > 1 else []
-        joined = last in separator[0]
-        at = separator.end()
-    return []
-
-
-_AND_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
-_OR_GAP = re.compile(r",\s*(?:or\s+)?|\s+or\s+")
-_ANY_GAP = re.compile(r",\s*(?:(?:and|or)\s+)?|\s+(?:and|or)\s+")
-
-
-def word_list(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words that are all meant, as in ``the words ocean, sea and wind``."""
-    return _words_joined(_AND_GAP, "and", form, written, at)
-
-
-def word_choices(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words of which one is meant, as in ``the words ocean or sea``."""
-    return _words_joined(_OR_GAP, "or", form, written, at)
-
-
-def word_series(form: str, written: str, at: int) -> _Phrases:
-    """Read bare words between commas, as in ``one of the words sea, wind, sun``."""
-    words: list[str] = []
-    end = at
-    while readings := word(form, written, at):
-        end, value = readings[0]
-        words += value
-        gap = _ANY_GAP.match(form, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(words))] if len(words) > 1 else []
-
-
-_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+){0,2}")
-
-
-def names(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two names that end the text: ``Paris, Rome and New York``."""
-    del form
-    rest = written[at:].rstrip(" .;")
-    pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", rest)
-    good = len(pieces) > 1 and all(_NAME.fullmatch(piece) for piece in pieces)
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-def topics(form: str, written: str, at: int) -> _Phrases:
-    """Read at least two Chinese topics that end the text: ``北京、上海和广州``."""
-    del form
-    rest = written[at:].rstrip(" 。；;")
-    pieces = re.split(r"\s*、\s*|[和与]|以及", rest)
-    good = len(pieces) > 1 and "、" in rest
-    good = good and all(_TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces)
-    return [(at + len(rest), tuple(pieces))] if good else []
-
-
-_TOPIC = re.compile(f"[{scripts.HAN}]{{2,6}}(?=$|[\\s，。；！,.;!])")
-_NO_TOPIC = re.compile(
-    "^[到及起]|[的了吗呢和与或及等其几些每该这那哪何]|任何|自己|以[下上]|相关|关于|所有|至少|原因|[优缺]点|例子|方法|名[字称]|姓名|人|次|遍|内容|具体"
-)
-
-
-def topic(form: str, written: str, at: int) -> _Phrases:
-    """Read a topic that ends a clause, one word without quotes: ``melatonin``, ``断桥``."""
-    match = _TOPIC.match(written, at)
-    if match is not None:
-        return [] if _NO_TOPIC.search(match[0]) else [(match.end(), (match[0],))]
-    return [
-        (end, words)
-        for end, words in word(form, written, at)
-        if form[at:end] not in _NO_NAMES.split()
-        and (written[at].isupper() or not form[at:end].endswith("s"))
-    ]
-
-
-_NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
-all both either neither none nothing yourself itself that this why how when where what whether if
-each every some several many few more one two three at least name evidence data"""
 
 _PAIRS = (
     *(("<<", ">>"), ("**", "**"), ("[[", "]]"), ("【", "】"), ("《", "》"), ("〖", "〗")),
@@ -399,9 +337,14 @@ SLOTS: dict[str, Slot] = {
     "terms": Slot(terms),
     "sign": Slot(sign),
     "tag": Slot(tag, frozenset("#")),
+    "tags": Slot(tags, frozenset("#")),
+    "figure": Slot(_matched(_FIGURE), frozenset(string.digits)),
+    "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
+    "name": Slot(_matched(_ONE_NAME), _LETTERS),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
+    "spoken_of": Slot(spoken_of),
     "wordlist": Slot(word_list, _LETTERS),
     "wordseries": Slot(word_series, _LETTERS),
     "names": Slot(names, _LETTERS),

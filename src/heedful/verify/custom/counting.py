@@ -252,6 +252,7 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "different_emojis": signs.different_emojis,
     "blank_lines": lambda layout: [len(re.findall(r"\n[^\S\n]*(?=\n)", layout.text.strip()))],
     "italic_passages": signs.italics,
+    "capital_letters": lambda layout: [sum(map(str.isupper, layout.plain))],
     "level_1_headings": signs.headings_of_level[1],
     "level_2_headings": signs.headings_of_level[2],
     "level_3_headings": signs.headings_of_level[3],

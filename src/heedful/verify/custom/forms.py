@@ -47,6 +47,7 @@ Format = Literal[
     "title",
     "number",
     "integer",
+    "ascii",
 ]
 
 _NAMES: dict[Format, str] = {
@@ -66,6 +67,7 @@ _NAMES: dict[Format, str] = {
     "one_paragraph": "a single paragraph",
     "number": "a number and nothing else",
     "integer": "an integer and nothing else",
+    "ascii": "ASCII characters alone",
 }
 
 
@@ -301,4 +303,5 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "title": _title,
     "number": _number(_NUMBER),
     "integer": _number(_DIGITS),
+    "ascii": lambda layout: (layout.text.isascii(), "signs beyond ASCII, or none"),
 }

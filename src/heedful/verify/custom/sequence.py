@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from heedful.verify.base import Finding, amount, quoted, verifier
 from heedful.verify.custom.parts import Outcome, decide
-from heedful.verify.custom.phrases import places
+from heedful.verify.custom.phrases import folded, places
 from heedful.verify.text.layout import unmarked
 from heedful.verify.text.numbers import may_be_number
 from heedful.verify.text.prepared import Response  # noqa: TC001 - read at run time
@@ -48,6 +48,35 @@ def _before(sure: list[int], maybe: list[int], later: list[int], later_maybe: li
     if sure and later and max(maybe) < min(later_maybe):
         return True
     return False if later and min(later) < min(maybe) else None
+
+
+# --- headings -----------------------------------------------------------------------------------
+
+_AROUND_HEADING = re.compile(r"^[\W\d_]+|[\W_]+$")
+
+
+@verifier(
+    "heedful:headed",
+    describe=lambda phrases: f"Write sections with the headings {quoted(phrases)}.",
+)
+def headed(response: Response, *, phrases: list[str]) -> Finding:
+    """Each of the phrases is a heading.
+
+    Raises:
+        UndecidedError: one stands in a line that no mark shows to be a heading, or within one.
+    """
+    marked = {
+        _AROUND_HEADING.sub("", folded(unmarked(line.text)))
+        for line in response.layout.lines
+        if line.kind == "heading"
+    }
+    text = folded(response.layout.plain)
+    wanted = {phrase: _AROUND_HEADING.sub("", folded(phrase)) for phrase in phrases}
+    absent = [phrase for phrase, form in wanted.items() if form not in text]
+    unsure = [phrase for phrase, form in wanted.items() if form not in marked]
+    if absent:
+        return Finding(met=False, found=f"not there: {quoted(absent)}")
+    return decide(None if unsure else True, f"no heading: {quoted(unsure)}" if unsure else "all")
 
 
 # --- numbering ------------------------------------------------------------------------------------

@@ -1,0 +1,303 @@
+"""Checklists and rubrics read as code is: what in them will go wrong before anything is judged.
+
+No model is called. Errors are what no response can satisfy or what counts twice; hints are what a
+judge will find hard to decide, or what code could.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from heedful.core import rubric
+from heedful.core.errors import VerifierError
+from heedful.core.nouns import Sample
+from heedful.core.text import is_blank
+from heedful.data.formats import native
+from heedful.verify import Readings, describe
+from heedful.verify.compiler.compile import compile_constraint
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from heedful.core.nouns import Check, Constraint
+    from heedful.data.formats import Row
+
+__all__ = ["LintFinding", "golden_rows", "lint", "lint_rows"]
+
+Kind = Literal[
+    "unreadable", "weights", "empty", "duplicate", "contradiction", "golden",
+    "double-barrelled", "vague", "points", "code", "coverage",
+]  # fmt: skip
+ERRORS: frozenset[Kind] = frozenset(
+    {"unreadable", "weights", "empty", "duplicate", "contradiction", "golden"}
+)
+
+COMPARED = 300
+"""Constraints of one checklist that are compared with each other."""
+
+ALIKE = 0.9
+"""Share of words in common from which two constraints with equal numbers are the same."""
+
+LONGEST_PROMPT = 2000
+"""Characters of an instruction that is searched for what no constraint covers: longer ones hold
+material."""
+
+_VAGUE = re.compile(
+    r"\b(?:appropriate(?:ly)?|adequate(?:ly)?|sufficient(?:ly)?|reasonabl[ey]|suitabl[ey]|proper(?:ly)?"
+    r"|high[- ]quality|well[- ]written|good|nice(?:ly)?|etc|if possible|as needed|and so on)\b"
+    r"|适当|合理|恰当|合适|良好|优质|高质量|尽量|尽可能|等等",
+    re.IGNORECASE,
+)
+_VERBS = (
+    "is|are|has|have|does|do|must|should|includes?|contains?|mentions?|uses?|ends?|starts?|begins?"
+    "|gives?|explains?|provides?|avoids?|names?|lists?|states?|describes?|follows?|writes?"
+)
+_JOINED = re.compile(
+    r"\b(?:and|but|as well as)\s+(?:also\s+|it\s+|the response\s+|does\s+(?:it\s+)?)*(?:not\s+)?"
+    rf"(?:{_VERBS})\b|[?？;；]\s*\S|(?:并且|而且|同时还|此外)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“「『](?P<text>[^\"“”「」『』\n]{2,60})[\"”」』]")
+_NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d{1,4})?(?![\w.]*\w)")
+_NOT = re.compile(r"\b(?:not|no|never|without|none|cannot)\b|n['’]t\b|[不没未勿无]", re.IGNORECASE)
+_SMALL_WORDS = (
+    "a an the it its is are be to of in on at and or does do did response must should that this "
+    "with for has have any"
+)
+_SMALL = frozenset(_SMALL_WORDS.split())
+_GOLDEN = "golden"
+"""Field of a constraint: responses that must come out met or unmet."""
+
+
+class LintFinding(NamedTuple):
+    """One thing that is wrong, or could be better.
+
+    Attributes:
+        sample: the sample's id.
+        constraint: its number in the checklist, 0 for the checklist as a whole.
+        kind: what is wrong.
+        message: in words.
+    """
+
+    sample: str
+    constraint: int
+    kind: Kind
+    message: str
+
+    @property
+    def is_error(self) -> bool:
+        """Whether it will make verdicts or scores wrong."""
+        return self.kind in ERRORS
+
+
+def lint_rows(rows: Iterable[Row]) -> Iterator[LintFinding]:
+    """Lint every checklist of a source, lazily; a row that cannot be read is a finding."""
+    for row in rows:
+        if row.sample is None:
+            yield LintFinding(row.id or f"line-{row.line}", 0, "unreadable", str(row.problem))
+        else:
+            yield from lint(row.sample)
+
+
+def lint(sample: Sample) -> Iterator[LintFinding]:
+    """Lint a checklist, in its order and then as a whole."""
+
+    def finding(constraint: int, kind: Kind, message: str) -> LintFinding:
+        return LintFinding(sample.id, constraint, kind, message)
+
+    senseless = rubric.problem(sample.checklist)
+    if senseless is not None:
+        yield finding(0, "weights", senseless)
+    if not sample.checklist:
+        yield finding(0, "empty", "the checklist is empty")
+    for number, constraint in enumerate(sample.checklist, start=1):
+        for kind, message in _of_one(constraint):
+            yield finding(number, kind, message)
+    for first, second, kind, message in _of_two(sample.checklist[:COMPARED]):
+        yield finding(second, kind, message.format(first))
+    for message in _weights(sample.checklist):
+        yield finding(0, "points", message)
+    for message in _uncovered(sample):
+        yield finding(0, "coverage", message)
+
+
+def golden_rows(sample: Sample) -> Iterator[dict[str, Any]]:
+    """Make labelled rows of the golden examples of a checklist, for ``heedful meta``.
+
+    A constraint's field ``golden`` is a list of ``{"response": …, "met": true}``.
+    """
+    for number, constraint in enumerate(sample.checklist, start=1):
+        for place, (response, met) in enumerate(_golden(constraint), start=1):
+            alone = constraint.model_copy(update={"depends_on": ()})
+            row = Sample(
+                id=f"{sample.id}/{number}/{place}",
+                conversation=sample.conversation,
+                checklist=(alone,),
+                response=response,
+                labels=(met,),
+                tags=sample.tags,
+            )
+            yield native.write(row)
+
+
+def _of_one(constraint: Constraint) -> Iterator[tuple[Kind, str]]:
+    text = constraint.text
+    if is_blank(text):
+        yield "empty", "the text is empty"
+        return
+    compiled = compile_constraint(text)
+    check = constraint.check or compiled.check
+    if constraint.check is None and compiled.check is not None:
+        said = describe(compiled.check)
+        yield "code", f"code can decide it ({said}): heedful checklist --compile adds the check"
+    if check is None:
+        joined = _JOINED.search(text.strip().rstrip("?？;； "))
+        if joined:
+            words = " ".join(joined[0].split())
+            yield "double-barrelled", f"it asks for more than one thing ({words!r}): split it"
+        vague = _VAGUE.search(text)
+        if vague:
+            yield "vague", f"{vague[0]!r} leaves open what is enough: say what a judge can see"
+    yield from _of_golden(constraint, check)
+
+
+def _of_golden(constraint: Constraint, check: Check | None) -> Iterator[tuple[Kind, str]]:
+    """Check golden examples by code, where code decides the constraint."""
+    given = (constraint.model_extra or {}).get(_GOLDEN)
+    examples = list(_golden(constraint))
+    if given is not None and (not isinstance(given, list) or len(examples) < len(given)):
+        yield "golden", 'write golden as [{"response": "…", "met": true}]'
+    for place, (response, met) in enumerate(examples if check else (), start=1):
+        try:
+            verdict, _ = Readings(response).read(check) if check else (None, None)
+        except VerifierError as error:
+            yield "golden", f"golden example {place} is not decided: {error}"
+            continue
+        if verdict is not None and verdict.met != met:
+            said = "met" if verdict.met else "unmet"
+            yield "golden", f"golden example {place} comes out {said}: {verdict.found}"
+
+
+def _golden(constraint: Constraint) -> Iterator[tuple[str, bool]]:
+    given = (constraint.model_extra or {}).get(_GOLDEN)
+    for example in given if isinstance(given, list) else ():
+        if isinstance(example, dict):
+            response, met = example.get("response"), example.get("met")
+            if isinstance(response, str) and isinstance(met, bool):
+                yield response, met
+
+
+class _Words(NamedTuple):
+    """A constraint's text, ready to be compared."""
+
+    plain: str
+    words: frozenset[str]
+    numbers: tuple[str, ...]
+    negations: int
+
+
+def _of_two(checklist: Sequence[Constraint]) -> Iterator[tuple[int, int, Kind, str]]:
+    """Find pairs that say the same, or the opposite."""
+    read = [_words(constraint.text) for constraint in checklist]
+    bounds = [_bounds(constraint) for constraint in checklist]
+    for (at, first), (to, second) in combinations(enumerate(read), 2):
+        if not (first.plain and second.plain):
+            continue
+        penalties = checklist[at].is_penalty + checklist[to].is_penalty
+        opposite = (first.negations + second.negations + penalties) % 2 == 1
+        same = first.plain == second.plain and first.negations == second.negations
+        alike = first.numbers == second.numbers and _share(first.words, second.words) >= ALIKE
+        clash = penalties == 0 and _clash(bounds[at], bounds[to])
+        if clash or (alike and opposite):
+            yield at + 1, to + 1, "contradiction", "no response can meet it and constraint {}"
+        elif same or alike:
+            yield at + 1, to + 1, "duplicate", "it says the same as constraint {}, and counts twice"
+
+
+def _words(text: str) -> _Words:
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    bare = _NOT.sub(" ", folded)
+    words = re.findall(r"[^\W\d_]+", bare)
+    spread = (
+        word if word.isascii() else part
+        for word in words
+        for part in ((word,) if word.isascii() else word)
+    )
+    # "mentions" and "does not mention": one ending is enough to tell.
+    kept = frozenset(word.removesuffix("s") for word in spread if word not in _SMALL)
+    return _Words(
+        " ".join(re.findall(r"\w+", folded)),
+        kept,
+        tuple(re.findall(r"\d+(?:\.\d+)?", folded)),
+        len(_NOT.findall(folded)),
+    )
+
+
+def _share(first: frozenset[str], second: frozenset[str]) -> float:
+    return len(first & second) / len(first | second) if first | second else 0.0
+
+
+def _bounds(constraint: Constraint) -> tuple[str, float, float] | None:
+    """Return what a constraint counts, and the least and the most of it, where code can tell."""
+    check = compile_constraint(constraint.text).check
+    args: Mapping[str, Any] = {} if check is None else check.args
+    if check is None or not {"at_least", "at_most"} & args.keys():
+        return None
+    others = sorted(
+        (name, repr(value)) for name, value in args.items() if not name.startswith("at_")
+    )
+    low, high = args.get("at_least", 0), args.get("at_most", math.inf)
+    low, high = (end if isinstance(end, int | float) else None for end in (low, high))
+    return None if low is None or high is None else (f"{check.id} {others}", low, high)
+
+
+def _clash(first: tuple[str, float, float] | None, second: tuple[str, float, float] | None) -> bool:
+    """Tell whether two count the same thing and no number suits both."""
+    if first is None or second is None or first[0] != second[0]:
+        return False
+    return max(first[1], second[1]) > min(first[2], second[2])
+
+
+def _weights(checklist: Sequence[Constraint]) -> Iterator[str]:
+    """Find points that will surprise."""
+    given = [each for each in checklist if each.weight is not None]
+    if given and len(given) < len(checklist):
+        yield (
+            f"{len(checklist) - len(given)} of {len(checklist)} constraints have no weight and "
+            "count 1: give all of them one"
+        )
+    points = [1.0 if each.weight is None else each.weight for each in checklist]
+    positive = math.fsum(point for point in points if point > 0)
+    if given and not positive:
+        yield "no weight is positive: most published scores are not defined"
+    for number, point in enumerate(points, start=1):
+        if point == 0 and not checklist[number - 1].gate:
+            yield f"constraint {number} has the weight 0: it is judged and counts nowhere"
+
+
+def _uncovered(sample: Sample) -> Iterator[str]:
+    """Find quotations and numbers of the instruction that no constraint takes up."""
+    users = [turn.content for turn in sample.conversation if turn.role == "user"]
+    prompt = users[-1] if users else ""
+    if not sample.checklist or len(prompt) > LONGEST_PROMPT:
+        return
+    checks = (each.check.args for each in sample.checklist if each.check is not None)
+    taken_up = " ".join(
+        [
+            *(f"{each.text} {each.source_span or ''}" for each in sample.checklist),
+            *map(repr, checks),
+        ]
+    ).casefold()
+    numbers = set(re.findall(r"\d+(?:\.\d+)?", taken_up))
+    quotations = dict.fromkeys(match["text"].strip() for match in _QUOTED.finditer(prompt))
+    for text in quotations:
+        if text.casefold() not in taken_up:
+            yield f"the instruction's {text!r} is in no constraint"
+    unquoted = _QUOTED.sub(" ", prompt)
+    for number in dict.fromkeys(_NUMBER.findall(unquoted)):
+        if number not in numbers and len(number) > 1:
+            yield f"the instruction's number {number} is in no constraint"

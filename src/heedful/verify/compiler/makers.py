@@ -1,0 +1,116 @@
+"""From what a clause bound to its check, verifier by verifier."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from heedful.core.nouns import Check
+from heedful.verify.compiler.bounds import either, phrase_check
+
+
+def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make a check of what was bound, as it is."""
+    if "may_be" in bound:
+        return _if_json(bound["keys"])
+    for key in ("words", "text", "mark"):
+        if key in bound:
+            bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
+    return Check(id=id_, args=bound)
+
+
+def _single(value: str | tuple[str, ...]) -> str:
+    return value if isinstance(value, str) else value[0]
+
+
+def _equals(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
+    loose = bound.pop("loose", None)
+    check = Check(id=id_, args=bound)
+    return either([check, Check(id="heedful:starts_with", args=bound)]) if loose else check
+
+
+def _mentions(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of topics: of a single one, or of each of several."""
+    if not bound.pop("every", None):
+        return Check(id=id_, args=bound)
+    checks = [Check(id=id_, args={"phrases": [name]}) for name in bound["phrases"]]
+    return Check(
+        id="heedful:all", args={"checks": [{"id": each.id, "args": each.args} for each in checks]}
+    )
+
+
+def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of a beginning, which for list items comes after the mark of the item."""
+    marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
+    of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
+    if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
+        return None
+    return as_bound(id_, bound)
+
+
+def _any_of(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of phrases of which one is asked for, or so many."""
+    if bound.get("at_least") == 1:
+        del bound["at_least"]
+    return Check(id=id_, args=bound)
+
+
+def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    if "first" in bound:
+        return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
+    return phrase_check(id_, bound)
+
+
+def _order(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an order, of phrases that are listed or of two."""
+    phrases = [phrase for key in ("first", "second") for phrase in bound.get(key, ())]
+    return Check(id=id_, args={"phrases": phrases}) if len(set(phrases)) > 1 else None
+
+
+def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of each word, with its number of letters as for any count."""
+    if "capital" in bound:
+        return Check(id=id_, args={"capitals": True})
+    return Check(id=id_, args=bound) if "letters" in bound else phrase_check(id_, bound)
+
+
+MAKERS = {
+    **dict.fromkeys(("heedful:contains", "heedful:excludes", "heedful:letters"), phrase_check),
+    "heedful:equals": _equals,
+    "heedful:mentions": _mentions,
+    "heedful:order": _order,
+    "heedful:excludes": _neither,
+    "heedful:contains_any": _any_of,
+    "heedful:starts_with": _starts,
+    "heedful:starts_with_kind": _starts,
+    "heedful:each_word": _each_word,
+}
+
+
+def of_letters(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of a letter in quotes: with which a word may begin, or which is the word."""
+    letters = bound["phrases"]
+    if id_ not in _LETTER_CHECKS or len(letters) > 1 or bound.keys() - {"phrases", "part", "which"}:
+        return None
+    other, bounds = _LETTER_CHECKS[id_]
+    of_letter = {key: value for key, value in bound.items() if key != "phrases"} | bounds
+    return either(
+        [Check(id=id_, args=bound), Check(id=other, args={"letters": letters, **of_letter})]
+    )
+
+
+_LETTER_CHECKS: dict[str, tuple[str, dict[str, int]]] = {
+    "heedful:starts_with": ("heedful:starts_with_letter", {}),
+    "heedful:excludes": ("heedful:letters", {"at_most": 0}),
+}
+"""Checks of a letter, where a phrase of one letter stands."""
+
+
+def _if_json(keys: list[str]) -> Check:
+    """Make the check of keys that may be those of JSON, or of a keyboard: only JSON can meet it."""
+    readings = (
+        Check(id="heedful:json", args={"keys": keys}),
+        Check(id="heedful:contains", args={"phrases": keys, "at_least": 0}),
+    )
+    return either(readings)

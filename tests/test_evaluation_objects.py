@@ -1,0 +1,134 @@
+"""Evaluations in Python: rows by place, verdicts as tables, their look in a notebook."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful import Evaluation, UsageError, evaluate
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "id": f"r{number}",
+        "prompt": "Greet.",
+        "checklist": [
+            {"text": "No commas.", "check": "punctuation:no_comma"},
+            {"text": "It is kind.", "type": "content"},
+        ],
+        "response": "Hi!" if number % 2 else "Hi, you!",
+        "labels": [True, None],
+        "tags": {"model": "a", "level": number} if number % 2 else {"model": "b"},
+    }
+    for number in range(5)
+]
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Evaluation:
+    return evaluate(ROWS)
+
+
+@given(place=st.integers(-6, 6) | st.slices(7))
+@settings(max_examples=60)
+def test_rows_are_indexed_as_in_a_list(place: Any, evaluation: Evaluation) -> None:
+    rows = list(evaluation)
+    assert len(evaluation) == len(rows) == len(ROWS)
+    try:
+        expected = rows[place]
+    except IndexError:
+        with pytest.raises(IndexError):
+            evaluation[place]
+    else:
+        assert evaluation[place] == expected
+
+
+def test_a_verdict_names_its_constraint(evaluation: Evaluation) -> None:
+    first, second = evaluation[0].verdicts
+    assert (first.constraint, first.status, first.met, first.label) == (
+        "No commas.",
+        "unmet",
+        False,
+        True,
+    )
+    assert first.explanation == "1 comma, none allowed"
+    assert (second.constraint, second.type, second.met) == ("It is kind.", "content", None)
+
+
+def test_an_undecided_verdict_is_neither_met_nor_unmet(evaluation: Evaluation) -> None:
+    for cells in evaluation.table("sample"):
+        assert cells["met"] + cells["unmet"] + cells["undecided"] == cells["constraints"] == 2
+        assert cells["fully_met"] is (False if cells["unmet"] else None)
+
+
+@pytest.mark.parametrize(("by", "rows"), [("judgment", 10), ("sample", 5)])
+def test_a_table_has_the_same_columns_in_every_row(
+    by: Any, rows: int, evaluation: Evaluation
+) -> None:
+    table = list(evaluation.table(by))
+    assert len(table) == rows
+    assert len({tuple(cells) for cells in table}) == 1
+    assert {"tags.model", "tags.level"} <= table[0].keys()
+
+
+def test_pandas_and_datasets_take_the_table(evaluation: Evaluation) -> None:
+    pytest.importorskip("pandas")
+    frame = evaluation.to_pandas()
+    assert len(frame) == 10
+    assert frame["met"].isna().sum() == 5
+    assert evaluation.to_pandas(by="sample")["met"].sum() == 2
+
+
+@pytest.mark.slow
+def test_datasets_takes_the_table_and_gives_it_back(evaluation: Evaluation) -> None:
+    pytest.importorskip("datasets")
+    dataset = evaluation.to_dataset()
+    assert dataset.num_rows == 10
+    mixed = evaluate([{**ROWS[0], "id": str(n), "tags": {"x": x}} for n, x in enumerate([1, "a"])])
+    assert mixed.to_dataset("sample")["tags.x"][:] == ["1", "a"]
+
+
+def test_another_table_is_refused(evaluation: Evaluation) -> None:
+    with pytest.raises(UsageError, match="'judgment' or 'sample'"):
+        list(evaluation.table("row"))  # type: ignore[arg-type]
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        del attrs
+        self.names.add(tag)
+
+
+@settings(max_examples=20)
+@given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1))
+def test_a_notebook_shows_text_and_no_markup_of_the_data(text: str) -> None:
+    hostile = f"<script>{text}</script><img src=x onerror=1>"
+    row = {"id": hostile, "prompt": "x", "checklist": [hostile], "response": hostile}
+    shown = evaluate([row])._repr_html_()
+    parsed = Tags()
+    parsed.feed(shown)
+    assert parsed.names <= {"p", "b", "br", "table", "thead", "tbody", "tr", "th", "td"}
+
+
+def test_it_reads_as_a_sentence(evaluation: Evaluation) -> None:
+    shown = repr(evaluation)
+    assert re.search(r"5 responses: constraints met 40\.0 %", shown)
+    assert "50.0 % of the verdicts decided" in shown
+    assert "2 responses" not in shown
+
+
+def test_an_evaluation_without_rows_is_still_one() -> None:
+    nothing = evaluate([])
+    assert nothing
+    assert len(nothing) == 0
+    assert nothing[:3] == []
+    assert "nothing decided" in repr(nothing)
+    assert nothing._repr_html_()

@@ -1,0 +1,43 @@
+"""The targets of tools/fuzz.py, on what fuzzing found and on random bytes."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+import fuzz
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXTRAS = {"reward_rows": "fastapi"}
+
+
+def corpus() -> Iterator[tuple[str, str]]:
+    for name in fuzz.TARGETS:
+        for path in sorted((fuzz.CORPUS / name).glob("*")):
+            yield name, path.name
+
+
+@pytest.mark.parametrize(("name", "file"), [*corpus()])
+def test_what_was_found_once_is_mended(name: str, file: str) -> None:
+    fuzz.TARGETS[name]((fuzz.CORPUS / name / file).read_bytes())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", fuzz.TARGETS)
+def test_random_bytes_find_no_defect(name: str) -> None:
+    if name in EXTRAS:
+        pytest.importorskip(EXTRAS[name], reason="an extra is not installed")
+    chance = random.Random(name)
+    for _ in range(20 if name in {"stores", "responses"} else 100):
+        data = chance.randbytes(chance.randrange(200))
+        fuzz.TARGETS[name](data if chance.random() < 0.5 else data.hex(" ").encode())
+
+
+def test_a_defect_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.models.redaction.Redactor.__call__", lambda _, text: text)
+    with pytest.raises(AssertionError):
+        fuzz.redaction(b"secret-key\n")
