@@ -299,9 +299,8 @@ def _opened(
     refuse_unknown(options, EvaluationOptions)
     named = {name: value for name, value in options.items() if name in JudgeOptions.__annotations__}
     who = make_judge(judge, scoring=scoring, seed=seed, **cast("JudgeOptions", named))
-    files = {
-        name: options.pop(name) for name in ("responses", "output", "replies") if name in options
-    }
+    responses, output = options.pop("responses", None), options.pop("output", None)
+    replies = options.pop("replies", False)
     rest = {name: value for name, value in options.items() if name not in named}
     reading, running = split_options(cast("DataOptions", rest))
     if "max_concurrency" in named:
