@@ -9,18 +9,23 @@ import os
 import random
 import sys
 import threading
+import types
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
 from heedful import InputError, evaluate
 from heedful.data.formats.files import records
+from heedful.engine import progress
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from heedful.engine.runner import Progress
 
 ROWS = [
     {"prompt": "Greet.", "checklist": ["No commas.", "It is polite."], "response": f"Hi {n}!"}
@@ -61,7 +66,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     return tmp_path_factory.mktemp("packed"), rows
 
 
-@settings(max_examples=40)
+@of_a_hundred(40)
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_a_damaged_compressed_file_ends_in_a_problem(
     share: float, packed: tuple[Path, list[dict[str, Any]]]
@@ -167,3 +172,60 @@ def test_the_last_line_is_the_command_that_asks_a_model(
     assert f"heedful evaluate {data} --model NAME" in shown
     assert run("evaluate", data, "-q", "--run", tmp_path / "quiet") == 0
     assert not capsys.readouterr().out
+
+
+OTHERS = {
+    "a PNG image": b"\x89PNG\r\n\x1a\n\x00\x00",
+    "a JPEG image": b"\xff\xd8\xff\xe0\x00\x10JFIF",
+    "a PDF document": b"%PDF-1.7\n%\xc4\xe5\xf2\xe5",
+    "a SQLite database": b"SQLite format 3\x00\x10\x00",
+    "compressed with zip": b"PK\x03\x04\x14\x00",
+    "compressed with bzip2": b"BZh91AY&SY",
+    "compressed with zstd": b"(\xb5/\xfd\x04X",
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_file_of_another_kind_is_called_by_its_name(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "file.jsonl"
+    path.write_bytes(OTHERS[name])
+    assert run("evaluate", path) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"this is {name}" in line
+
+
+@of_a_hundred(20)
+@given(rows=st.integers(1, 9), ends=st.booleans(), taken=st.none() | st.integers(1, 12))
+def test_progress_knows_how_many_rows_there_will_be(
+    rows: int, *, ends: bool, taken: int | None, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    text = "\n".join(json.dumps({**ROWS[0], "id": str(n)}) for n in range(rows)) + "\n" * ends
+    path = tmp_path_factory.getbasetemp() / "counted.jsonl"
+    path.write_text(text, encoding="utf-8")
+    for data in (path, [{**ROWS[0], "id": str(n)} for n in range(rows)]):
+        seen: list[Progress] = []
+        evaluate(data, limit=taken, on_progress=seen.append)
+        assert seen[-1].total == seen[-1].done == min(rows, taken or rows)
+
+
+def test_rows_that_are_not_lines_have_no_total(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl.gz", ROWS)
+    seen: list[Progress] = []
+    evaluate(path, on_progress=seen.append)
+    assert seen[-1].total is None
+
+
+def test_a_notebook_sees_one_line_that_is_written_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
+    stream = io.StringIO()
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.0)
+    display = progress.Display(stream, say=lambda shown, _: str(shown))
+    for shown in ("12345", "12"):
+        display(shown)
+    first, second = stream.getvalue().split("\r")[1:]
+    assert second.rstrip() == "12"
+    assert len(second) >= len(first.rstrip())
+    assert "\n" not in stream.getvalue()
+    assert "\x1b" not in stream.getvalue()

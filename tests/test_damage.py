@@ -57,7 +57,13 @@ def cut(data: bytes, chance: random.Random) -> bytes:
     return data[: chance.randrange(len(data))]
 
 
-CHANGES = (flip, overwrite, lose_sector, swap_pages, cut)
+def spoil_schema(data: bytes, chance: random.Random) -> bytes:
+    """Put what is no text among the names of tables, so that SQLite's messages are none either."""
+    at = data.index(b"CREATE TABLE") + chance.randrange(60)
+    return data[:at] + b"\xbb\xff" + data[at + 2 :]
+
+
+CHANGES = (flip, overwrite, lose_sector, swap_pages, cut, spoil_schema)
 
 
 def samples() -> list[Sample]:

@@ -126,6 +126,8 @@ def test_a_run_that_decided_nothing_looks_failed(tmp_path: Path) -> None:
     text = plain(browser.get("/").text)
     assert "nothing failed" in text
     assert "no verdict was decided" in text
+    (address,) = keys_of(browser).values()
+    assert "no verdict was decided: the constraint has no check" in plain(browser.get(address).text)
 
 
 def test_the_page_of_a_run_has_its_rates_and_how_it_was_made(browser: TestClient) -> None:

@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+ROUNDING = 1e-9
+"""A mean that should be 0.8 may be computed as slightly less."""
+
+
 class Gate(NamedTuple):
     """The least value of a rate: how it was named, its family and name, the value."""
 
@@ -66,7 +70,7 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
     about = in_words(gate.family, gate.name)
     if measure["value"] is None:
         return f"--fail-under: of {about} nothing was decided"
-    if measure["value"] >= gate.least:
+    if measure["value"] >= gate.least - ROUNDING:
         return ""
     partly = bounds(measure)
     partly = f" (coverage {percent(measure['coverage'], 1)} %, bounds {partly})" if partly else ""

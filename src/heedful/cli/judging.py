@@ -32,6 +32,9 @@ PROMPT = "plain"
 
 PERCENT = 100
 
+FAILED_CALL = "model "
+"""How the reason begins where a call to a model failed: the place comes first."""
+
 REPLACED = ("--judge", "-j", "--run", "--limit")
 """Flags that another judge makes useless."""
 
@@ -168,7 +171,11 @@ def carry_out(
             resumed=result.progress.resumed,
             complete=_is_complete(summary, results.min_coverage),
             failures=[said for gate in limits if (said := below(gate, summary))],
-            hints=[*_unread(result), *_too_little(summary, results.min_coverage)],
+            hints=[
+                *_unread(result),
+                *_retry(summary, run),
+                *_too_little(summary, results.min_coverage),
+            ],
             next_step=_next_step(summary, model_flags),
         )
 
@@ -192,6 +199,12 @@ def _unread(result: Evaluation) -> Iterator[str]:
         yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
         if unread.hint:
             yield unread.hint
+
+
+def _retry(summary: Mapping[str, Any], run: Path) -> Iterator[str]:
+    """Offer to ask again, where calls failed: a row that lacks something would fail again."""
+    if any(str(item["reason"]).startswith(FAILED_CALL) for item in summary["undecided"]):
+        yield f"--retry-failed requests again what failed (run {run})"
 
 
 def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str]:

@@ -66,6 +66,7 @@ def _outcome(result: Generation, output: Path | None) -> Outcome:
         result.summary,
         lambda: view(result.summary),
         resumed=result.progress.resumed,
+        hopeless=result.progress.hopeless,
         run=result.directory,
         names=output,
         written=(output,),
@@ -80,6 +81,7 @@ def rows_outcome(
     run: Path | None,
     names: Path | None,
     written: tuple[Path | None, ...],
+    hopeless: int = 0,
 ) -> Outcome:
     """Lay out the result of a job over rows.
 
@@ -90,6 +92,7 @@ def rows_outcome(
         run: the run's directory.
         names: the file that names all rows that failed.
         written: the files.
+        hopeless: rows that would fail again.
     """
     rows = summary["rows"]
     retry = f"--retry-failed requests again what failed (run {run})"
@@ -100,6 +103,6 @@ def rows_outcome(
         failed=rows["failed"] + rows["unread"],
         names=names,
         resumed=resumed,
-        hints=(retry,) if rows["failed"] else (),
+        hints=(retry,) if rows["failed"] > hopeless else (),
         complete=not (rows["failed"] or rows["unread"]),
     )

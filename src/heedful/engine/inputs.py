@@ -7,7 +7,7 @@ import json
 import os
 import random
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
@@ -266,6 +266,21 @@ class Selection(NamedTuple):
     def config(self) -> dict[str, Any]:
         """The part of a run's configuration; empty for all rows."""
         return {name: value for name, value in self._asdict().items() if value}
+
+    def total(self, source: object) -> int | None:
+        """Count the rows that will be taken, where that costs next to nothing.
+
+        Lines are counted, so it is about right: a blank line is no row.
+        """
+        from heedful.data.formats import Source
+
+        count = None
+        if isinstance(source, Source):
+            count = source.count()
+        elif isinstance(source, Sized):
+            count = len(source)
+        most = self.limit or self.sample
+        return count if count is None or most is None else min(count, most)
 
     def items(self, source: InMemory) -> Iterator[Item[Sample]]:
         """Make items of the chosen rows, in their order; the turns of one record stay together.

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
+DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; of a damaged file its message may not be UTF-8."""
+
 DAMAGE_HINT = (
     "take it from a copy, or name another --run; heedful export --salvage writes what is whole of "
     "a run of evaluate"
@@ -59,7 +62,7 @@ def refuse_unusable(directory: Path | None) -> Iterator[None]:
     """
     try:
         yield
-    except sqlite3.Error as error:
+    except DATABASE_ERRORS as error:
         raise RunError(
             f"the run's store cannot be used: {error}",
             where=str(directory or "a temporary run"),

@@ -23,6 +23,7 @@ from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
+from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged
@@ -211,7 +212,7 @@ class Job(ABC, Generic[Row, Result]):
         desk: BatchDesk | None,
     ) -> None:
         """Work on the rows: once, or in passes where calls are put into batches."""
-        on_progress = options.get("on_progress", ignore)
+        on_progress = options.get("on_progress") or by_default()
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
             nonlocal trusted

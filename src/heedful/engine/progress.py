@@ -57,6 +57,18 @@ def line(progress: Progress, now: float) -> str:
     return ", ".join(parts)
 
 
+def in_notebook() -> bool:
+    """Tell whether this process is the kernel of a notebook."""
+    return "ipykernel" in sys.modules
+
+
+def by_default() -> Callable[[Progress], None]:
+    """Return what shows progress where nobody said: a line in a notebook, nothing elsewhere."""
+    from heedful.engine.options import ignore
+
+    return Display() if in_notebook() else ignore
+
+
 class Display:
     """Prints progress to a stream; call it after each row, it decides when to print.
 
@@ -75,9 +87,12 @@ class Display:
         self._say = say
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()
-        self._interval = TERMINAL_SECONDS if self.terminal else PLAIN_SECONDS
+        self._notebook = not self.terminal and in_notebook()
+        redraws = self.terminal or self._notebook
+        self._interval = TERMINAL_SECONDS if redraws else PLAIN_SECONDS
         self._due = time.monotonic() + self._interval
         self._drawn = False
+        self._width = 0
 
     def __call__(self, progress: object) -> None:
         """Print the progress if it is time."""
@@ -86,7 +101,11 @@ class Display:
             return
         self._due = now + self._interval
         text = self._say(progress, now)
-        self.stream.write(f"\r\x1b[2K{text}" if self.terminal else f"{text}\n")
+        if self._notebook:  # which knows no sign that erases a line
+            self.stream.write(f"\r{text:<{self._width}}")
+            self._width = max(self._width, len(text))
+        else:
+            self.stream.write(f"\r\x1b[2K{text}" if self.terminal else f"{text}\n")
         self.stream.flush()
         self._drawn = True
 

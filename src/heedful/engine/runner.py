@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from heedful.core.errors import HeedfulError, StopRunError
+from heedful.core.errors import HeedfulError, RowError, StopRunError
 from heedful.core.log import logger
 from heedful.engine.in_order import InOrder
 from heedful.engine.postponed import Postponed
@@ -71,6 +71,7 @@ class Progress:
             where the work decides anything; also called only then.
         waiting: returns how many calls pause before another attempt, and the seconds until the
             first continues.
+        hopeless: rows among those that failed that fail again as long as they are as they are.
         unread: rows among those that failed that could not be worked on.
         postponed: rows that are to be worked on in another pass.
         note: what the run waits for, in words.
@@ -81,6 +82,7 @@ class Progress:
     done: int = 0
     resumed: int = 0
     failed: int = 0
+    hopeless: int = 0
     started: float = field(default_factory=time.monotonic)
     spent: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
     coverage: Callable[[], float | None] = field(default=lambda: None, repr=False, compare=False)
@@ -139,7 +141,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         breathed = time.monotonic()
         for row, value in pending:
             try:
-                output, failure = await _outcome(work, value)
+                output, failure, hopeless = await _outcome(work, value)
             except Postponed:
                 progress.postponed += 1
                 on_progress(progress)
@@ -149,6 +151,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             store.add_output(row.position, output, failure)
             in_order.add(Entry(*row, output, failure))
             progress.failed += failure is not None
+            progress.hopeless += hopeless
             progress.done += 1
             store.flush_if_due()
             on_progress(progress)
@@ -217,17 +220,23 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _outcome(work: Callable[[T], Awaitable[str]], value: T) -> tuple[str | None, str | None]:
-    """Do the work on one row; return its output, or why there is none."""
+async def _outcome(
+    work: Callable[[T], Awaitable[str]], value: T
+) -> tuple[str | None, str | None, bool]:
+    """Do the work on one row.
+
+    Returns:
+        Its output, or why there is none, and whether that is how the row itself is.
+    """
     try:
-        return await work(value), None
+        return await work(value), None, False
     except StopRunError:
         raise
     except HeedfulError as error:
-        return None, str(error)
+        return None, str(error), isinstance(error, RowError)
     except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
         logger.debug("what failed the next row", exc_info=True)
-        return None, f"{type(error).__name__}: {error}"
+        return None, f"{type(error).__name__}: {error}", False
 
 
 def _pending(

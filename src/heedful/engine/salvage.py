@@ -6,13 +6,13 @@ structure; checksums find a row that isn't as it was written (:mod:`heedful.engi
 
 from __future__ import annotations
 
-import sqlite3
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.core.text import amount
+from heedful.engine.integrity import DATABASE_ERRORS
 from heedful.engine.records import Entry
 from heedful.engine.schema import raw_checksum
 
@@ -104,7 +104,7 @@ def _whole(store: Store, table: str, first: int, last: int) -> dict[int, Sequenc
     query = f"SELECT checksum, {COLUMNS[table]} FROM {table} WHERE position BETWEEN ? AND ?"  # noqa: S608
     try:
         rows = sorted(store.query(query, first, last), key=itemgetter(1))
-    except (RunError, sqlite3.Error):
+    except (RunError, *DATABASE_ERRORS):
         if first == last:
             return {}
         middle = (first + last) // 2

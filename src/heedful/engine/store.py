@@ -23,20 +23,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.core.log import logger
+from heedful.engine import schema
 from heedful.engine.configurations import differences
-from heedful.engine.integrity import DAMAGE_HINT, refuse_damaged, refuse_version
-from heedful.engine.records import Digests, Entry, Input, UsageRecord
-from heedful.engine.schema import (
-    INSERT_CALL,
-    INSERT_OUTPUT,
-    INSERT_USAGE,
-    INTO_INPUTS,
-    SCHEMA,
-    SELECT_ENTRY,
-    SELECT_USAGE,
-    checksum,
-    raw_checksum,
+from heedful.engine.integrity import (
+    DAMAGE_HINT,
+    DATABASE_ERRORS,
+    refuse_damaged,
+    refuse_version,
 )
+from heedful.engine.records import Digests, Entry, Input, UsageRecord
+from heedful.engine.schema import checksum, raw_checksum
 from heedful.engine.store_log import StoreLog
 
 if TYPE_CHECKING:
@@ -80,7 +76,7 @@ class Store(Closing):
             if directory is not None:
                 directory.mkdir(parents=True, exist_ok=True)
             self._db = self._connect()
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *DATABASE_ERRORS) as error:
             raise RunError(
                 f"the run's store cannot be opened: {error}",
                 where=str(directory),
@@ -109,7 +105,7 @@ class Store(Closing):
         if path and db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             refuse_version(db.execute("PRAGMA user_version").fetchone()[0], Path(path))
             refuse_damaged(db.execute, Path(path))
-        db.executescript(f"BEGIN; {SCHEMA} COMMIT")
+        db.executescript(f"BEGIN; {schema.SCHEMA} COMMIT")
         return db
 
     def close(self) -> None:
@@ -170,7 +166,7 @@ class Store(Closing):
         self._begin(len(rows))
         before = self._db.total_changes
         summed = [(*row, checksum(*row)) for row in rows]
-        self._db.executemany(f"INSERT OR IGNORE {INTO_INPUTS}", summed)
+        self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
         if self._db.total_changes - before == len(rows):
             return [row.problem for row in rows]
         return [self._settle(row) for row in rows]
@@ -184,7 +180,7 @@ class Store(Closing):
         first = self._db.execute(query, (row.id,)).fetchone()[0]
         problem = f"duplicate id {row.id!r}, first on line {first} (give each row its own id)"
         row = row._replace(id=None, problem=problem)
-        self._db.execute(f"INSERT {INTO_INPUTS}", (*row, checksum(*row)))
+        self._db.execute(f"INSERT {schema.INTO_INPUTS}", (*row, checksum(*row)))
         return problem
 
     def problem(self, position: int) -> str | None:
@@ -224,7 +220,7 @@ class Store(Closing):
             RunError: a sum is damaged.
         """
         self.flush()
-        yield from map(self._usage_record, self.query(SELECT_USAGE))
+        yield from map(self._usage_record, self.query(schema.SELECT_USAGE))
 
     def _usage_record(self, columns: Sequence[Any]) -> UsageRecord:
         if columns[-1] != checksum(*columns[:-1]):
@@ -276,9 +272,9 @@ class Store(Closing):
         if self._waiting:
             self._begin(0)
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
-            self._db.executemany(INSERT_CALL, calls)
-            self._db.executemany(INSERT_USAGE, [*self._usage_sums()])
-            self._db.executemany(INSERT_OUTPUT, self._outputs)
+            self._db.executemany(schema.INSERT_CALL, calls)
+            self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
+            self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
             self._db.execute("COMMIT")
             if self._digests is not None:
                 for key in self._calls:
@@ -292,7 +288,9 @@ class Store(Closing):
 
     def _usage_sums(self) -> Iterator[tuple[Any, ...]]:
         """Yield the usage of all calls of those that have any to be committed, with checksums."""
-        query = f"{SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
+        query = (
+            f"{schema.SELECT_USAGE} WHERE caller = ? AND requested = ? AND model = ? AND tier = ?"
+        )
         for key, usage in self._usage.items():
             before = next(map(self._usage_record, self.query(query, *key)), None)
             total = usage if before is None else before.plus(usage)
@@ -353,12 +351,12 @@ class Store(Closing):
             RunError: a row is damaged.
         """
         self.flush()
-        query = f"{SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
+        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
         yield from map(self._entry, self.query(query, since, _END if last is None else last))
 
     def entry(self, position: int) -> Entry:
         """Return the row at a place in the input that has been read."""
-        return self._entry(next(self.query(f"{SELECT_ENTRY} WHERE position = ?", position)))
+        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
 
     def _entry(self, columns: Sequence[Any]) -> Entry:
         entry = Entry._make(columns[:7])
@@ -380,11 +378,10 @@ class Store(Closing):
             RunError: the file is damaged, or was changed under a reader's hands.
         """
         try:
-            # "yield from" would close the cursor of a query that is left early, maybe after the
-            # file.
+            # "yield from" would close the cursor of a query left early, maybe after the file.
             for columns in self._db.execute(sql, values):  # noqa: UP028
                 yield columns
-        except sqlite3.Error as error:
+        except DATABASE_ERRORS as error:
             raise self.damaged(str(error)) from error
 
     def damaged(self, what: str) -> RunError:

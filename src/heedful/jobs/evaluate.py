@@ -132,6 +132,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
             config["input"] = [fingerprint(path) for path in source.files]
         self._rows: InMemory = source or cast("InMemory", data)
         self._format: Format | None = None if source is None else source.format
+        self.total = self._selection.total(self._rows)
         known = {"format": self._format.name if self._format else None, "task": task}
         self.about |= {**known, "judge": self.judge.name}
         self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}

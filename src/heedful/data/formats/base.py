@@ -153,6 +153,11 @@ class Format:
     turns: Callable[[dict[str, Any]], list[dict[str, Any]]] = _one
     follows: bool = True
 
+    @property
+    def one_by_one(self) -> bool:
+        """Whether each record is one row."""
+        return self.turns is _one
+
     def missing(self, record: Mapping[str, Any]) -> list[str]:
         """Name the groups of keys of which the record has none, such as ``prompt or messages``."""
         return [" or ".join(group) for group in self.needs if not any(k in record for k in group)]

@@ -35,6 +35,20 @@ FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
 _GZIP = b"\x1f\x8b"
 
+_COMPRESSED = {"bzip2": b"BZh", "xz": b"\xfd7zXZ", "zstd": b"(\xb5/\xfd", "zip": b"PK\x03\x04"}
+_SIGNATURES = {
+    **_COMPRESSED,
+    "a PNG image": b"\x89PNG",
+    "a JPEG image": b"\xff\xd8\xff",
+    "a GIF image": b"GIF8",
+    "a PDF document": b"%PDF-",
+    "a program": b"\x7fELF",
+    "a SQLite database": b"SQLite format 3\0",
+}
+"""What people name by mistake, and how such a file begins."""
+
+_READS = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
+
 _CELL_LIMIT = 1 << 28
 """Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
 _HALF_PAIR = re.compile(
@@ -76,6 +90,7 @@ def kind(path: Path) -> FileKind:
         return "parquet"
     if head.startswith(xlsx.MAGIC) and xlsx.is_workbook(path):
         return "xlsx"
+    _refuse_other_kinds(path, head)
     if text.startswith(b"["):
         return "array"
     if text.startswith(b"{"):
@@ -86,9 +101,19 @@ def kind(path: Path) -> FileKind:
         raise InputError(
             "this is not a text file",
             where=str(path),
-            hint="heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel",
+            hint=_READS,
         )
     return "csv"
+
+
+def _refuse_other_kinds(path: Path, head: bytes) -> None:
+    """Raise if a file begins as one of another kind, or holds NUL bytes."""
+    for name, signature in _SIGNATURES.items():
+        if head.startswith(signature):
+            compressed = name in _COMPRESSED
+            what = f"this is compressed with {name}" if compressed else f"this is {name}"
+            hint = "unpack it; heedful reads gzip as it is" if compressed else _READS
+            raise InputError(what, where=str(path), hint=hint)
 
 
 def records(path: Path) -> Iterator[Record]:

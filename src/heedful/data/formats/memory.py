@@ -16,7 +16,7 @@ from heedful.core.noun import meant
 from heedful.core.nouns import Sample
 from heedful.data.formats import native, source
 from heedful.data.formats.base import Format, Row
-from heedful.data.formats.fields import row_id
+from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import shown
 
 __all__ = ["InMemory", "check_rows", "rows"]
@@ -140,9 +140,9 @@ def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]
     try:
         if reading is native.FORMAT:
             _refuse_misspelled(record)
-        for turn in reading.turns(record):
+        for turn in made(reading.turns, record):
             ident = row_id(turn, number, "id", "key", "idx")
-            sample = reading.sample(turn, number)
+            sample = made(reading.sample, turn, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:

@@ -37,7 +37,7 @@ from heedful.data.formats import (
 )
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
-from heedful.data.formats.files import Record, kind, records
+from heedful.data.formats.files import Record, is_compressed, kind, records
 from heedful.data.formats.responses import Responses, opened
 
 if TYPE_CHECKING:
@@ -74,6 +74,9 @@ FORMATS: dict[str, Format] = {
 }
 """All formats by name, the most specific first: the order in which a file is tried."""
 
+COUNTED_BYTES = 1 << 28
+"""Larger files aren't read just to say how far a run is."""
+
 _PEEKED = 10
 """Readable records that are looked at before a file is said not to be in a format."""
 
@@ -104,6 +107,14 @@ class Source:
     def files(self) -> tuple[Path, ...]:
         """The files that the rows are read from."""
         return (self.path,) if self.responses is None else (self.path, self.responses)
+
+    def count(self) -> int | None:
+        """Count the rows by their lines; ``None`` where that takes long, or lines aren't rows."""
+        if self.task is not None or self.responses is not None or not self.format.one_by_one:
+            return None
+        if self.path.stat().st_size > COUNTED_BYTES or kind(self.path) != "lines":
+            return None
+        return None if is_compressed(self.path) else _lines(self.path)
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
@@ -171,6 +182,15 @@ class Source:
             row = Row(line, id=ident, problem=problem(error))
             return (row if wanted else None), before
         return (Row(line, sample, sample.id) if wanted else None), sample
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        blocks = iter(lambda: file.read(1 << 20), b"")
+        count, last = 0, b""
+        for block in blocks:
+            count, last = count + block.count(b"\n"), block[-1:]
+    return count + (last not in (b"", b"\n"))
 
 
 def with_response(sample: Sample) -> tuple[Message, ...]:
