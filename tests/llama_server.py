@@ -53,6 +53,7 @@ def serving_smollm2(log: Path) -> Iterator[str]:
             yield f"{address}/v1"
         finally:
             server.stdin.close()
+            server.stdout.close()
             server.wait(timeout=30)
 
 

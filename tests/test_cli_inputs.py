@@ -13,13 +13,14 @@ import types
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
 from heedful import InputError, evaluate
 from heedful.data.formats.files import records
 from heedful.engine import progress
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,7 +66,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[st
     return tmp_path_factory.mktemp("packed"), rows
 
 
-@settings(max_examples=40)
+@of_a_hundred(40)
 @given(share=st.floats(0, 1, exclude_max=True))
 def test_a_damaged_compressed_file_ends_in_a_problem(
     share: float, packed: tuple[Path, list[dict[str, Any]]]
@@ -195,7 +196,7 @@ def test_a_file_of_another_kind_is_called_by_its_name(
     assert f"this is {name}" in line
 
 
-@settings(max_examples=20)
+@of_a_hundred(20)
 @given(rows=st.integers(1, 9), ends=st.booleans(), taken=st.none() | st.integers(1, 12))
 def test_progress_knows_how_many_rows_there_will_be(
     rows: int, *, ends: bool, taken: int | None, tmp_path_factory: pytest.TempPathFactory

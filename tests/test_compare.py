@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
@@ -23,6 +23,7 @@ from heedful import (
     evaluate,
 )
 from heedful.cli import main
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -87,7 +88,7 @@ def pairs_of(one: Sequence[str], seed: int) -> list[str]:
 
 
 @pytest.mark.slow
-@settings(max_examples=15)
+@of_a_hundred(15)
 @given(rows=verdicts, seed=st.integers(0, 5))
 def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     rows: list[str], seed: int, tmp_path_factory: pytest.TempPathFactory
@@ -105,7 +106,7 @@ def test_swapping_the_sides_swaps_the_signs_and_nothing_else(
     assert total == sum(map(len, rows))
 
 
-@settings(max_examples=15)
+@of_a_hundred(15)
 @given(rows=verdicts)
 def test_a_run_does_not_differ_from_itself(
     rows: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
@@ -28,6 +28,7 @@ from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
 from heedful.metrics.contrasts import contrast
 from heedful.reporting.notation import interval, signed
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -235,7 +236,7 @@ letters = st.text("mu?", min_size=5, max_size=5)
 
 
 @pytest.mark.slow
-@settings(max_examples=6)
+@of_a_hundred(6)
 @given(rows=st.lists(st.tuples(letters, letters), min_size=1, max_size=5))
 def test_conversations_swapped_change_their_signs_only(
     rows: list[tuple[str, str]], tmp_path_factory: pytest.TempPathFactory
@@ -270,6 +271,7 @@ def test_of_samples_that_pass_or_fail_the_randomization_is_mcnemar(tmp_path: Pat
     assert pair["mcnemar"]["samples"]["p"] == mcnemar(7, 3)
 
 
+@pytest.mark.slow
 def test_randomization_is_that_of_scipy(tmp_path: Path) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     ours = ["mmm", "mmu", "muu", "mmm", "mmu", "mmm", "uuu", "mmu", "mmm", "mmu"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -29,6 +29,7 @@ from heedful.reporting.row_charts import (
 )
 from heedful.reporting.table import INDENT, Table, markdown_text
 from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -135,7 +136,7 @@ def test_a_chart_of_lines_shows_its_axes_level_and_legend() -> None:
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 
 
-@settings(max_examples=25, deadline=None)
+@of_a_hundred(25)
 @given(NAMES, st.lists(st.floats(0, 1), min_size=1, max_size=4), NAMES)
 def test_whatever_the_names_a_chart_is_valid(name: str, shares: list[float], title: str) -> None:
     pytest.importorskip("vl_convert")

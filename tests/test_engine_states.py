@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -22,6 +22,7 @@ from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, Sampling, Usage
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -140,7 +141,7 @@ class StoreMachine(RuleBasedStateMachine):
 
 
 TestStore = pytest.mark.slow(StoreMachine.TestCase)
-TestStore.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TestStore.settings = of_a_hundred(60, stateful_step_count=25)
 
 
 class Flaky:
@@ -183,7 +184,7 @@ def rows(count: int) -> list[Sample]:
     ]
 
 
-@settings(max_examples=25, deadline=None)
+@of_a_hundred(25)
 @given(
     sessions=st.lists(
         st.lists(st.sampled_from(["answer", "fail", "stop"]), max_size=6), max_size=4

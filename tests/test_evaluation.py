@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import to_json
 
@@ -28,6 +28,7 @@ from heedful import (
     evaluate,
     evaluate_async,
 )
+from properties import of_a_hundred
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "quickstart.jsonl"
 
@@ -289,7 +290,7 @@ VALUES = st.recursive(
 FIELDS = st.sampled_from(("scores", "judgments", "declared", "problem", "line", "id2", "source"))
 
 
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 @given(
     st.dictionaries(FIELDS, VALUES, max_size=4),
     st.dictionaries(st.text(max_size=4), st.text() | st.integers(0, 9) | st.floats(0, 1)),

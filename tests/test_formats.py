@@ -7,13 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Check, Constraint, Message, Recording, Sample
 from heedful.data import formats
 from heedful.data.formats import native
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,9 +103,7 @@ def test_elements_longer_than_the_window_are_read_whole(put: Any) -> None:
 
 
 @given(st.lists(st.fixed_dictionaries({"prompt": st.text(), "n": st.integers()}), min_size=1))
-@settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@of_a_hundred(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_json_array_is_read_as_json_reads_it(put: Any, records: list[dict[str, Any]]) -> None:
     path = put(json.dumps(records, indent=1, ensure_ascii=False).encode(errors="replace"))
     expected = json.loads(path.read_text(encoding="utf-8"))
@@ -343,7 +342,7 @@ def any_sample(draw: st.DrawFn) -> Sample:
 
 @pytest.mark.slow
 @given(any_sample())
-@settings(max_examples=60, deadline=None)
+@of_a_hundred(60)
 def test_what_is_written_reads_back_the_same(sample: Sample) -> None:
     record = native.write(sample)
     assert native.sample(json.loads(json.dumps(record)), 1) == sample

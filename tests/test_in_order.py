@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Critique, Judgment, Sample, StopRunError, evaluate
@@ -18,6 +18,7 @@ from heedful.core.nouns import Status
 from heedful.engine.runner import Item, run
 from heedful.engine.store import Store
 from heedful.jobs.tally import summarise
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ TURNS = st.lists(st.integers(0, 12), min_size=1, max_size=120)
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@of_a_hundred(60)
 @given(turns=TURNS, concurrency=st.integers(1, 5), stops=st.lists(st.integers(0, 119), max_size=3))
 def test_finished_rows_are_followed_in_order_each_once(
     turns: list[int], concurrency: int, stops: list[int]
@@ -141,7 +142,7 @@ def samples(draw: st.DrawFn) -> list[Sample]:
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 @given(rows=samples(), scoring=st.sampled_from(["strict", "faithful"]), sessions=st.integers(1, 2))
 def test_what_is_counted_as_rows_finish_is_what_the_store_comes_to(
     rows: list[Sample], scoring: Any, sessions: int

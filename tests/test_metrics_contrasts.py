@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from compared import only_pair, run, sample
@@ -17,6 +17,7 @@ from heedful.analysis.compare.difference_tables import higher
 from heedful.core.nouns import Message
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.proportions import wilson
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -160,7 +161,7 @@ SIDES = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@of_a_hundred(60)
 @given(SIDES)
 def test_interval_and_test_never_contradict_each_other(clusters: dict[Any, int]) -> None:
     result = compared(clusters)
@@ -176,7 +177,7 @@ def test_interval_and_test_never_contradict_each_other(clusters: dict[Any, int])
     assert (p < 0.05) == (low > 0 or high < 0)
 
 
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 @given(SIDES)
 def test_naming_the_sides_in_the_other_order_changes_only_signs(clusters: dict[Any, int]) -> None:
     there, back = compared(clusters), compared(mirrored(clusters))
@@ -186,7 +187,7 @@ def test_naming_the_sides_in_the_other_order_changes_only_signs(clusters: dict[A
         assert ends(there) == pytest.approx((-high, -low))
 
 
-@settings(max_examples=30, deadline=None)
+@of_a_hundred(30)
 @given(SIDES)
 def test_equal_data_have_equal_intervals_and_p_values(clusters: dict[Any, int]) -> None:
     """Whatever is measured, and in whatever order it was counted."""
@@ -225,7 +226,7 @@ def test_differences_are_covered_as_often_as_they_say(n: int, rates: tuple[float
         assert rejected / 1000 <= 0.06
 
 
-@settings(max_examples=15, deadline=None)
+@of_a_hundred(15)
 @given(
     rows=st.lists(
         st.integers(1, 4).flatmap(

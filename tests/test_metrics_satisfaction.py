@@ -7,12 +7,13 @@ import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary, cfbench_scores, scores
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -473,7 +474,7 @@ def test_judgments_that_do_not_fit_the_checklist_are_unparsed_and_noted() -> Non
     assert "2" in result["notes"][0]
 
 
-quickly = settings(max_examples=50, deadline=None)
+quickly = of_a_hundred(50)
 
 ROWS = st.lists(
     st.builds(

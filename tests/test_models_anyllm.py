@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 needs("any_llm", extra="anyllm")
 
+pytestmark = pytest.mark.slow  # its providers' packages take a second to load
+
 KEY = "sk-very-secret-0123456789"
 ASK = [Message(role="user", content="Say fine.")]
 

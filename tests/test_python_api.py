@@ -7,21 +7,27 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import heedful
+from fault_server import completion, serving
 from heedful import (
     Check,
     Constraint,
     Message,
     Recorded,
+    Reward,
     Rules,
     Sample,
     UsageError,
+    checklist,
     evaluate,
+    make_judge,
+    respond,
 )
-from heedful.models import ScriptedModel
+from heedful.models import Sampling, ScriptedModel
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +111,7 @@ def test_rows_in_any_container_are_judged_as_in_a_file(
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 
 
-@settings(max_examples=30)
+@of_a_hundred(30)
 @given(
     st.lists(
         st.fixed_dictionaries(
@@ -227,7 +233,7 @@ def test_it_works_where_a_loop_runs() -> None:
     assert asyncio.run(cell()) == 2
 
 
-@settings(max_examples=20)
+@of_a_hundred(20)
 @given(st.integers(1, 6), st.integers(1, 7), st.integers(0, 3))
 def test_limit_and_sample_take_whole_rows_in_order(rows: int, taken: int, seed: int) -> None:
     data = [Sample(id=str(number), response="x") for number in range(rows)]
@@ -237,3 +243,33 @@ def test_limit_and_sample_take_whole_rows_in_order(rows: int, taken: int, seed: 
     assert len(chosen) == min(rows, taken)
     assert chosen == sorted(set(chosen), key=int)
     assert chosen == [row.id for row in evaluate(data, sample=taken, seed=seed)]
+
+
+def test_models_are_called_by_their_names() -> None:
+    with serving(script=lambda *_: completion("Hello.")) as server:
+        (row,) = respond([{"prompt": "Greet."}], models="m", base_url=server.url, temperature=0.5)
+        assert row.sample is not None
+        assert row.sample.response == "Hello."
+        assert server.bodies[0]["temperature"] == 0.5
+        (made,) = checklist([{"prompt": "Greet."}], model="m", base_url=server.url)
+        assert made.sample is not None
+        assert {body["model"] for body in server.bodies} == {"m"}
+
+
+def test_sampling_is_given_once() -> None:
+    with pytest.raises(UsageError, match="sampling and temperature"):
+        respond(ROWS, models="m", sampling=Sampling(), temperature=1.0)
+    with pytest.raises(UsageError, match="did you mean 'base_url'"):
+        api.respond(ROWS, models="m", base_ulr="x")
+    with pytest.raises(UsageError, match="no model"):
+        respond(ROWS, models=[])
+
+
+def test_a_reward_takes_the_names_of_judges() -> None:
+    sample = Sample(prompt="Greet.", checklist=["No commas."], response="Hi, you!")
+    with Reward("compiled") as reward:
+        assert reward.score_sync([sample])[0].value == 0
+    model = ScriptedModel(POLITE)
+    polite = Sample(prompt="Greet.", checklist=["It is polite."], response="Hello to you!")
+    with Reward(make_judge("compiled,checklist", model=model)) as reward:
+        assert reward.score_sync([polite])[0].value == 1

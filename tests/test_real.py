@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import subprocess
 import sys
 import urllib.request
@@ -211,3 +212,37 @@ def test_in_process_the_model_is_given_the_tokens_that_the_server_gives_it(
     (theirs,) = asyncio.run(answered(OpenAIModel(NAME, base_url=url), hostile))
     (ours,) = asyncio.run(answered(LocalModel(str(folder)), hostile))
     assert ours.usage.prompt_tokens > theirs.usage.prompt_tokens
+
+
+def test_log_probabilities_decide_the_same_on_a_server_and_in_this_process(
+    url: str, folder: Path, tmp_path: Path
+) -> None:
+    rows = written(tmp_path / "rows.jsonl", ROWS)
+    found = []
+    for name, where in (
+        ("server", ("--model", NAME, "--base-url", url)),
+        ("here", ("--model", folder)),
+    ):
+        run = tmp_path / name
+        command = [sys.executable, "-m", "heedful", "evaluate", rows, "--judge", "likelihood"]
+        done = subprocess.run(
+            [str(word) for word in (*command, *where, "--run", run, "-q")],
+            env=ALONE,
+            capture_output=True,
+            text=True,
+            timeout=280,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        found.append(judgments(run))
+    assert len(found[0]) == len(found[1]) == 5
+    for first, second in zip(*found, strict=True):
+        assert first["status"] in {"met", "unmet"}  # one token of an untrained model, but a word
+        # The server computes with four bits, this process with the same weights in 32.
+        assert abs(odds(first) - odds(second)) < 1
+
+
+def odds(judgment: dict[str, Any]) -> float:
+    confidence = judgment["confidence"]
+    met = confidence if judgment["status"] == "met" else 1 - confidence
+    return math.log(met / (1 - met))

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.equality import compare
+from properties import of_a_hundred
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
 
@@ -62,7 +63,7 @@ def test_no_hostile_pair_is_accepted_and_only_the_listed_are_missed() -> None:
     assert missed == MISSED
 
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = of_a_hundred(25)
 ENDS = st.lists(st.integers(-20, 20), min_size=2, max_size=6, unique=True).map(sorted)
 CLOSED = st.lists(st.booleans(), min_size=6, max_size=6)
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.answers import final_answer
 from heedful.bench.grading.equality import compare
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -396,7 +397,7 @@ def changed(draw: st.DrawFn, tree: Node) -> Node:
     return Node("-", parts=(Node("number", "0"), tree))
 
 
-FEW = settings(max_examples=30, deadline=None)
+FEW = of_a_hundred(30)
 
 
 @pytest.mark.slow
@@ -491,7 +492,7 @@ def test_another_letter_is_never_equal(letters: list[str], power: int) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@of_a_hundred(25)
 @given(st.integers(1, 100_000), st.booleans())
 def test_pieces_are_found_however_far_out(end: int, negative: bool) -> None:  # noqa: FBT001
     edge = f"+{end}" if negative else f"-{end}"

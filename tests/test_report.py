@@ -10,7 +10,7 @@ from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import commands
@@ -22,6 +22,7 @@ from heedful.engine.sessions import without_secrets
 from heedful.engine.store import Store
 from heedful.judges import Panel
 from heedful.reporting.html.environment import ASSETS, said
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -253,7 +254,7 @@ texts = st.one_of(
 
 
 @pytest.mark.slow
-@settings(max_examples=12)
+@of_a_hundred(12)
 @given(words=st.lists(texts, min_size=7, max_size=7))
 def test_whatever_rows_hold_is_text_and_nothing_else(
     words: list[str], tmp_path_factory: pytest.TempPathFactory

@@ -140,6 +140,13 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), "-o", made(run, f"export.{suffix}")] for suffix in ("csv", "eval", "md")
         ],
     ),
+    "calibrate": (
+        "evaluate",
+        lambda run: [
+            [str(run), "--plan", "0.05"],
+            [str(run), "--draw", "3", "-o", made(run, "to_label.jsonl")],
+        ],
+    ),
     "critic audit": (
         "evaluate",
         lambda run: [
@@ -169,6 +176,7 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
 TAKE_NONE = {
     "respond",
     "checklist",
+    "checklist-lint",
     "view",  # tested below: it serves
     "runs",  # lists any run, a damaged one too; tested below
     "serve",

@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from fault_server import serving, verdicts
 from heedful.rewards.server.errors import RefusedError
 from heedful.rewards.server.limits import Admission, Body
 from heedful_server import ASKED, CODED, Server, server
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -154,7 +155,7 @@ def peak_mib(made: Server) -> float:
 
 
 @given(st.lists(st.binary(max_size=60), max_size=6))
-@settings(max_examples=40, deadline=None)
+@of_a_hundred(40)
 def test_bytes_that_are_no_http_do_no_harm(coded: Server, lines: list[bytes]) -> None:
     request = b"\r\n".join([b"POST /v1/rewards HTTP/1.1", b"Host: localhost", *lines])
     answer = raw(coded, request + b"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n\0\0")

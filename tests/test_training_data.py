@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from commands import run
@@ -15,6 +15,7 @@ from critiques import write
 from extras import needs
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
+from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
 from trainings import FEW, QUICK, VERDICTS, critique, exported, report, samples
 
@@ -54,7 +55,7 @@ def asked(text: str = "Ask.") -> list[Message]:
     return [Message(role="user", content=text)]
 
 
-@settings(deadline=None, max_examples=60)
+@of_a_hundred(60)
 @given(text=st.text(min_size=1, max_size=60).filter(str.strip), places=st.data())
 def test_the_tokens_of_a_span_hold_its_characters_and_no_others(
     chat: Chat, text: str, places: Any

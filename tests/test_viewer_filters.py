@@ -9,8 +9,10 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+
+from properties import of_a_hundred
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 
@@ -87,7 +89,7 @@ def filled(directory: Path, made: list[tuple[Sample, Critique | None]]) -> None:
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+@of_a_hundred(60, suppress_health_check=[HealthCheck.too_slow])
 @given(made=st.lists(rows(), max_size=6), wanted=st.lists(FILTERS, max_size=5), data=st.data())
 def test_an_index_finds_what_looking_at_each_row_finds(
     tmp_path_factory: pytest.TempPathFactory, made: Any, wanted: Any, data: st.DataObject

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
-    from heedful.judges import Cascade, Judge, Recorded, Rules
+    from heedful.judges import Cascade, Judge, Recorded, Rules, make_judge
     from heedful.pages.report.report import report
     from heedful.rewards import Reward
     from heedful.verify import Finding, Response, verifier
@@ -71,7 +71,7 @@ _HOMES = {
     "heedful.jobs.respond": ("respond",),
     "heedful.jobs.results": ("Scored",),
     "heedful.rewards": ("Reward",),
-    "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules"),
+    "heedful.judges": ("Cascade", "Judge", "Recorded", "Rules", "make_judge"),
     "heedful.analysis.meta": ("meta", "meta_async"),
     "heedful.core.nouns": (
         "Check",
@@ -125,6 +125,7 @@ __all__ = [
     "evaluate",
     "evaluate_async",
     "export",
+    "make_judge",
     "meta",
     "meta_async",
     "report",

@@ -45,8 +45,9 @@ def evaluate(
         input: The file to judge; several, a 'PATTERN*' or - (standard input).
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
-            checklist (a model), or a plugin's; with commas, in turn. Default:
-            rules,recorded,compiled; with a model rules,compiled,checklist.
+            checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with
+            commas, in turn. Default: rules,recorded,compiled; with a model
+            rules,compiled,checklist.
         results: How results are computed and written.
         data: How the input is read.
         model_flags: The model and how it is called.

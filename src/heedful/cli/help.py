@@ -36,6 +36,9 @@ RARE = frozenset(
         "--prices",
         "--quiet",
         "--seed",
+        "--map",
+        "--executor",
+        "--min-coverage",
         "--task",
         "--exclude-generation-failures",
         "--sample",
@@ -43,7 +46,7 @@ RARE = frozenset(
 )
 """Flags that most users never give; only ``--help-all`` shows them."""
 
-FEW = 3
+FEW = 2
 """Fewer rare flags than this in a panel are shown: they take no more room than their number."""
 
 NEEDLESS = frozenset({"False", "[]"})

@@ -16,15 +16,18 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import Selection, encode, fingerprint, open_data
+from heedful.engine.inputs import DataOptions, Selection, encode, fingerprint, open_data
 from heedful.engine.job import Job
+from heedful.engine.options import refuse_unknown
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
 from heedful.jobs.rows import UNCHANGED, Addition, Generation, is_failed, summarise
 from heedful.judges.prompts.base import lacks_instruction
+from heedful.models.options import CONNECTION, CallOptions, connect
+from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from typing import Unpack
 
     from heedful.data.formats.memory import InMemory
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store
-    from heedful.models import Price
+    from heedful.models import Model, Price, Sampling
 
 __all__ = [
     "Recipe",
@@ -84,6 +87,44 @@ class Recipe:
     assumptions: str
     tasks: Callable[[Sample], Iterable[Task]]
     settings: Mapping[str, Any] | None = None
+
+
+class GenerationOptions(DataOptions, CallOptions, total=False):
+    """Options of jobs that call a model: the data, the run, and how models given by name answer."""
+
+
+def called(
+    models: str | Model | Sequence[str | Model],
+    sampling: Sampling | None,
+    options: GenerationOptions,
+    *,
+    temperature: float = 0.0,
+) -> tuple[list[Model], Sampling | None, DataOptions]:
+    """Connect to the models of a job, and part off the options that are not theirs.
+
+    Args:
+        models: names or models.
+        sampling: how answers are sampled, where that is given as a whole.
+        options: of the job.
+        temperature: where none is given.
+
+    Raises:
+        UsageError: there is no such option, or sampling is given twice.
+    """
+    refuse_unknown(options, GenerationOptions)
+    calls = {name: each for name, each in options.items() if name in CallOptions.__annotations__}
+    rest = {name: each for name, each in options.items() if name not in calls}
+    own = calls.keys() - CONNECTION
+    if own:
+        if sampling is not None:
+            raise UsageError(f"sampling and {min(own)} are both given", hint="give one of them")
+        sampling = make_sampling(temperature, **cast("CallOptions", calls))
+    if "max_concurrency" in calls:
+        rest.setdefault("concurrency", calls["max_concurrency"])
+    made = connect(models, **cast("CallOptions", calls))
+    if not made:
+        raise UsageError("no model is given", hint="give at least one")
+    return made, sampling, cast("DataOptions", rest)
 
 
 async def keep() -> Addition:

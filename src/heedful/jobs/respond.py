@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -12,17 +11,18 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
-from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_unanswerable
+from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep, refuse_unanswerable
 from heedful.jobs.rows import Addition
 from heedful.models.base import Sampling
 from heedful.models.replies import without_thinking
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
+    from heedful.jobs.generate import GenerationOptions
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model
 
@@ -34,14 +34,14 @@ ASSUMED = f"{RESPONSE_TOKENS} a response; reasoning comes on top"
 def respond(  # noqa: PLR0913 - each is a choice that users make
     data: Data,
     *,
-    models: Model | Sequence[Model],
+    models: str | Model | Sequence[str | Model],
     samples: int = 1,
     sampling: Sampling | None = None,
     models_per_sample: int | None = None,
     seed: int = 0,
     overwrite: bool = False,
     output: str | os.PathLike[str] | None = None,
-    **options: Unpack[DataOptions],
+    **options: Unpack[GenerationOptions],
 ) -> Generation:
     """Obtain a response to every sample that has none.
 
@@ -60,7 +60,7 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        models: the models that answer; several answer each sample.
+        models: the models that answer, or their names; several answer each sample.
         samples: independent responses for each sample and model.
         sampling: temperature and so on; by default temperature 0, or 1 for several samples.
         models_per_sample: how many of the models answer each sample, chosen at random for it; all
@@ -70,7 +70,8 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`.
+            :class:`~heedful.engine.options.RunOptions`; for models given by name, how they are
+            called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
     Returns:
         The rows in input order, and the summary.
@@ -82,8 +83,12 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
             than is left; the same call goes on from there.
         UsageError: an option makes no sense.
     """
-    reading, running = split_options(options)
-    recipe = _recipe(models, _Pool(models_per_sample, seed), samples, sampling, overwrite=overwrite)
+    default = 1.0 if samples > 1 else 0.0
+    answering, sampling, rest = called(models, sampling, options, temperature=default)
+    reading, running = split_options(rest)
+    recipe = _recipe(
+        answering, _Pool(models_per_sample, seed), samples, sampling, overwrite=overwrite
+    )
     return RowsJob(data, recipe, output=output, **reading).run(**running)
 
 
@@ -122,19 +127,16 @@ class _Pool:
 
 
 def _recipe(
-    models: Model | Sequence[Model],
+    models: Sequence[Model],
     pool: _Pool,
     samples: int,
     sampling: Sampling | None,
     *,
     overwrite: bool,
 ) -> Recipe:
-    models = list(models) if isinstance(models, Sequence) else [models]
     sampling = sampling or Sampling(temperature=1.0 if samples > 1 else 0.0)
     names = [model.name for model in models]
     pool.check(names)
-    if not names:
-        raise UsageError("no model is named that could answer", hint="name at least one")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise UsageError(
@@ -182,7 +184,8 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
         by_model = "" if alone else f"@{model}"
         by_number = "" if single else f"#{sample_index + 1}"
         update["id"] = f"{sample.id}{by_model}{by_number}"
-        update["instruction_id"] = sample.id
+        if "variant" not in sample.tags:  # variants of an instruction belong together
+            update["instruction_id"] = sample.id
     return sample.model_copy(update=update)
 
 

@@ -28,6 +28,9 @@ __all__ = ["JudgeOptions", "make_judge"]
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
+LIKELIHOOD = "likelihood"
+"""The name of the judge that reads a model's log-probabilities."""
+
 PUBLISHED = "rules,recorded"
 """The default judge of faithful scoring: no published code compiles constraints."""
 
@@ -39,10 +42,13 @@ WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 PROMPT = "plain"
 """The prompt, unless the options or the model's folder name another."""
 
-_NAMES = ("rules", "compiled", "recorded", CHECKLIST)
+_NAMES = ("rules", "compiled", "recorded", CHECKLIST, LIKELIHOOD)
 _DEFAULTS = (DEFAULT, PUBLISHED, WITH_MODEL)
 _PLUGINS = "heedful.judges"
 _CALLS = CallOptions.__annotations__
+
+_ASKS = {"model", "min_confidence"}
+"""The options of the protocol that apply where log-probabilities are read."""
 
 _LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
 
@@ -130,7 +136,10 @@ def make_judge(
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]
-    if CHECKLIST not in asks:
+    if LIKELIHOOD in asks:
+        given = {name: each for name, each in options.items() if name not in _ASKS}
+        _refuse_unused(cast("JudgeOptions", given), f"{LIKELIHOOD} asks with a prompt of its own")
+    elif CHECKLIST not in asks:
         _refuse_unused(options, f"no judge uses it: the judge is {names}")
     judges = [_make(name, scoring, seed, options) for name in asks]
     return judges[0] if len(judges) == 1 else Cascade(*judges)
@@ -145,6 +154,8 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
         return Compiled()
     if name == CHECKLIST:
         return _model_judge(options)
+    if name == LIKELIHOOD:
+        return _likelihood_judge(options)
     needs = ("name", "config", "judge")
     made: Judge = plugins.make(
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed
@@ -205,6 +216,20 @@ def _model_judge(options: JudgeOptions) -> Judge:
         for model in connect(options["model"], **calls)
         for index in range(votes)
     ]
+    if len(members) == 1:
+        return members[0]
+    return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+
+
+def _likelihood_judge(options: JudgeOptions) -> Judge:
+    """Make the judge that reads log-probabilities, or a panel of several models."""
+    from heedful.judges.likelihood import Likelihood
+
+    if not options.get("model"):
+        raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
+    calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
+    how = sampling(0.0, **calls)
+    members = [Likelihood(model, sampling=how) for model in connect(options["model"], **calls)]
     if len(members) == 1:
         return members[0]
     return Panel(*members, min_confidence=options.get("min_confidence", 0.0))

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, TypedDict
 
+from heedful.core.errors import UsageError
 from heedful.metrics.agreement import IntervalEstimate
 from heedful.metrics.agreement_intervals import ratio_estimate
 from heedful.metrics.proportions import WEIGHT
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     """The confidence of a verdict, and whether it is right."""
 
 __all__ = ["calibration"]
+
+STEPS, RIDGE = 50, 1e-9
+"""Of Newton's method."""
 
 BINS = 10
 """Of confidence, equally wide, as in Guo et al. (2017, arXiv 1706.04599)."""
@@ -136,6 +140,42 @@ def _square_scale(pooled: Mapping[Verdict, int]) -> float:
     most = mean * (1 - mean)
     varied = math.fsum((square - mean) ** 2 * count for square, count in squares)
     return (varied + 2 * most) / (total * most + 2 * most) if most > 0 else 1.0
+
+
+def platt(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    """Fit the scale and the offset that turn log-odds into calibrated ones.
+
+    Maximum likelihood on smoothed targets (Platt, 1999; the smoothing keeps separable labels
+    finite), by Newton's method.
+
+    Args:
+        pairs: a judge's log-odds of *met*, and whether it is met by the label.
+
+    Returns:
+        ``scale`` and ``offset``: the calibrated log-odds are scale × odds + offset.
+
+    Raises:
+        UsageError: there are no labels of one kind, or the odds run against the labels.
+    """
+    import numpy as np
+
+    odds = np.array([odd for odd, _ in pairs])
+    met = np.array([label for _, label in pairs], dtype=float)
+    positive, negative = float(met.sum()), float(len(met) - met.sum())
+    if not positive or not negative:
+        raise UsageError("calibration needs labels of both kinds, met and unmet")
+    targets = np.where(met > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
+    design = np.stack([odds, np.ones_like(odds)])
+    weights = np.array([0.0, math.log((positive + 1) / (negative + 1))])
+    for _ in range(STEPS):
+        fitted = 1 / (1 + np.exp(-np.clip(weights @ design, -30, 30)))
+        curvature = (design * (fitted * (1 - fitted))) @ design.T + RIDGE * np.eye(2)
+        step = np.linalg.solve(curvature, design @ (targets - fitted))
+        weights = weights + step
+    scale, offset = map(float, weights)
+    if scale <= 0:
+        raise UsageError("the odds run against the labels: there is nothing to calibrate")
+    return scale, offset
 
 
 def _sums(counts: Mapping[Verdict, int]) -> list[list[float]]:

@@ -18,6 +18,7 @@ from heedful.metrics.outcomes import (
     unpack,
 )
 from heedful.metrics.proportions import Spread
+from heedful.metrics.reliability import Reliability
 from heedful.metrics.rubrics import FAMILY_SCORES, score_measure
 from heedful.metrics.satisfaction import (
     BASES,
@@ -76,6 +77,7 @@ class Summary:
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
         self._systems = SessionStability(scoring)
         self._conversations = Conversations(scoring)
+        self._reliability = Reliability(scoring)
         self._labels = Labels()
         self._votes = Votes()
         self._factors = Factors()
@@ -98,6 +100,7 @@ class Summary:
             judged = [state for state in states if state != NOT_APPLICABLE]
             self._systems.add(sample, judged, row.all_ok)
         self._conversations.add(sample, row)
+        self._reliability.add(sample, row)
         if verdicts.types or verdicts.priorities:
             self._factors.add(sample, number, len(verdicts.types))
         cells = [
@@ -307,6 +310,9 @@ class Summary:
         if "multichallenge" in metrics:
             rate = "multichallenge", "passed"
             metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
+        reliability = self._reliability.metrics(readable=self._readable)
+        if reliability:
+            metrics["reliability"] = reliability
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
         ssr = self._systems.ssr(readable=self._readable)

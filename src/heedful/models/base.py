@@ -88,6 +88,8 @@ class Completion(_Noun):
         model: the model that answered, by the server's name for it.
         latency_s: seconds from sending the request that succeeded to the end of its answer.
         attempts: requests made, the one that succeeded included.
+        first_tokens: natural log-probabilities of the likeliest first tokens of the answer, where
+            they were requested and the server gives them.
     """
 
     text: str
@@ -97,6 +99,7 @@ class Completion(_Noun):
     model: str = ""
     latency_s: float = 0.0
     attempts: int = 1
+    first_tokens: dict[str, float] | None = None
 
     @property
     def cut_off(self) -> bool:
@@ -119,6 +122,7 @@ class Sampling(_Noun):
         max_tokens: the most tokens to generate, whatever the server calls it.
         seed: sample k of a prompt is sent ``seed + k``, so that samples differ.
         response_format: ``{"type": "json_object"}`` or a JSON schema, as the API has it.
+        top_logprobs: of how many first tokens the log-probabilities are requested.
         extra: further fields of the request, sent as they are.
     """
 
@@ -127,6 +131,7 @@ class Sampling(_Noun):
     max_tokens: int | None = None
     seed: int | None = None
     response_format: dict[str, Any] | None = None
+    top_logprobs: int | None = None
     extra: dict[str, Any] = Field(default_factory=dict)
 
 

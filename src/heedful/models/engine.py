@@ -20,6 +20,8 @@ from heedful.models.token_sampling import Draft, RowLimits, TokenSampler
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from torch import Tensor
+
     from heedful.core.nouns import Message
     from heedful.models.base import Sampling
     from heedful.models.folder import ModelFolder
@@ -143,6 +145,7 @@ class Engine:
             # Of the prompt too, or all prompts' samples would draw the same numbers.
             seed=blake2b(f"{number} {prompt}".encode(), digest_size=16).digest(),
             stopped=stopped,
+            top=sampling.top_logprobs or 0,
         )
 
     def complete(self, drafts: Sequence[Draft]) -> list[Completion]:
@@ -163,7 +166,10 @@ class Engine:
                 raise MemoryError(_first_line(error)) from None
             what = f"the model failed: {_first_line(error)}"
             raise ModelError(what, where=f"model {self._name}") from error
-        return [self._read(draft, ids) for draft, ids in zip(drafts, written, strict=True)]
+        return [
+            self._read(draft, ids).model_copy(update={"first_tokens": first})
+            for draft, (ids, first) in zip(drafts, written, strict=True)
+        ]
 
     def free(self) -> None:
         """Give back the memory that torch keeps for later batches."""
@@ -211,8 +217,12 @@ class Engine:
             raise ModelError(what, where=f"model {self._name}") from error
         return str(text)
 
-    def _generate(self, drafts: Sequence[Draft]) -> list[list[int]]:
-        """Generate the tokens of a batch, each row up to its end or its limit."""
+    def _generate(self, drafts: Sequence[Draft]) -> list[tuple[list[int], dict[str, float] | None]]:
+        """Generate the tokens of a batch, each row up to its end or its limit.
+
+        Returns:
+            For each row its tokens, and the log-probabilities of the first where they are wanted.
+        """
         import torch
 
         width = max(len(draft.prompt) for draft in drafts)
@@ -241,9 +251,25 @@ class Engine:
                 generation_config=settings,
                 logits_processor=[TokenSampler(drafts)],
                 stopping_criteria=[RowLimits(drafts, width)],
+                return_dict_in_generate=True,
+                output_logits=any(draft.top for draft in drafts),
             )
-        tails = output[:, width:].tolist()
-        return [self._cut(draft, tail) for draft, tail in zip(drafts, tails, strict=True)]
+        tails = output.sequences[:, width:].tolist()
+        logits = output.logits[0] if output.logits else [None] * len(drafts)
+        return [
+            (self._cut(draft, tail), self._likeliest(row, draft.top))
+            for draft, tail, row in zip(drafts, tails, logits, strict=True)
+        ]
+
+    def _likeliest(self, logits: Tensor | None, top: int) -> dict[str, float] | None:
+        """Return the likeliest tokens; ``logits`` has the shape (vocabulary,)."""
+        if logits is None or not top:
+            return None
+        best = logits.float().log_softmax(dim=-1).topk(min(top, logits.shape[-1]))
+        tokens: dict[str, float] = {}
+        for number, value in zip(best.indices.tolist(), best.values.tolist(), strict=True):
+            tokens.setdefault(self._tokenizer.decode([number]), value)
+        return tokens
 
     def _cut(self, draft: Draft, tail: list[int]) -> list[int]:
         """Leave out what stands after a row's end while longer rows went on."""

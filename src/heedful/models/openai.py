@@ -263,6 +263,8 @@ class OpenAIModel:
             self._tokens_field: sampling.max_tokens,
             "seed": None if sampling.seed is None else sampling.seed + sample,
             "response_format": sampling.response_format,
+            "logprobs": None if sampling.top_logprobs is None else True,
+            "top_logprobs": sampling.top_logprobs,
         }
         given = {field: value for field, value in fields.items() if value is not None}
         given |= sampling.extra

@@ -8,7 +8,7 @@ from typing import Any
 
 from heedful.models.base import Completion, Usage, is_cut_off
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
-from heedful.models.untrusted import label, parse, usage
+from heedful.models.untrusted import label, log_probabilities, parse, usage
 
 __all__ = ["without_thinking"]
 
@@ -82,12 +82,15 @@ def _completion(content: dict[str, Any]) -> Completion:
     refusal = _string(message.get("refusal"))
     if refusal and not text:
         text, finish_reason = refusal, "refusal"
+    logprobs = choice.get("logprobs")
+    logprobs = logprobs if isinstance(logprobs, dict) else {}
     return Completion(
         text=text,
         reasoning="\n".join(filter(None, thoughts)) or None,
         finish_reason=finish_reason,
         usage=usage(content.get("usage")),
         model=label(content.get("model")) or "",
+        first_tokens=log_probabilities(_first(logprobs.get("content")).get("top_logprobs")),
     )
 
 

@@ -25,6 +25,7 @@ class Draft:
         top_p: sample from the smallest set of likeliest tokens with this share.
         seed: of this answer's own random numbers.
         stopped: whether the caller was cancelled.
+        top: of how many first tokens the log-probabilities are wanted.
     """
 
     prompt: list[int]
@@ -34,6 +35,7 @@ class Draft:
     top_p: float
     seed: bytes
     stopped: Callable[[], bool]
+    top: int = 0
 
     def numbers(self) -> Iterator[float]:
         """Yield random numbers in [0, 1), the same at each call."""

@@ -7,6 +7,7 @@ no half of a surrogate pair, and names are short.
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from pydantic_core import from_json
@@ -18,6 +19,9 @@ MOST_TOKENS = 1_000_000_000
 
 LABEL_CHARACTERS = 200
 """The longest name that is kept, such as a model's name or a finish reason."""
+
+MOST_ALTERNATIVES = 100
+"""Tokens whose probabilities are read."""
 
 _DIGITS = 30
 """Longer numbers aren't counts, and reading them takes time that grows with their square."""
@@ -62,6 +66,21 @@ def storable(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def log_probabilities(value: Any) -> dict[str, float] | None:
+    """Read the likeliest tokens with their log-probabilities; ``None`` where there are none.
+
+    What isn't a token with a probability of 0 to 1 is left out.
+    """
+    tokens: dict[str, float] = {}
+    for item in value[:MOST_ALTERNATIVES] if isinstance(value, list) else ():
+        each = item if isinstance(item, dict) else {}
+        token, number = each.get("token"), each.get("logprob")
+        if isinstance(token, str) and isinstance(number, int | float) and number <= 0:
+            key = storable(token[:LABEL_CHARACTERS])
+            tokens[key] = max(float(number), tokens.get(key, -math.inf))
+    return {token: number for token, number in tokens.items() if number > -math.inf} or None
 
 
 def usage(value: Any) -> Usage:

@@ -24,6 +24,7 @@ FAMILIES = {
     "rubric": "Rubric",
     "cfbench": "CFBench",
     "infobench": "InFoBench",
+    "reliability": "Reliability",
     "labels": "Known labels:",
 }
 """Shown in this order: a benchmark's own numbers before the general ones."""
@@ -43,6 +44,9 @@ NAMES = {
     "row_rate": "row rate",
     "success": "success rate",
     "mean": "mean of four",
+    **{f"pass_all_{k}": f"pass^{k}" for k in range(2, 65)},
+    **{f"pass_any_{k}": f"pass@{k}" for k in range(2, 65)},
+    **{f"reliable_{k}": f"reliable@{k}" for k in range(2, 65)},
     "turns": "mean of turns",
     "turns_languages": "mean of turns, languages",
     **{f"turn_{turn}": f"turn {turn}" for turn in (1, 2, 3)},

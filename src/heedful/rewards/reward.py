@@ -18,7 +18,7 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
 from heedful.engine.store import Store
-from heedful.judges import Rules
+from heedful.judges import Rules, make_judge
 from heedful.judges.compose import Cascade, better
 from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
@@ -65,7 +65,7 @@ class Reward(Closing):
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
         self,
-        judge: Judge | None = None,
+        judge: Judge | str | None = None,
         aggregate: str | Aggregate = "fraction",
         *,
         gates: Collection[str] | str = "all",
@@ -81,7 +81,9 @@ class Reward(Closing):
         """Describe the reward; nothing is started before the first response.
 
         Args:
-            judge: decides what code does not; ``None`` where code decides everything.
+            judge: decides what code does not: a judge, or names such as ``compiled``
+                (:func:`heedful.make_judge` makes one that asks a model); ``None`` where code
+                decides everything.
             aggregate: ``fraction`` (IF-Critic), ``all_or_nothing`` (RIFL), ``hybrid``, ``psr``
                 (CFBench), ``weighted``, ``gate``, or a function of constraints and verdicts.
             gates: the plain signs of gaming for which a response gets 0 without being judged, see
@@ -113,7 +115,7 @@ class Reward(Closing):
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
-        self.judge = judge
+        self.judge = make_judge(judge) if isinstance(judge, str) else judge
         self.guard_judge = guard_judge
         self.dropout = dropout
         self._rules = Rules()

@@ -35,7 +35,7 @@ _STATED = re.compile(
     rf"""(?:{_ANSWER}|\banswer\ (?:to|for)\ [^.:\n]{{1,80}})\**\s*
     (?:(?:is|are|would\ be|should\ be|must\ be|will\ be|comes\ out\ to|was|est|es|é|è|ist)
     (?![a-zé])\s*:?
-    |[为是は은]|[:：=])[\s*}}]*(?P<answer>[^\n]+)""",
+    |[为是は은]|[:：=]|[-–—](?=\s))[\s*}}]*(?P<answer>[^\n]+)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _FINAL = re.compile(
@@ -45,7 +45,8 @@ _MARKED = re.compile(r"<answer>\s*(?P<marked>.*?)\s*</answer>|####\s*(?P<answer>
 _NAMED = re.compile(r"[\s$)\\\]]*(?:is|are|equals)\b")
 _DENIED = re.compile(r"(?:n['’]t|not|neither|不是)\b|不是", re.IGNORECASE)
 _RETRACTED = re.compile(
-    r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no)
+    r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no
+    |(?:it\ )?should|it\ (?:is|must))
     |I\ made\ an?\ (?:mistake|error)
     |(?:that|this|it)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b
     |不对|错了|更正|[?？吗]\s*不""",
@@ -53,13 +54,20 @@ _RETRACTED = re.compile(
 )
 _CLAUSE = re.compile(
     r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
-    |that\ is|given|namely|rather\ than|instead\ of|and\ not|not|but)\b
-    |，(?:因为|不是|而不是|其中|而非)).*""",
+    |that\ is|given|namely|[–—]|-\ (?=[a-z])|rather\ than|instead\ of|and\ not|not|but)\b
+    |;|:\s+(?=[a-z]{3})|,?\s+i\.e\.|，(?:因为|不是|而不是|其中|而非)).*""",
     re.VERBOSE | re.DOTALL,
 )
-_COPULA = re.compile(r"\s*(?:です|だ|입니다|이다)\s*$")
+_COPULA = re.compile(r"(?:です|だ|입니다|이다)\s{0,3}$")
+_FILLER = re.compile(
+    r"""(?:(?:approximately|about|roughly|around|nearly|exactly|simply|just|only|therefore|thus|then
+    |hence|indeed|still|also|clearly|probably|equal\ to|given\ by
+    |the\ (?:number|value)(?:\ of)?)\s{1,3}){1,4}(?=[\d\\$(.√-])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")
 _SENTENCE_WORDS = 6
-_LEADING = re.compile(r"(?:[ *$`\"']|\.(?!\d))+")
+_LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
 _PARAGRAPHS = re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
@@ -119,7 +127,8 @@ def last_boxed(text: str) -> str | None:
             break
         pieces.insert(0, box)
     contents = list(dict.fromkeys(piece[2] for piece in pieces))
-    return ", ".join(contents)
+    minus = len(contents) == 1 and re.search(r"(?:^|[=($\s])[-−]$", text[: pieces[0][0]][-2:])
+    return f"-{contents[0]}" if minus else ", ".join(contents)
 
 
 def numbers(text: str) -> list[str]:
@@ -183,13 +192,16 @@ def stated_answer(text: str) -> str | None:
 
 def _core(stated: str) -> str | None:
     """Cut a stated answer to its formulas, else to its first sentence without remarks."""
-    stated = without_remarks(stated)
+    stated = _FILLER.sub("", without_remarks(stated), count=1)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
         settled = conclusion(sentences(stated)[0]) if named else None
         return settled or joined(stated, formulas)
-    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'")
+    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
+    twice = _TWICE.fullmatch(core)
+    if twice:  # three (3)
+        return twice[1]
     core = _COPULA.sub("", core)
     if len(core.split()) >= _SENTENCE_WORDS and len(numbers(core)) == 1:
         return numbers(core)[0]

@@ -13,17 +13,20 @@ from heedful.bench.grading.answers import boxed, last_boxed, stated_answer
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_LEAD = r"[\s*_:：=\"'“「(（\[【$\\{]*(?:(?:text|mathbf|mathrm|textbf|boxed)\{)*[(（\[【*]*"
+_LEAD = (
+    r"[\s*_:：=\"'“「(（\[【$\\{]{0,12}(?:(?:text|mathbf|mathrm|textbf|boxed)\{){0,3}"
+    r"[*(（\[【]{0,4}"
+)
 _END = r"(?![\w'’])"
-_STOP = r"(?=[)）\]】}*_\"'”」$\s]*(?:[.。,，;；:：!！]|$|\n))"
-_WORD = r"(?:answer|option|choice|selection|one)"
+_STOP = r"(?=[)）\]】}*_\"'”」$\s]{0,12}(?:[.。,，;；:：!！]|$|\n))"
+_WORD = r"(?:answer|ans\.?|option|choice|selection|one|letter|pick)"
 _ANSWER = r"(?:réponse|respuesta(?:\ correcta)?|resposta|risposta|antwort|ответ|答え|정답|답)"
 _PHRASES = (
     # Each puts the letter into the group L; stronger kinds of statement come first.
     (
         rf"\b(?:final|correct|best|right|most\ likely)?\s*{_WORD}"
         rf"(?:\s+(?:to|for|among|of|from)\ [^.\n]{{1,120}}?)?\s*"
-        rf"(?:is|are|would\ be|should\ be|must\ be|will\ be|:|：|=)\s*"
+        rf"[*_]*(?:is|are|would\ be|should\ be|must\ be|will\ be|:|：|=|[-–—])\s*"
         rf"(?:therefore|thus|clearly|indeed|likely|most\ likely|probably|but|it['’]?\ ?i?s)?\s*"
         rf"(?:{_WORD}|letter)?\s*{_LEAD}(?:L{_END}|@{_STOP})"
     ),
@@ -35,20 +38,27 @@ _PHRASES = (
     rf"(?:故选|应选|因此选|所以选|应该选择|应选择|我选择|我选|选择|选)\s*(?:选项)?{_LEAD}L(?![A-Za-z])",
     rf"\b(?:choose|pick|select|go\ with|opt\ for)\s+(?:{_WORD}\s+)?{_LEAD}L{_END}",
     (
-        rf"{_LEAD}L(?:[)）\]】}}*_.:\"'”」$]*)\s*(?:[^.\n]{{0,160}}?)\s*\bis\s+(?:therefore\s+|thus\s+)?"
-        rf"(?:the\s+)?(?:(?:most|only|best)\s+)?(?:correct|right|best|accurate|appropriate|answer)"
+        rf"(?<!\w){_LEAD}L{_END}(?:[)）\]】}}*_.:\"'”」$]*)\s*(?:[^.\n]{{0,160}}?)\s*"
+        rf"\b(?:is|must\ be|has\ to\ be|would\ be|seems|looks)\s+(?:therefore\s+|thus\s+)?"
+        rf"(?:the\s+)?(?:(?:most|only|best)\s+)?(?:correct|right|true|best|accurate"
+        rf"|appropriate|answer)"
         rf"(?:\s+(?:answer|option|choice))?\b"
     ),
-    rf"(?:选项)?{_LEAD}L(?:[)）\]】}}*]*)\s*(?:选项)?\s*(?:是|为)?(?:正确|对)的?(?:答案|选项)?",
-    rf"[;；]\s*{_LEAD}L[)）\]】}}*]*\s+is{_STOP}",
+    rf"(?<!\w){_LEAD}L[)）\]]*\s*[:：]?\s*(?:right|true|correct|yes|✓|✔|√|✅|it\ is)(?!\w)",
     (
-        rf"\b(?:so|thus|hence|therefore|no|but|it\ is|it['’]s|must\ be|would\ be|would\ say"
-        rf"|leaves|leaving|is)"
-        rf"[,:]?\s*(?:it\ is\s+|it['’]s\s+)?(?:the\s+)?(?:{_WORD}\s+)?{_LEAD}L{_STOP}"
+        rf"(?:选项)?(?<![A-Za-z]){_LEAD}L(?![A-Za-z])(?:[)）\]】}}*]*)\s*(?:选?项)?\s*(?:是|为)?"
+        rf"(?:正确|对)的?(?:答案|选项)?"
+    ),
+    rf"[;；]\s*{_LEAD}L(?:[)）\]】}}*]*\s+is)?{_STOP}",
+    (
+        rf"(?:(?:∴|→|⇒|=>)|\b(?:correct|so|thus|hence|therefore|no|but|it\ is|it['’]s|must\ be"
+        rf"|would\ be|would\ say|leaves|leaving|is|option|choice|letter))"
+        rf"[,:：]?\s*(?:it\ is\s+|it['’]s\s+)?(?:the\s+)?(?:{_WORD}\s+)?{_LEAD}L{_STOP}"
     ),
     rf"(?:而是|只能是|只有|是)\s*{_LEAD}L{_STOP}",
+    r"(?:^|\n)[^(（\[【\n]*[(（\[【]L[)）\]】]\s*[.。]?\s*$",
 )
-_ALONE = rf"(?:^|\n|[?？]\s)\s*{_LEAD}L(?:[)）\]】}}*_.。:$\\\s]*)(?=$|\n)"
+_ALONE = rf"(?:^|\n|[?？]\s)\s{{0,6}}{_LEAD}L(?:[)）\]】}}*_.。:$\\\s]{{0,12}})(?=$|\n)"
 _OPENS = rf"^\s*(?:{_WORD}\s*)?{_LEAD}L(?:[)）\]】}}*_.。:：,$\\]|\s*$|\s*[-–—])"
 _BRACKETED = r"[(（\[【]\s*L\s*[)）\]】]"
 _JOINED = re.compile(
@@ -71,7 +81,7 @@ _DENIALS = (
         rf"(?:both\s+|all\s+|clearly\s+)?(?:not\b|wrong|incorrect|false|ruled\ out|out\b"
         rf"|impossible)"
         rf"[^.;,\n]{{0,80}}|\s*(?:isn['’]t|aren['’]t|can(?:not|['’]t)\ be)\b[^.;,\n]{{0,80}}"
-        rf"|(?:都|均)?(?:错误|不对|不正确|错))"
+        rf"|\s*[:：]?\s*(?:wrong|incorrect|false|no|✗|✘|×|❌)(?!\w)|(?:都|均)?(?:错误|不对|不正确|错))"
     ),
 )
 """What says of choices that they are not the answer."""
@@ -80,6 +90,7 @@ _QUESTION = r"(?<!\w)L[)）\]]*\s*[?？]$"
 _SENTENCE = re.compile(r"(?<=[.。\n?？])")
 _RETRACTED = re.compile(r"\b(?:wait|correction|actually|no,)|不对|错了", re.IGNORECASE)
 _WRAPPED = re.compile(r"\\(?:text|mathbf|mathrm|textbf|mathit|textit|rm|bf)\b\s*")
+_WIDE_LETTERS = {ord("Ａ") + place: chr(ord("A") + place) for place in range(26)}
 _MARKED = re.compile(r"<answer>\s*([^<]{1,200}?)\s*</answer>|####[ \t]*([^\n]{1,200})")
 
 
@@ -97,7 +108,7 @@ def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
         choices: the labels and what they stand for, in order; the texts may be empty.
     """
     labels = _labels(choices)
-    text = _affirmed(text, labels)
+    text = _affirmed(text.translate(_WIDE_LETTERS), labels)
     label = _only(_WRAPPED.sub("", text), labels)
     if label is not None:
         return label

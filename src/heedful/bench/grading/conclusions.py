@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
-from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT
+from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT, SAID_FRACTION
 from heedful.bench.grading.units import SAID_UNIT
 
 if TYPE_CHECKING:
@@ -31,14 +31,17 @@ _TOKEN = re.compile(
     rf"""(?P<formula>{_MASK}+)
     |(?P<date>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
         |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d)
-    |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+)
-    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负)?(?:\\?\$\s*)?[-−]?{_AMOUNT}
-            (?:\s*/\s*\d+(?!\d|\.\d))?(?:\s*\\?%)?
-        |(?:\\?\$\s*){_AMOUNT})
+    |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+
+        |\d+\s?小?时\s?\d+\s?分钟?(?:\s?\d+\s?秒)?|\d+\s?分钟?\s?\d+\s?秒|\d+\s?元\s?\d+\s?角
+        |\d+\s?比\s?\d+|<\s{{0,3}}[-−\w./√π]+(?:\s{{0,3}},\s{{0,3}}[-−\w./√π]+)+\s{{0,3}}>
+        |(?<!from\ )\d+\ (?:to|out\ of)\ \d+(?![\d.,]*\d))
+    |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负|零下)?(?:\\?\$\s{{0,3}})?[-−]?{_AMOUNT}
+            (?:\s{{0,3}}/\s{{0,3}}\d+(?!\d|\.\d))?(?:\s{{0,3}}\\?%)?
+        |(?:\\?\$\s{{0,3}}){_AMOUNT})
     |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln|exp)(?![a-zA-Z]))
-    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+)?(?![a-zA-Z\d]))
+    |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+|[₀-₉]+|'+(?=\s{{0,3}}[(=]))?(?![a-zA-Z\d]))
     |(?P<word>[a-zA-Z]+(?:['’-][a-zA-Z]+)*)
-    |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±_√∞πθ°²³!|]|\\?%)
+    |(?P<sign>[-−–+*^/=<>≤≥≠≈×·÷±_√∞πθ°²³!|∪∩∈]|\\?%)
     |(?P<open>[(\[{{])|(?P<close>[)\]}}])|(?P<other>\S)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -48,24 +51,28 @@ _BEGINS_WITH = set("-−–√+±|π∞θ≈")
 _VALUED = {"formula", "date", "time", "number"}
 _VALUED_SIGNS = set("√π∞")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
-_FRACTION = re.compile(r"\d+\s*/\s*\d+")
+_FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?
-    |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point)\b
-    |[为是得有共剩选即故])\s*[:：]?\s*(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
+    |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point
+    |wait)\b[,:]?
+    |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LISTING = re.compile(
-    r"(?:[=]|\b(?:is|are|be|equals?|either)\b|[为是得即故])\s*[:：]?\s*$", re.IGNORECASE
+    r"(?:[=:：]|\b(?:is|are|be|equals?|either)\b|[为是得即故于])\s{0,3}[:：]?\s{0,3}$",
+    re.IGNORECASE,
 )
 _NEGATED = re.compile(
     r"(?:\b(?:not|never|instead\ of|rather\ than)|n['’]t|不是|不为|不等于|而非|不)"
-    r"\s*(?:be\s|equal\sto\s|exactly\s)?\s*$",
+    r"\s{0,3}(?:be\s|equal\sto\s|exactly\s)?\s{0,3}$",
     re.IGNORECASE,
 )
-_ASKED = re.compile(r"\s*[吗?？]")
+_ASKED = re.compile(r"\s{0,3}[吗?？]")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
-_CONNECTOR = re.compile(r"\s*(?:[,，、或和;；]|,?\s*(?:and|or)(?![a-zA-Z]))\s*")
+_CONNECTOR = re.compile(
+    r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"
+)
 _NO_VALUE = (
     (
         re.compile(
@@ -79,12 +86,19 @@ _NO_VALUE = (
     (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
     (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
 )
-_VERDICT = re.compile(r"\W*(?P<word>yes|no)\b\s*(?:[,.!]|$)", re.IGNORECASE)
-_NAME = re.compile(r"\s*(?:[a-zA-Z](?:_?\{?\w+\}?)?|[a-zA-Z]\s*\([a-zA-Z]\))\s*", re.IGNORECASE)
+_VERDICT = re.compile(r"\W{0,20}(?P<word>yes|no)\b\s{0,3}(?:[,.!]|$)", re.IGNORECASE)
+_NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|[₀-₉]+|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
 
 
-_GOES_ON = re.compile(r"\s*[-−+*/=^(<>≤≥]|\w")
+_SIGNED = re.compile(r"(?:\b(?:is|are|get|equals)|[为是得])\s{1,3}$")
+_CHANCE = re.compile(
+    r"(?:\b(?:probability|chances?|odds|likelihood)\b[^.\d]{0,60}|^\W{0,20})"
+    r"(?P<odds>\d{1,9} (?:in|out of) \d{1,9})\W{0,20}$",
+    re.IGNORECASE,
+)
+_PER = re.compile("每(小时|分钟|秒|时|天)$")
+_GOES_ON = re.compile(r"\s{0,3}[-−+*/=^(<>≤≥]|\w")
 
 
 class TokenRun(NamedTuple):
@@ -116,6 +130,9 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
     sentence = without_remarks(sentence)
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
+    chance = _CHANCE.search(masked)
+    if chance:
+        return chance["odds"]
     runs = [run for run in _runs(masked, sentence) if run.valued]
     affirmed = [run for run in runs if not _is_denied(masked, run)]
     if not affirmed:
@@ -147,12 +164,12 @@ def _runs(masked: str, sentence: str) -> Iterator[TokenRun]:
     run: list[re.Match[str]] = []
     depth = 0
     tokens = [match for match in _TOKEN.finditer(masked) if match.group()]
-    cells = sentence.lstrip().startswith("|")
+    cells = sentence.lstrip().startswith("|") and sentence.rstrip().endswith("|")
     for place, token in enumerate(tokens):
         following = tokens[place + 1] if place + 1 < len(tokens) else None
         kind = token.lastgroup
         apart = kind in {"word", "other"} or (cells and token.group() == "|")
-        if (apart and token.group() in {",", ";"} and depth > 0) or (
+        if (apart and token.group() in {",", ";", "，"} and depth > 0) or (
             kind == "word" and _is_product(run, token)
         ):
             run.append(token)
@@ -248,7 +265,9 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
         return True
     if token.group() not in _BEGINS_WITH or start + 1 >= end:
         return token.group() in _VALUED_SIGNS
-    return token.group() not in "-−–" or start == 0 or token.end() == run[start + 1].start()
+    if token.group() not in "-−–" or token.end() == run[start + 1].start():
+        return True
+    return _SIGNED.search(token.string, 0, token.start()) is not None
 
 
 def _may_end(token: re.Match[str]) -> bool:
@@ -333,7 +352,11 @@ def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRu
 
 
 def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
-    return f"{_simple(sentence[run.start : run.end])} {unit.group().strip(' -')}"
+    per = _PER.search(sentence[max(0, run.start - BEFORE) : run.start])
+    value = _simple(sentence[run.start : run.end])
+    if not unit.group().isascii():
+        return f"{value}{unit.group().strip()}{'/' + per[1] if per else ''}"
+    return f"{value} {unit.group().strip(' -')}"
 
 
 def _simple(text: str) -> str:
@@ -341,7 +364,7 @@ def _simple(text: str) -> str:
     sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
     if len(sides) > 1 and not re.search(r"[<>!\\]", text):
         text = f"{sides[0]} = {sides[-1]}" if _HAS_NAME.search(sides[0]) else sides[-1]
-    return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^负", "-", text.strip()))
+    return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^(?:负|零下)", "-", text.strip()))
 
 
 def _in_words(sentence: str) -> str | None:
@@ -354,7 +377,7 @@ def _in_words(sentence: str) -> str | None:
         return verdict["word"]
     numbers = [
         match
-        for pattern in (COUNT, CHINESE_NUMBER)
+        for pattern in (COUNT, SAID_FRACTION, CHINESE_NUMBER)
         for match in pattern.finditer(sentence)
         if "分之" in match.group()
         or (

@@ -94,10 +94,23 @@ def compare(gold: str, answer: str) -> EqualityResult:
     result = worded if worded is not None else _of_mathematics(first, second)
     if result.equal is False and (first, second) != (tidy(gold), tidy(answer)):
         larger = [in_one_unit(tidy(text), largest=True) for text in (gold, answer)]
-        return _of_mathematics(larger[0], larger[1])
-    if result.equal is False and (_is_count(gold) != _is_count(answer)):
-        return EqualityResult(None, "text", "a number of combinations, or a point")
+        result = _of_mathematics(larger[0], larger[1])
+    if result.equal is False:
+        reason = "one of them is in words" if _is_mentioned(first, second) else ""
+        if _is_count(gold) != _is_count(answer):
+            reason = "a number of combinations, or a point"
+        return EqualityResult(None, result.method, reason) if reason else result
     return result
+
+
+def _is_mentioned(first: str, second: str) -> bool:
+    """Check whether one of two answers has words, and the number that the other is."""
+    for words, other in ((first, second), (second, first)):
+        number = numeral(other)
+        if number is not None and is_text(words):
+            said = (numeral(each) for each in numbers(words))
+            return any(each is not None and each.value == number.value for each in said)
+    return False
 
 
 def _is_count(text: str) -> bool:

@@ -33,15 +33,15 @@ _ARGUMENT = rf"""(?:\((?P<brackets>[^()]{{1,80}})\)|\{{(?P<braces>[^{{}}]{{1,80}
     |(?P<bare>-?(?:{_FRACTION}|[\d.]*\s*(?:\\pi|\\theta|π|θ|[a-zA-Z])?(?:\s*/\s*\d+)?)
     \s*(?:\^\s*\{{?\s*\\circ\s*\}}?|°)?))"""
 _CIS = re.compile(
-    rf"""(?P<factor>[\w)}}])?\s*(?:\\(?:operatorname|text|mathrm)\s*\{{\s*cis\s*\}}
+    rf"""(?:(?P<factor>[\w)}}])\s{{0,3}})?(?:\\(?:operatorname|text|mathrm)\s*\{{\s*cis\s*\}}
     |(?<![a-zA-Z\\])cis(?![a-zA-Z]))\s*{_ARGUMENT}""",
     re.VERBOSE,
 )
 _BASIS = r"""\\(?:mathbf|hat|vec|boldsymbol|bm|widehat)\s*\{?\s*(?:\\(?:hat|vec)\s*\{?\s*)?
     \\?(?P<bold>[ijk])(?:math)?\s*\}{0,2}"""
 _TERM = re.compile(
-    rf"""\s*(?P<sign>[+-]?)\s*(?P<size>(?:[\d./]+|{_FRACTION}|\d*\s*{_ROOT}|\([^()]*\))?)
-    \s*(?:\\cdot\s*)?(?:{_BASIS}|(?P<plain>[ijk])(?![a-zA-Z]))\s*""",
+    rf"""\s{{0,3}}(?P<sign>[+-]?)\s{{0,3}}(?P<size>(?:[\d./]+|{_FRACTION}|\d*\s{{0,3}}{_ROOT}|\([^()]*\))?)
+    \s{{0,3}}(?:\\cdot\s{{0,3}})?(?:{_BASIS}|(?P<plain>[ijk])(?![a-zA-Z]))\s{{0,3}}""",
     re.VERBOSE,
 )
 _ANGLES = re.compile(r"<([^<>=]*,[^<>=]*)>")

@@ -24,23 +24,28 @@ JOINT = re.compile(
 """Text that may stand between boxes or formulas that hold one answer in pieces."""
 
 _REMARK = re.compile(
-    r"\s*[(\[（](?!\s*(?:in|mod|if|for|no|an?|the)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,} |[a-z]{2,} \d"
-    r"|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]|\s+\[\d+\]",
+    r"(?<=[^\s=])\s{0,3}[(\[（](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,}[ .,)\]）]"
+    r"|[a-z]{2,} \d|\d+ ?(?:d\.?p|s\.?f|not)\b|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]"
+    r"|(?<=\S)\s{1,3}\[\d+\]",
 )
 _SENTENCE_END = re.compile(
     r"(?<![ap]\.m)[.!](?=\s|$|\*)|[?？！。\n]|(?<=\$\$)\s+(?=[A-Z])|(?<=\\\])\s+(?=[A-Z])"
 )
 _ASIDE = re.compile(
-    r"\W*(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
-    r"|\d+\.\s*$)",
+    r"\W{0,20}(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
+    r"|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"\s*\(.*\)\W*", re.DOTALL)
+_BRACKETED = re.compile(r"\s{0,9}\(.*\)\W{0,9}", re.DOTALL)
 
 
 def formulas_of(text: str) -> list[Passage]:
     """Return the formulas of a text; what stands between two sums of dollars isn't one."""
-    return [each for each in delimited(text, MATH) if not _PROSE.search(each.content + " ")]
+    return [
+        each
+        for each in delimited(text, MATH)
+        if not _PROSE.search(each.content + " ") and "**" not in each.content
+    ]
 
 
 def formula_end(text: str, formula: Passage) -> int:

@@ -47,6 +47,12 @@ _FRACTION = re.compile(
     (?P<above>an?|\d+|{"|".join(_ONES[1:])})[\s-](?P<below>{"|".join(_PARTS)})s?(?![a-z])""",
     re.IGNORECASE | re.VERBOSE,
 )
+SAID_FRACTION = re.compile(
+    rf"""(?<!\w)(?:(?:an?|{"|".join(_ONES[1:])})[\s-](?:{"|".join(_PARTS)})s?|half)(?![a-z])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""A fraction in words, as a sentence has it."""
+
 _JOINED = re.compile(r"(?<=\d) and (?=\d+/\d+|\\[dt]?frac)")
 _ORDINAL = re.compile(
     rf"(?P<word>first|second|{'|'.join(_ORDINALS)})|(?P<digits>\d+)\s*\^?\{{?\s*(?:st|nd|rd|th)\}}?",

@@ -57,6 +57,11 @@ _SIMPLER = (
     (re.compile(r"\^\s*(?:\{\s*\\circ\s*\}|\\circ(?![a-zA-Z]))"), r"^\\circ "),
     (re.compile(r"\\%|\\text\{\s*%\s*\}"), "%"),
     (re.compile(r"\{,\}"), ","),
+    (re.compile(r"\\(?:textcolor|color)\s*\{[^{}]*\}"), ""),
+    (
+        re.compile(r"^\s*\\(?:therefore|because|Rightarrow|implies|Longrightarrow)(?![a-zA-Z])\s*"),
+        "",
+    ),
     (re.compile(r"\\(?:begin|end)\{(?:equation|gather(?:ed)?)\*?\}"), ""),
     (re.compile(r"^([a-z])(\d)(?=\s*=)|(?<=[,;\s])([a-z])(\d)(?=\s*=)"), r"\1\3_\2\4"),
     (re.compile(r"\\begin\{[bB]?(?:matrix|smallmatrix)\}"), r"\\begin{pmatrix}"),

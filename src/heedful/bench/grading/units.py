@@ -88,10 +88,10 @@ _POWERS = {"square": 2, "sq": 2, "squared": 2, "cubic": 3, "cu": 3, "cubed": 3}
 
 _SPOKEN = "|".join(sorted(filter(str.isascii, _WHOLE_NAMES - {"kph"}), key=len, reverse=True))
 _SYMBOLS = "km|cm|mm|dm|kg|mg|ml|mL|kJ|kW|ms|min|hr|ft|lb|oz|m|g|s|h|L|N|J|W|V|K"
-_SAID = rf"""(?:(?:square|cubic|sq)\.?\s+)?(?:(?i:{_SPOKEN})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
-    (?:\s*\^\s*\{{?-?\d\}}?|[²³]|\s+(?:squared|cubed))?"""
+_SAID = rf"""(?:(?:square|cubic|sq)\.?\s{{1,3}})?(?:(?i:{_SPOKEN})(?:e?s)?|{_SYMBOLS})(?![a-zA-Z])
+    (?:\s{{0,3}}\^\s{{0,3}}\{{?-?\d\}}?|[²³]|\s{{1,3}}(?:squared|cubed))?"""
 SAID_UNIT = re.compile(
-    rf"(?:\s*-?{_SAID}(?:\s*(?:/|per(?![a-z]))\s*{_SAID})?|{CHINESE_UNIT})",
+    rf"(?:\s{{0,3}}-?{_SAID}(?:\s{{0,3}}(?:/|per(?![a-z]))\s{{0,3}}{_SAID})?|{CHINESE_UNIT})",
     re.VERBOSE,
 )
 """A known unit, as a sentence goes on with it after a number."""

@@ -38,8 +38,13 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     tags: dict[str, str | int | float | bool] = {"benchmark": "ifeval"}
     if language is not None:
         tags["language"] = language
-    return Sample(
-        id=row_id(record, number, "key", "id"),
+    ident = row_id(record, number, "key", "id")
+    variant = _VARIANT.fullmatch(ident)
+    if variant:  # several rows have the same key
+        tags["variant"] = variant[2]
+        ident = f"{ident}/{number}"
+    sample = Sample(
+        id=ident,
         conversation=(Message(role="user", content=prompt),),
         checklist=tuple(map(_constraint, ids, arguments)),
         response=response_text(record),
@@ -47,6 +52,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         labels=labels(record, len(ids)),
         source={key: value for key, value in record.items() if key not in _MAPPED},
     )
+    return sample.model_copy(update={"instruction_id": variant[1]}) if variant else sample
 
 
 def labels(record: Mapping[str, Any], count: int) -> tuple[bool | None, ...] | None:
@@ -106,6 +112,9 @@ def _constraint(verifier: str, arguments: dict[str, Any]) -> Constraint:
         words = verifier
     return Constraint(text=words, type=verifier.partition(":")[0], subtype=verifier, check=check)
 
+
+_VARIANT = re.compile(r"(\d+):(original|rephrasing|distractor|ct_alteration)")
+"""A key of IFEval++: an instruction and the kind of its variant."""
 
 FORMAT = Format(
     "ifeval",

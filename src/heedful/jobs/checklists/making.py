@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import CHECKLIST_TOKENS
 from heedful.jobs.checklists.decomposer import Decomposer
-from heedful.jobs.generate import Recipe, RowsJob, Task, keep
+from heedful.jobs.generate import Recipe, RowsJob, Task, called, keep
 from heedful.jobs.rows import Addition
 
 if TYPE_CHECKING:
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from heedful.core.nouns import Sample
-    from heedful.engine.inputs import Data, DataOptions
+    from heedful.engine.inputs import Data
     from heedful.jobs.checklists.decomposer import Decomposition
     from heedful.jobs.checklists.prompt import ChecklistPrompt
+    from heedful.jobs.generate import GenerationOptions
     from heedful.jobs.rows import Generation
     from heedful.models.base import Model, Sampling
 
@@ -27,12 +28,12 @@ ASSUMED = f"{CHECKLIST_TOKENS} a checklist; reasoning and repeated requests come
 def checklist(
     data: Data,
     *,
-    model: Model,
+    model: str | Model,
     prompt: ChecklistPrompt | str = "plain",
     sampling: Sampling | None = None,
     overwrite: bool = False,
     output: str | os.PathLike[str] | None = None,
-    **options: Unpack[DataOptions],
+    **options: Unpack[GenerationOptions],
 ) -> Generation:
     """Make a checklist for every sample that has none.
 
@@ -43,7 +44,7 @@ def checklist(
 
     Args:
         data: a file in any format that heedful reads, or samples.
-        model: lists the constraints.
+        model: lists the constraints: a model, or its name.
         prompt: ``plain`` (types and priorities; English or Chinese), ``if_critic`` (IF-Critic's
             published format), or a prompt that :func:`heedful.jobs.checklists.make` makes with a
             text of your own.
@@ -52,7 +53,8 @@ def checklist(
         output: where to write the rows, as JSON lines.
         options: how the data is read and the job is run, see
             :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`.
+            :class:`~heedful.engine.options.RunOptions`; for a model given by name, how it is
+            called, see :class:`~heedful.models.options.CallOptions`: ``base_url``, ….
 
     Returns:
         The rows in input order, and the summary.
@@ -64,8 +66,9 @@ def checklist(
             than is left; the same call goes on from there.
         UsageError: an option makes no sense.
     """
-    reading, running = split_options(options)
-    recipe = _recipe(Decomposer(model, prompt, sampling), overwrite=overwrite)
+    (writer,), sampling, rest = called([model], sampling, options)
+    reading, running = split_options(rest)
+    recipe = _recipe(Decomposer(writer, prompt, sampling), overwrite=overwrite)
     return RowsJob(data, recipe, output=output, **reading).run(**running)
 
 

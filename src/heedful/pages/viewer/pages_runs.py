@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from heedful.pages.overview import Rate, RunLine
+    from heedful.pages.overview import RunLine
     from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.live import LiveProgress
     from heedful.pages.viewer.runs import Run
@@ -43,17 +44,15 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A run of the list, and the rates that its line shows.
+    """A run of the list.
 
     Attributes:
         item: which it is.
         line: what it is, and what came of it.
-        rates: name, per cent, interval.
     """
 
     item: ViewedItem
     line: RunLine
-    rates: list[tuple[str, Rate]]
 
     @property
     def comparable(self) -> bool:
@@ -78,6 +77,7 @@ def overview(request: Request) -> Response:
     return viewer.page(
         "runs.html",
         lines=listed,
+        columns=_columns(listed, sort),
         q=request.query_params.get("q", ""),
         sort=sort,
         sorts=[NEWEST, *_sorts(listed, sort)],
@@ -104,7 +104,7 @@ def _listed(viewer: Viewer, request: Request) -> list[Listed]:
     sort = request.query_params.get("sort", NEWEST)
     pairs = [(item, line_of(item.path)) for item in viewer.items().values() if item.kind == "run"]
     listed = [
-        Listed(item, line, _shown(line, sort))
+        Listed(item, line)
         for item, line in pairs
         if all(word in f"{item.name} {line.what} {line.problem}".casefold() for word in sought)
     ]
@@ -114,12 +114,12 @@ def _listed(viewer: Viewer, request: Request) -> list[Listed]:
     return listed
 
 
-def _shown(line: RunLine, sort: str) -> list[tuple[str, Rate]]:
-    """Return the first rates, and the one that the list is sorted by before them."""
-    names = list(line.rates)[:HEADLINES]
-    if sort in line.rates and sort not in names:
-        names = [sort, *names[: HEADLINES - 1]]
-    return [(name, line.rates[name]) for name in names]
+def _columns(listed: list[Listed], sort: str) -> list[str]:
+    """Name the rates that the list shows: that by which it is sorted, then the commonest."""
+    first = Counter(name for each in listed for name in list(each.line.rates)[:HEADLINES])
+    known = any(sort in each.line.rates for each in listed)
+    names = [sort] if known else []
+    return [*names, *(name for name, _ in first.most_common() if name != sort)][:HEADLINES]
 
 
 def _sorts(listed: list[Listed], sort: str) -> list[str]:

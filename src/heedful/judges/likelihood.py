@@ -1,0 +1,127 @@
+"""A judge that answers with one token: verdict and confidence from its probability."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.errors import ModelError, UsageError
+from heedful.core.nouns import Critique, Expense, Judgment, Status
+from heedful.engine.call_cache import complete, expense
+from heedful.engine.purpose import Purpose
+from heedful.judges.prompts import likelihood
+from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
+from heedful.models.base import Sampling
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from heedful.core.nouns import Constraint, Sample
+    from heedful.models.base import Completion, Model
+
+ALTERNATIVES = 20
+"""First tokens whose probabilities are requested: OpenAI's API gives no more."""
+
+LEAST_MASS = 0.25
+"""Probability that yes and no must have together: else the model would say something else."""
+
+
+class Likelihood:
+    """Asks about each constraint by itself, and reads how likely the model is to answer yes.
+
+    One token is generated, so a call costs little more than its prompt. The judgment is *met* where
+    yes is likelier than no; its confidence is the probability of the verdict. A constraint is
+    undecided where the server gives no log-probabilities, and where the model would answer with
+    another word. A model that reasons first can't be asked this way.
+
+    The probabilities of an untrained model are rarely calibrated. ``scale`` and ``offset``, fitted
+    on labels by :func:`heedful.metrics.calibration.platt`, turn its log-odds into calibrated ones.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        sampling: Sampling | None = None,
+        scale: float = 1.0,
+        offset: float = 0.0,
+    ) -> None:
+        """Make the judge.
+
+        Args:
+            model: answers; its server must give log-probabilities.
+            sampling: further fields of the request; temperature and tokens are the judge's own.
+            scale: what the log-odds are multiplied by; more than 0.
+            offset: what is added to them then.
+
+        Raises:
+            UsageError: the scale or the offset makes no sense.
+        """
+        if not 0 < scale < math.inf or not math.isfinite(offset):
+            raise UsageError(f"a scale of {scale} and an offset of {offset} make no sense")
+        self.model = model
+        self.scale = scale
+        self.offset = offset
+        update = {"temperature": 0.0, "max_tokens": 1, "top_logprobs": ALTERNATIVES}
+        self.sampling = (sampling or Sampling()).model_copy(update=update)
+
+    @property
+    def name(self) -> str:
+        """The model's, with the kind of judge."""
+        return f"{self.model.name}/likelihood"
+
+    @property
+    def config(self) -> Mapping[str, Any]:
+        """The model, the prompt with its version, the sampling and the calibration."""
+        return {
+            "judge": self.name,
+            "model": dict(self.model.config),
+            "prompt": f"likelihood {likelihood.prompt_version()}",
+            "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
+            "scale": self.scale,
+            "offset": self.offset,
+        }
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        """Ask about each constraint, side by side."""
+        positions = range(len(sample.checklist)) if requested is None else requested
+        constraints = [sample.checklist[position] for position in positions]
+        reason = "the row has no response" if sample.response is None else None
+        if reason is None and lacks_instruction(sample):
+            reason = NO_INSTRUCTION
+        if reason is not None:
+            return Critique.undecided(constraints, Status.FAILED, reason, self.name)
+        answers = await asyncio.gather(*(self._ask(sample, each) for each in constraints))
+        return Critique(
+            judgments=tuple(judgment for judgment, _ in answers),
+            expenses=tuple(cost for _, cost in answers if cost is not None),
+        )
+
+    async def _ask(self, sample: Sample, constraint: Constraint) -> tuple[Judgment, Expense | None]:
+        messages = likelihood.render(sample, constraint)
+        purpose = Purpose(self.name, tokens=1)
+        try:
+            completion = await complete(self.model, messages, self.sampling, purpose=purpose)
+        except ModelError as error:
+            failed = Judgment(status=Status.FAILED, explanation=str(error), judge=self.name)
+            return failed, None
+        return self._read(completion), expense(self.name, completion)
+
+    def _read(self, completion: Completion) -> Judgment:
+        """Read a verdict from the probabilities of the first token."""
+        if not completion.first_tokens:
+            reason = "the server gave no log-probabilities"
+            return Judgment(status=Status.UNPARSED, explanation=reason, judge=self.name)
+        odds, mass = likelihood.log_odds(completion.first_tokens)
+        if mass < LEAST_MASS:
+            reason = f"yes and no have a probability of {mass:.3f} only"
+            return Judgment(status=Status.UNPARSED, explanation=reason, judge=self.name)
+        odds = self.scale * odds + self.offset
+        met = 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
+        return Judgment(
+            status=Status.MET if odds > 0 else Status.UNMET,
+            explanation=f"met with a probability of {met:.3f}",
+            judge=self.name,
+            confidence=max(met, 1 - met),
+        )

@@ -1,0 +1,103 @@
+"""Reliability over several responses: pass^k, pass@k, reliable@k."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import evaluate
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.metrics import Summary
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from heedful.core.nouns import Scoring
+
+STATUSES = {"+": Status.MET, "-": Status.UNMET, "?": Status.UNPARSED}
+
+
+def measured(*instructions: str, scoring: Scoring = "strict", **tags: str) -> dict[str, Any]:
+    """Measure responses, a sign each, to several instructions."""
+    summary = Summary(scoring)
+    for number, signs in enumerate(instructions):
+        for draw, sign in enumerate(signs):
+            fields = {
+                "id": f"{number}#{draw}",
+                "prompt": f"Do {number}.",
+                "instruction_id": str(number),
+                "response": "So.",
+                "checklist": [Constraint(text="a")],
+                "tags": tags or {"model": "m"},
+            }
+            fields["conversation"] = [{"role": "user", "content": fields.pop("prompt")}]
+            judgment = Judgment(status=STATUSES[sign])
+            summary.add(Sample.model_validate(fields), Critique(judgments=(judgment,)))
+    found: dict[str, Any] = summary.result()["metrics"].get("reliability", {})
+    return found
+
+
+def share(signs: str, k: int, rule: Any) -> float:
+    chosen = list(itertools.combinations(signs, k))
+    return sum(bool(rule(sign == "+" for sign in each)) for each in chosen) / len(chosen)
+
+
+@given(st.lists(st.text("+-", min_size=4, max_size=4), min_size=1, max_size=5))
+def test_chances_are_those_of_all_subsets(instructions: Sequence[str]) -> None:
+    found = measured(*instructions)
+    for k in (2, 4):
+        for name, rule in (("pass_all", all), ("pass_any", any)):
+            expected = sum(share(signs, k, rule) for signs in instructions) / len(instructions)
+            assert found[f"{name}_{k}"]["value"] == pytest.approx(expected)
+
+
+@given(st.lists(st.text("+-?", min_size=1, max_size=5), min_size=1, max_size=5), st.booleans())
+def test_bounds_hold_every_completion(instructions: Sequence[str], met: bool) -> None:  # noqa: FBT001 - drawn
+    before = measured(*instructions)
+    after = measured(*(signs.replace("?", "+" if met else "-") for signs in instructions))
+    assert before.keys() == after.keys()
+    for name, measure in after.items():
+        low, high = before[name]["bounds"]
+        assert low - 1e-9 <= measure["value"] <= high + 1e-9
+        if before[name]["value"] is not None:
+            assert low - 1e-9 <= before[name]["value"] <= high + 1e-9
+
+
+def test_single_responses_have_no_reliability() -> None:
+    assert measured("+", "-") == {}
+    assert measured("++", note="no model") == {}
+
+
+def test_reliable_at_k_by_hand() -> None:
+    instructions = ("++++", "+-++", "-+++", "+++")
+    assert measured(*instructions, variant="x")["reliable_4"]["value"] == pytest.approx(1 / 3)
+    faithful = measured(*instructions, variant="x", scoring="faithful")
+    assert faithful["reliable_4"]["value"] == pytest.approx(1 / 4)
+    assert measured("+-?+", "++++", variant="x")["reliable_4"]["value"] == 0.5
+
+
+def test_ifeval_variants_belong_together(tmp_path: Path) -> None:
+    kinds = ("original", "rephrasing", "rephrasing", "distractor")
+    rows: list[dict[str, Any]] = [
+        {
+            "key": f"{number}:{kind}",
+            "prompt": f"Do {number}, {place}.",
+            "instruction_id_list": ["punctuation:no_comma"],
+            "kwargs": [{}],
+            "response": "One, two." if (number, place) == (2, 3) else "One.",
+        }
+        for number in (1, 2)
+        for place, kind in enumerate(kinds)
+    ]
+    file = tmp_path / "in.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    summary = evaluate(file).summary
+    assert summary["rows"] == {"read": 8, "failed": 0}
+    assert summary["metrics"]["reliability"]["reliable_4"]["value"] == 0.5
+    assert summary["by"]["variant"]["distractor"]["samples"] == 2
