@@ -304,6 +304,17 @@ taken for the truth.
 heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
 """,
     ),
+    "cascade": Command(
+        "heedful.cli.cascade:cascade",
+        """Find from which confidence a small judge may be trusted before a large one.
+
+Two runs on the same rows are replayed under every threshold: what goes on to
+the large judge, what that saves, and what it costs in accuracy. The threshold
+is chosen on one half of the instructions and measured on the other.
+
+heedful cascade runs/critic runs/large --margin 1
+""",
+    ),
     "calibrate": Command(
         "heedful.cli.calibrate:calibrate",
         """Estimate the rate that people would find, from a run and a few labels.

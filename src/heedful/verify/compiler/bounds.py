@@ -19,8 +19,9 @@ LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "c
     "letters",
 }
 """Units of which a bare number means about that many."""
-_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines"}
-"""Units that no response is free of: "no lines" must mean something else."""
+_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines", "capital_letters"}
+"""Units that no response is free of, so that "no lines" must mean something else; or whose absence
+has a check of its own, as lower case is."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
 """Units whose names also mean something else: the characters of a story, letters to a friend."""
 _FEW = 20

@@ -142,7 +142,7 @@ def _first_clauses(
     readings: list[tuple[int, _Clauses]] = [
         (end, (clause,)) for end, clause in _clauses_at(grammar, _rules(grammar), text, start)
     ]
-    apposed = [name for name in grammar.rules if name.startswith("apposed")]
+    apposed = _rules(grammar, "apposed")
     for end, clauses in readings:  # grows while it is read
         readings += [
             (after, (*clauses, more)) for after, more in _clauses_at(grammar, apposed, text, end)
@@ -199,8 +199,15 @@ def _readings_within(check: Check) -> Iterator[Check]:
         yield Check(id=check.id, args=check.args | {"part": "passage"})
 
 
-def _rules(grammar: Grammar) -> list[str]:
-    return [name for name in grammar.rules if not name.startswith(("mentioned", "apposed"))]
+@lru_cache(maxsize=64)
+def _rules(grammar: Grammar, prefix: str = "") -> tuple[str, ...]:
+    """Name the rules of a kind; by default those of whole clauses."""
+    kinds = ("mentioned", "apposed")
+    return tuple(
+        name
+        for name in grammar.rules
+        if (name.startswith(prefix) if prefix else not name.startswith(kinds))
+    )
 
 
 # --- what is measurable although the text is not covered -----------------------------------------
@@ -252,8 +259,7 @@ def _mentions(grammar: Grammar, clause: NormalizedText) -> Iterator[Check]:
     while at < len(clause.form):
         matches = [
             (end, rule, values)
-            for rule in grammar.rules
-            if rule.startswith("mentioned")
+            for rule in _rules(grammar, "mentioned")
             for end, values in grammar.match(rule, clause, at)
         ]
         checks = [

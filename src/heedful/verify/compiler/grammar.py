@@ -224,9 +224,11 @@ class Grammar:
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
         form = text.form
-        while form[start : start + 1] == " ":
+        sign = form[start : start + 1]
+        while sign == " ":
             start += 1
-        if node.first is not None and form[start : start + 1] not in node.first:
+            sign = form[start : start + 1]
+        if node.first is not None and sign not in node.first:
             return [(start, ())] if node.may_be_empty else []
         return self._match_at(node, text, start)
 

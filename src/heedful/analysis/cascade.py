@@ -1,0 +1,240 @@
+"""Cascades replayed from saved runs: where may a small judge be trusted, and what does that save?
+
+A cascade asks a small judge first, and a large one where the small one isn't confident enough. Both
+have judged the same rows already, so every threshold can be tried without a call. The threshold is
+chosen on one half of the instructions and measured on the other, which it has not seen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Status
+from heedful.engine.saved_run import SavedRun
+from heedful.jobs.results import scored_entry
+from heedful.metrics.clusters import cluster_of
+from heedful.metrics.contrasts import contrast
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable, Sequence
+
+    from heedful.core.nouns import Judgment
+    from heedful.jobs.results import Scored
+    from heedful.metrics.contrasts import Contrast
+
+    Name = str | os.PathLike[str]
+
+__all__ = ["replay"]
+
+THRESHOLDS = 100
+"""Thresholds that are tried at most."""
+
+NEVER = 1.01
+"""A threshold that no confidence reaches: the large judge decides everything."""
+
+
+class ReplayedVerdict(NamedTuple):
+    """One constraint under both judges.
+
+    Attributes:
+        truth: whether it is met.
+        small: the small judge's verdict, ``None`` where it decided nothing.
+        confidence: of the small judge.
+        large: the large judge's verdict.
+    """
+
+    truth: bool
+    small: bool | None
+    confidence: float
+    large: bool | None
+
+    def right(self, threshold: float) -> bool:
+        """Tell whether the cascade is right; what stays undecided isn't."""
+        return (self.large if self.goes_on(threshold) else self.small) == self.truth
+
+    def goes_on(self, threshold: float) -> bool:
+        """Tell whether the large judge is asked."""
+        return self.small is None or self.confidence < threshold
+
+
+class ReplayedRow(NamedTuple):
+    """A row under both judges.
+
+    Attributes:
+        cluster: its instruction.
+        verdicts: on its constraints of which the truth is known.
+        cost: tokens that the large judge used for the row; ``None`` where the run doesn't say.
+    """
+
+    cluster: bytes
+    verdicts: tuple[ReplayedVerdict, ...]
+    cost: int | None
+
+
+def replay(
+    small: Name, large: Name, *, truth: Name | None = None, margin: float = 0.01
+) -> dict[str, Any]:
+    """Find the threshold from which a small judge may be trusted.
+
+    Args:
+        small: the directory of a run by the small judge.
+        large: the directory of a run by the large one, on the same rows.
+        truth: the directory of a run whose verdicts are the truth, such as one by code. By default
+            the labels of the rows; where there are none, the large judge's own verdicts, so that
+            accuracy is agreement with it.
+        margin: how much accuracy the cascade may lose against the large judge; the bound of its
+            95 % interval must be within that on the half on which the threshold is chosen.
+
+    Returns:
+        ``points``: for thresholds over all rows, the accuracy with its interval, and the share that
+        goes on; ``chosen``: the threshold, and on the other half the accuracy of the cascade, of
+        the large judge, their difference, and what was saved.
+
+    Raises:
+        InputError: the runs have no rows in common, or no truth is known.
+        RunError: there is no such run.
+        UsageError: the margin makes no sense.
+    """
+    if not 0 <= margin < 1:
+        raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
+    cases, source = _cases(small, large, truth)
+    tuning = [case for case in cases if case.cluster[0] % 2 == 0]
+    held_out = [case for case in cases if case.cluster[0] % 2 == 1]
+    thresholds = _thresholds(cases)
+    allowed = [
+        threshold
+        for threshold in thresholds
+        if (between := _contrast(tuning, threshold)["difference"]["interval"]) is not None
+        and between[0] >= -margin
+    ]
+    chosen = min(allowed, default=NEVER)  # the lower, the less goes on
+    unit = "tokens" if all(case.cost is not None for case in cases) else "verdicts"
+    return {
+        "small": str(small),
+        "large": str(large),
+        "truth": source,
+        "margin": margin,
+        "rows": len(cases),
+        "verdicts": sum(len(case.verdicts) for case in cases),
+        "unit": unit,
+        "points": [_point(cases, threshold, unit) for threshold in thresholds],
+        "chosen": {
+            **_point(held_out, chosen, unit),
+            "large": _contrast(held_out, chosen)["second"],
+            "difference": _contrast(held_out, chosen)["difference"],
+            "rows": len(held_out),
+        },
+    }
+
+
+def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedRow], str]:
+    """Pair the rows of the runs, and say where the truth is from."""
+    known = None if truth is None else _verdicts(truth)
+    others = _judged(large)
+    with SavedRun.open(small) as run:
+        rows = [row for row in run.rows(scored_entry) if row.id in others]
+    labelled = any(row.sample is not None and row.sample.labels for row in rows)
+    source = str(truth) if truth is not None else "labels" if labelled else str(large)
+    cases = []
+    for row in rows:
+        first, second = _judgments(row), _judgments(others[row.id])
+        if row.sample is None or len(first) != len(second):
+            continue
+        truths: Sequence[bool | None] = [_verdict(judgment) for judgment in second]
+        if known is not None:
+            truths = known.get(row.id, ())
+        elif labelled:
+            truths = row.sample.labels or ()
+        verdicts = tuple(
+            ReplayedVerdict(right, _verdict(a), _confidence(a), _verdict(b))
+            for right, a, b in zip(truths, first, second, strict=False)
+            if right is not None
+        )
+        if verdicts:
+            cases.append(ReplayedRow(cluster_of(row.sample), verdicts, _cost(others[row.id])))
+    if not cases:
+        raise InputError(
+            "no verdict of which the truth is known is in both runs",
+            where=f"{small}, {large}",
+            hint="give two runs on one file, whose rows have labels, or --truth RUN",
+        )
+    return cases, source
+
+
+def _judged(run: Name) -> dict[str, Scored]:
+    with SavedRun.open(run) as saved:
+        return {row.id: row for row in saved.rows(scored_entry)}
+
+
+def _verdicts(run: Name) -> dict[str, list[bool | None]]:
+    return {
+        ident: [_verdict(judgment) for judgment in _judgments(row)]
+        for ident, row in _judged(run).items()
+    }
+
+
+def _judgments(row: Scored) -> tuple[Judgment, ...]:
+    return () if row.critique is None else row.critique.judgments
+
+
+def _verdict(judgment: Judgment) -> bool | None:
+    return judgment.status is Status.MET if judgment.status.decided else None
+
+
+def _confidence(judgment: Judgment) -> float:
+    """Return a verdict's confidence; one that comes without is sure, as code is."""
+    return 1.0 if judgment.confidence is None else judgment.confidence
+
+
+def _cost(row: Scored) -> int | None:
+    expenses = () if row.critique is None else row.critique.expenses
+    tokens = sum(each.prompt_tokens + each.completion_tokens for each in expenses)
+    return tokens or None
+
+
+def _thresholds(cases: Iterable[ReplayedRow]) -> list[float]:
+    """Choose thresholds among the confidences, from trusting all that is decided to nothing."""
+    confidences = sorted(
+        {v.confidence for case in cases for v in case.verdicts if v.small is not None}
+    )
+    step = max(1, -(-len(confidences) // THRESHOLDS))
+    return [0.0, *confidences[step::step], NEVER]
+
+
+def _point(cases: Sequence[ReplayedRow], threshold: float, unit: str) -> dict[str, Any]:
+    """Measure a cascade: its accuracy, what goes on, and the share of the large judge's cost."""
+    verdicts = [verdict for case in cases for verdict in case.verdicts]
+    going = sum(verdict.goes_on(threshold) for verdict in verdicts)
+    share = going / len(verdicts) if verdicts else 0.0
+    cost = share
+    if unit == "tokens":
+        whole = sum(case.cost or 0 for case in cases)
+        paid = sum(
+            case.cost or 0 for case in cases if any(v.goes_on(threshold) for v in case.verdicts)
+        )
+        cost = paid / whole if whole else 0.0
+    return {
+        "threshold": None if threshold == NEVER else threshold,
+        "accuracy": _contrast(cases, threshold)["first"],
+        "goes_on": share,
+        "cost": cost,
+        "saving": 1 - cost,
+    }
+
+
+def _contrast(cases: Sequence[ReplayedRow], threshold: float) -> Contrast:
+    """Compare the cascade's accuracy with the large judge's, each instruction a cluster."""
+    sums: dict[bytes, tuple[int, int, int, int]] = {}
+    for case in cases:
+        mine, _, theirs, count = sums.get(case.cluster, (0, 0, 0, 0))
+        mine += sum(verdict.right(threshold) for verdict in case.verdicts)
+        theirs += sum(verdict.right(NEVER) for verdict in case.verdicts)
+        count += len(case.verdicts)
+        sums[case.cluster] = mine, count, theirs, count
+    clusters: Counter[tuple[float, ...]] = Counter(
+        tuple(map(float, each)) for each in sums.values()
+    )
+    return contrast({"": clusters}, seed=0)

@@ -1,0 +1,45 @@
+"""``heedful cascade``."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from heedful.cli.running import Outcome, print_outcome
+
+
+def cascade(
+    small: Path,
+    large: Path,
+    /,
+    *,
+    truth: Path | None = None,
+    margin: float = 1.0,
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+) -> int:
+    """Find from which confidence a small judge may be trusted, without a call.
+
+    Args:
+        small: The directory of a run by the small judge.
+        large: The directory of a run by the large one, on the same rows.
+        truth: A run whose verdicts are the truth, such as one by code. Default: the rows' labels,
+            or else the large judge's verdicts.
+        margin: How many points of accuracy the cascade may lose.
+        output: Write the numbers to a .json file.
+        quiet: Print nothing.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.analysis.cascade import replay
+    from heedful.analysis.cascade_tables import document
+    from heedful.data.formats.base import write_json
+
+    result = replay(small, large, truth=truth, margin=margin / 100)
+    if output is not None:
+        write_json(output, result)
+    outcome = Outcome(view=lambda: document(result).terminal(), written=[output])
+    return print_outcome(outcome, quiet=quiet)

@@ -1,0 +1,149 @@
+"""Cascades replayed from saved runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from commands import run as command
+from heedful import evaluate
+from heedful.analysis.cascade import replay
+from heedful.core.errors import InputError, UsageError
+from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+ROWS = 300
+Said = tuple[bool | None, float | None]
+
+
+class Told:
+    """Judge that says what it is told of each row, by its number."""
+
+    config: dict[str, Any] = {"judge": "told"}  # noqa: RUF012 - never written
+
+    def __init__(self, say: Callable[[int], Said]) -> None:
+        self.name = "told"
+        self._say = say
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        met, confidence = self._say(int(sample.id))
+        status = Status.UNPARSED if met is None else Status.MET if met else Status.UNMET
+        judgment = Judgment(status=status, confidence=confidence, judge=self.name)
+        return Critique(judgments=(judgment,) * len(requested or sample.checklist))
+
+
+def truth(number: int) -> bool:
+    return number % 3 != 0
+
+
+def runs(path: Path, small: Callable[[int], Said], *, labelled: bool = True) -> tuple[Path, Path]:
+    """Run a small judge, and a large one that is right but for every 50th row."""
+    samples = [
+        Sample(
+            id=str(number),
+            prompt=f"Do {number}.",
+            checklist=(Constraint(text="a"),),
+            response="So.",
+            labels=(truth(number),) if labelled else None,
+        )
+        for number in range(ROWS)
+    ]
+    evaluate(samples, judge=Told(small), run=path / "small")
+    wrong = lambda number: (truth(number) != (number % 50 == 0), None)  # noqa: E731
+    evaluate(samples, judge=Told(wrong), run=path / "large")
+    return path / "small", path / "large"
+
+
+def by_confidence(number: int) -> Said:
+    """Be right where sure (three of four rows), and guess where not."""
+    sure = number % 4 != 0
+    guess = random.Random(number).random() < 0.5
+    return (truth(number) if sure else guess), 0.9 if sure else 0.6
+
+
+def test_the_threshold_parts_what_is_known_from_what_is_guessed(tmp_path: Path) -> None:
+    result = replay(*runs(tmp_path, by_confidence), margin=0.02)
+    assert result["truth"] == "labels"
+    points = {point["threshold"]: point for point in result["points"]}
+    assert set(points) == {0.0, 0.9, None}
+    assert points[0.9]["goes_on"] == pytest.approx(0.25)
+    assert points[0.0]["accuracy"]["value"] < points[0.9]["accuracy"]["value"]
+    assert points[None]["saving"] == 0
+    chosen = result["chosen"]
+    assert chosen["threshold"] == 0.9
+    assert chosen["saving"] == pytest.approx(0.75, abs=0.1)
+    assert chosen["rows"] < ROWS
+    low, high = chosen["difference"]["interval"]
+    assert low <= chosen["difference"]["value"] <= high
+
+
+def test_every_point_by_counting(tmp_path: Path) -> None:
+    small, large = runs(tmp_path, by_confidence)
+    for point in replay(small, large)["points"]:
+        threshold = 2 if point["threshold"] is None else point["threshold"]
+        right = 0
+        for number in range(ROWS):
+            met, confidence = by_confidence(number)
+            if confidence is None or confidence < threshold:
+                met = truth(number) != (number % 50 == 0)
+            right += met == truth(number)
+        assert point["accuracy"]["value"] == pytest.approx(right / ROWS)
+
+
+def test_what_is_undecided_always_goes_on(tmp_path: Path) -> None:
+    small, large = runs(tmp_path, lambda number: (None if number % 2 else truth(number), None))
+    result = replay(small, large)
+    assert result["points"][0]["goes_on"] == pytest.approx(0.5)
+    assert result["chosen"]["saving"] == pytest.approx(0.5, abs=0.1)
+
+
+def test_a_judge_that_guesses_is_never_trusted(tmp_path: Path) -> None:
+    result = replay(*runs(tmp_path, lambda number: (random.Random(number).random() < 0.5, 0.7)))
+    assert result["chosen"]["threshold"] is None
+    assert result["chosen"]["saving"] == 0
+
+
+def test_without_labels_the_large_judge_or_a_run_is_the_truth(tmp_path: Path) -> None:
+    small, large = runs(tmp_path, lambda number: (truth(number), None), labelled=False)
+    result = replay(small, large)
+    assert result["truth"] == str(large)
+    assert result["points"][-1]["accuracy"]["value"] == 1
+    assert replay(small, large, truth=small)["points"][0]["accuracy"]["value"] == 1
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
+    small, large = runs(tmp_path, by_confidence)
+    with pytest.raises(UsageError):
+        replay(small, large, margin=2)
+    other = Sample(id="x", prompt="Q", checklist=(Constraint(text="a"),), response="So.")
+    evaluate([other], judge="rules", run=tmp_path / "other")
+    with pytest.raises(InputError, match="in both runs"):
+        replay(small, tmp_path / "other")
+
+
+def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small, large = runs(tmp_path, by_confidence)
+    assert command("cascade", small, large, "--margin", 2, "-o", tmp_path / "out.json") == 0
+    assert "Trust the small judge from a confidence of 0.9" in " ".join(
+        capsys.readouterr().out.split()
+    )
+    assert json.loads((tmp_path / "out.json").read_text())["chosen"]["threshold"] == 0.9
+    assert command("cascade", small, tmp_path / "absent") == 2
+
+
+@pytest.mark.slow
+def test_code_before_gpt4o_on_sysbench(data: Path, tmp_path: Path) -> None:
+    file = data / "sysbench" / "gpt35.jsonl"
+    for judge in ("rules,compiled", "recorded"):
+        evaluate(file, judge=judge, run=tmp_path / judge)
+    result = replay(tmp_path / "rules,compiled", tmp_path / "recorded", margin=0.02)
+    chosen = result["chosen"]
+    assert chosen["threshold"] == 0
+    assert chosen["saving"] == pytest.approx(0.1034, abs=5e-4)
+    assert chosen["difference"]["value"] == pytest.approx(-0.0096, abs=5e-4)
