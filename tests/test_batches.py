@@ -294,6 +294,7 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
     assert len(server.batches) == 1
 
 
+@pytest.mark.slow
 def test_providers_are_found_by_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

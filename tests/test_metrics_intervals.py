@@ -73,6 +73,7 @@ def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
     ]
 
 
+@pytest.mark.slow
 def test_eight_of_eight_are_not_certain() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     result = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
@@ -87,6 +88,7 @@ def test_eight_of_eight_are_not_certain() -> None:
     assert all(0.6 < item["interval"][0] < 0.85 and item["interval"][1] == 1 for item in measured)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 30), st.integers(2, 30))
 def test_a_rate_over_samples_has_wilsons_interval_wider_for_one_to_three(
     passed: int, n: int
@@ -124,6 +126,7 @@ def test_a_better_result_never_looks_worse(n: int, size: int) -> None:
     assert nearly[0] <= perfect[0]
 
 
+@pytest.mark.slow
 def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     by_prompt = stats.binomtest(13, 20).proportion_ci(method="wilson")
@@ -233,6 +236,7 @@ def beta_binomial(
     return Counter((float(y), float(size)) for y in draw.binomial(size, rates))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rate", "icc"), [(8, 0.9, 0.3), (20, 0.8, 0.6), (50, 0.95, 0.3)])
 def test_intervals_cover_the_truth_as_often_as_they_say(n: int, rate: float, icc: float) -> None:
     """See benchmarks/coverage.py for the whole table."""

@@ -81,6 +81,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         about: how the numbers come about; the head of the summary.
     """
 
+    sendable = True
     assumptions = (
         f"{EXPLAINED_TOKENS} a constraint, {VERDICT_TOKENS} for a verdict alone; reasoning and "
         "repeated requests come on top"
@@ -158,6 +159,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
         return StoredSample.of(row)
+
+    def decode(self, text: str) -> Sample:
+        """Read a sample as the store keeps it."""
+        return Sample.model_validate_json(text)
 
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
