@@ -73,7 +73,7 @@ class LocalModel:
             raise UsageError(f"the batch size is {batch_size}", hint="give at least 1")
         self._folder = find_folder(folder)
         self.name = self._folder.name
-        self.prompt = self._folder.prompt
+        self.protocol = self._folder.protocol
         self.batch_size = batch_size
         self._device = device
         self._engine: Engine | None = None
