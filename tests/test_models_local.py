@@ -456,3 +456,12 @@ def test_a_record_that_makes_no_sense_is_refused(copy: Path, record: dict[str, A
     (copy / "heedful.json").write_text(json.dumps(record))
     with pytest.raises(InputError):
         LocalModel(str(copy))
+
+
+def test_a_model_computes_as_precisely_as_it_is_told(folder: Path) -> None:
+    exact, rough = (LocalModel(str(folder), dtype=dtype) for dtype in ("float32", "bfloat16"))
+    assert (exact.config["dtype"], rough.config["dtype"]) == ("float32", "bfloat16")
+    assert LocalModel(str(folder), device="cpu").config == exact.config
+    assert completions(rough, ("Hello", GREEDY, 0))[0].text
+    with pytest.raises(UsageError):
+        LocalModel(str(folder), dtype="int4")
