@@ -98,7 +98,7 @@ def test_the_command_line_writes_a_summary(
     assert page.startswith("# mine\n\n2 responses: constraints met 50.0 %")
     assert "2 samples, 4 constraints: 1 met, 1 unmet, 2 unsupported;" in page
     assert "| InFoBench DRFR | 50.00 |" in page
-    assert "holds no judge output for this row | 2 |" in page
+    assert "holds no judge output for this row" in page
 
 
 def test_other_kinds_of_file_are_refused(

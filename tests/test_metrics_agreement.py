@@ -152,6 +152,7 @@ def test_alpha_of_two_is_scotts_pi_for_a_small_sample(cells: Confusion) -> None:
 # --- two judges ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_mcnemar_is_the_exact_binomial_test(first: int, second: int) -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
@@ -160,6 +161,7 @@ def test_mcnemar_is_the_exact_binomial_test(first: int, second: int) -> None:
     assert mcnemar(first, second) == mcnemar(second, first)
 
 
+@pytest.mark.slow
 def test_mcnemar_of_many_verdicts_neither_overflows_nor_takes_long() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     expected = stats.binomtest(100_000, 200_900).pvalue

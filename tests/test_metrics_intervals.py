@@ -21,7 +21,6 @@ from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.statistics import ClusterShare, macro_measure
-from heedful.pages.viewer.pages_runs import _rates
 from heedful.reporting.notation import interval
 from heedful.rewards import Terms
 from heedful.rewards.stats import statistics
@@ -73,6 +72,7 @@ def draws(passed: int, prompts: int = 20, each: int = 8) -> list[Sample]:
     ]
 
 
+@pytest.mark.slow
 def test_eight_of_eight_are_not_certain() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     result = summed(sample(str(number), "mm", f"prompt {number}") for number in range(8))
@@ -87,6 +87,7 @@ def test_eight_of_eight_are_not_certain() -> None:
     assert all(0.6 < item["interval"][0] < 0.85 and item["interval"][1] == 1 for item in measured)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 30), st.integers(2, 30))
 def test_a_rate_over_samples_has_wilsons_interval_wider_for_one_to_three(
     passed: int, n: int
@@ -124,6 +125,7 @@ def test_a_better_result_never_looks_worse(n: int, size: int) -> None:
     assert nearly[0] <= perfect[0]
 
 
+@pytest.mark.slow
 def test_draws_of_one_prompt_tell_no_more_than_the_prompt() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     by_prompt = stats.binomtest(13, 20).proportion_ci(method="wilson")
@@ -233,6 +235,7 @@ def beta_binomial(
     return Counter((float(y), float(size)) for y in draw.binomial(size, rates))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "rate", "icc"), [(8, 0.9, 0.3), (20, 0.8, 0.6), (50, 0.95, 0.3)])
 def test_intervals_cover_the_truth_as_often_as_they_say(n: int, rate: float, icc: float) -> None:
     """See benchmarks/coverage.py for the whole table."""
@@ -308,6 +311,9 @@ def test_bounds_count_rows_that_could_not_be_read() -> None:
 def test_bounds_stand_beside_rates_that_are_not_all_decided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    from heedful.pages.viewer.pages_runs import _rates
+
     """On the terminal, in the report and in the viewer alike."""
     for name, last in (("open", "m?"), ("whole", "mu")):
         rows = [*draws(3, prompts=6, each=1), sample("last", last, "last")]

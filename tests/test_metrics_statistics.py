@@ -73,6 +73,7 @@ def test_a_macro_mean_weighs_strata_alike() -> None:
     assert macro_measure({})["value"] is None
 
 
+@pytest.mark.slow
 def test_rank_correlation_is_scipys() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     draw = np.random.default_rng(5)

@@ -147,6 +147,7 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 COUNTS = st.integers(0, 5)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 4), min_size=2, max_size=7))
 def test_tau_b_of_a_whole_order_is_scipys(scores: list[int]) -> None:
     stats = pytest.importorskip("scipy.stats")

@@ -349,6 +349,7 @@ def statistics(*flags: str) -> dict[str, Any]:
     return result
 
 
+@pytest.mark.slow
 def test_statistics_by_hand() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")
     write(

@@ -108,10 +108,26 @@ def test_healthbench_clips_the_mean_and_not_the_responses() -> None:
     assert 0 <= low <= high <= 1
 
 
-def test_a_benchmark_has_its_own_score_and_ours() -> None:
+def test_a_benchmark_has_its_own_score() -> None:
     result = metrics([(weighted(5, -8, benchmark="healthbench"), said(MET, UNMET))])
-    assert {"healthbench", "rubric"} <= set(result)
-    assert {"prbench", "ruverbench"}.isdisjoint(result)
+    assert "healthbench" in result
+    assert {"rubric", "prbench", "ruverbench"}.isdisjoint(result)
+
+
+def test_scores_by_type_are_of_the_criteria_of_that_type() -> None:
+    checklist = tuple(
+        Constraint(text=f"c{n}", weight=weight, type=kind)
+        for n, (weight, kind) in enumerate([(5, "a"), (3, "a"), (-4, "a"), (2, "b"), (-6, "c")])
+    )
+    row = Sample(
+        id="1", prompt="Q", checklist=checklist, response="A", tags={"benchmark": "healthbench"}
+    )
+    summary = Summary()
+    summary.add(row, said(MET, UNMET, MET, MET, MET))
+    by = summary.result()["by"]["score by type"]
+    assert by["a"]["healthbench"]["score"]["value"] == pytest.approx(1 / 8)
+    assert by["b"]["healthbench"]["score"]["value"] == 1
+    assert "healthbench" not in by["c"]
 
 
 def test_profbench_weighs_domains_equally() -> None:

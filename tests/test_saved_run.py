@@ -336,7 +336,7 @@ BROKEN_RATES = {
 
 STATES: dict[str, Callable[[Path], object]] = {**HARMLESS, **STORE, **SUMMARIES, **BROKEN_RATES}
 
-QUICK = ("finished", "killed", "damaged pages", "broken rows", "broken summary")
+QUICK = ("finished", "damaged pages", "broken summary")
 EVERY_STATE = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in STATES
 ]

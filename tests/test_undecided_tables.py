@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from heedful.reporting.table import Table
 
+pytestmark = pytest.mark.slow  # every table of every command
+
 NO_RATES = {
     # words, counts, what is tested, the interval of the rate before it
     *("metric", "type", "task", "split", "subtype", "priority", "verifier", "constraint", "pair"),

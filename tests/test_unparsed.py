@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -90,3 +91,20 @@ def test_a_failed_call_of_a_judge_can_be_asked_again(
     bare.write_text('{"prompt": "x", "checklist": ["It is kind."]}\n', encoding="utf-8")
     assert run("evaluate", bare, "--run", tmp_path / "other") == 1
     assert "--retry-failed" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("own", [None, "mine"])
+def test_a_reply_stands_beside_its_row_where_that_is_asked_for(
+    own: str | None, tmp_path: Path
+) -> None:
+    model = ScriptedModel(REPLIES["plain"])
+    sample = SAMPLE if own is None else SAMPLE.model_copy(update={"judge_reply": own})
+    for replies in (False, True):
+        directory = tmp_path / str(replies)
+        evaluate([sample], judge="checklist", model=model, replies=replies, run=directory)
+        (line,) = (directory / "results.jsonl").read_text("utf-8").splitlines()
+        assert json.loads(line).get("judge_reply") == (REPLIES["plain"] if replies else None)
+        (row,) = evaluate(directory / "results.jsonl")  # it can be read and scored again
+        assert row.sample is not None
+        assert (row.sample.model_extra or {}).get("judge_reply") == own
+        assert [verdict.met for verdict in row.verdicts] == [True, False]

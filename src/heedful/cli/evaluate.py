@@ -75,6 +75,7 @@ def evaluate(
         seed=results.seed,
         responses=responses,
         output=results.output,
+        replies=results.replies,
         **data.reading(),
         exclude_generation_failures=exclude,
     )

@@ -22,6 +22,7 @@ RARE = frozenset(
         "--per-call",
         "--min-confidence",
         "--reasks",
+        "--replies",
         "--temperature",
         "--top-p",
         "--max-completion-tokens",

@@ -92,6 +92,7 @@ class ResultFlags:
         scoring: strict: what the numbers should mean. faithful: what the published code computes.
         seed: Seed of the random words in faithful IFEval.
         output: Also write the results here: JSON lines, or .csv for AdvancedIF.
+        replies: Write what the judge replied into results.jsonl too, as judge_reply.
         min_coverage: Exit with 1 when a smaller share of the verdicts was decided (0 to 1).
         fail_under: Exit with 3 when a rate is lower, as fully_met=0.8; several with commas.
     """
@@ -99,6 +100,7 @@ class ResultFlags:
     scoring: Literal["strict", "faithful"] = "strict"
     seed: int = 0
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None
+    replies: Annotated[bool, Parameter(negative="")] = False
     min_coverage: float = 0.0
     fail_under: Annotated[list[str] | None, Parameter(negative="")] = None
 

@@ -54,5 +54,6 @@ def rejudge(
         scoring=results.scoring,
         seed=results.seed,
         output=results.output,
+        replies=results.replies,
     )
     return judging.carry_out(job, flags, model_flags, results, run=run)

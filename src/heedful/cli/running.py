@@ -143,13 +143,14 @@ class RunFlags(CostFlags):
         run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME,
             named after input and options.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
-        executor: Where models are called: local, from this process; batch, through the provider's
-            batch endpoint, at half the price and within a day.
+        executor: Where models are called: local, from this process; processes, from several on this
+            machine; batch, through the provider's batch endpoint, at half the price and within a
+            day.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
-    executor: Literal["local", "batch"] = "local"
+    executor: Literal["local", "processes", "batch"] = "local"
 
 
 @dataclass(frozen=True, kw_only=True)

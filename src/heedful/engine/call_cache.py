@@ -12,7 +12,7 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from heedful.engine.batches import BatchDesk
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
-    from heedful.engine.store import Store
     from heedful.models.base import Model, Sampling, Usage
 
 __all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
@@ -40,22 +39,64 @@ REASK = 1000
 PREFIXES_CACHED = 256
 
 
+class CallStore(Protocol):
+    """What a cache of calls needs of a store."""
+
+    def call(self, key: bytes) -> str | None:
+        """Return the answer stored under a key."""
+        ...
+
+    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
+        """Store the answer to a call, and its usage."""
+        ...
+
+    def add_usage(self, usage: UsageRecord) -> None:
+        """Record the usage of a call."""
+        ...
+
+    def flush(self) -> None:
+        """Commit what is pending."""
+        ...
+
+    def meta(self, key: str) -> Any:
+        """Return what was stored under a key."""
+        ...
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value under a key."""
+        ...
+
+
+class Claims(Protocol):
+    """Says of calls whether another process makes them."""
+
+    async def claim(self, key: bytes) -> Completion | None:
+        """Return an answer that is stored or that another process gets; ``None``: make the call."""
+        ...
+
+    def unclaim(self, key: bytes, reason: str) -> None:
+        """Say that there will be no answer to a claimed call."""
+        ...
+
+
 class _CallCache:
     """The calls of one run: those it has stored, and those in flight."""
 
     def __init__(
         self,
-        store: Store,
+        store: CallStore,
         retries: int,
         budget: Budget | None,
         counter: CallCounter | None,
         desk: BatchDesk | None,
+        remote: Claims | None,
     ) -> None:
         self.store = store
         self.retries = retries
         self.budget = budget
         self.counter = counter
         self.desk = desk
+        self.remote = remote
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
@@ -89,6 +130,32 @@ class _CallCache:
         new = self.desk is not None and self.desk.used(key)
         completion = Completion.model_validate_json(stored)
         return completion if new else completion.model_copy(update={"attempts": 0})
+
+    async def answer(
+        self,
+        key: bytes,
+        model: Model,
+        messages: Sequence[Message],
+        sampling: Sampling,
+        sample: int,
+        purpose: Purpose,
+    ) -> Completion:
+        """Get an answer that isn't stored, wherever it comes from, and store it."""
+        if self.counter is not None:
+            self.counter.count(key, model, messages, sampling, purpose)
+        if self.desk is not None:
+            await self.desk.postpone(key, model, messages, sampling, sample, purpose)
+        claimed = None if self.remote is None else await self.remote.claim(key)
+        if claimed is not None:
+            return claimed
+        try:
+            completion = await self.call(model, messages, sampling, sample, purpose)
+        except Exception as error:
+            if self.remote is not None:
+                self.remote.unclaim(key, str(error))
+            raise
+        self.save(key, completion, model.name, purpose)
+        return completion
 
     async def call(
         self,
@@ -169,12 +236,13 @@ _current: ContextVar[_CallCache | None] = ContextVar("heedful_call_cache", defau
 
 @asynccontextmanager
 async def cache_calls(
-    store: Store,
+    store: CallStore,
     *,
     retries: int = 0,
     budget: Budget | None = None,
     counter: CallCounter | None = None,
     desk: BatchDesk | None = None,
+    remote: Claims | None = None,
 ) -> AsyncIterator[None]:
     """Cache the calls made inside in a store; at the end, close the models that were called.
 
@@ -184,8 +252,9 @@ async def cache_calls(
         budget: stops the run before it spends more.
         counter: counts the calls that the store doesn't hold, in place of making them.
         desk: puts them into batches, in place of making them.
+        remote: says whether another process makes them.
     """
-    cache = _CallCache(store, retries, budget, counter, desk)
+    cache = _CallCache(store, retries, budget, counter, desk, remote)
     token = _current.set(cache)
     try:
         yield
@@ -245,19 +314,14 @@ async def complete(
         if not in_flight.cancelled():
             return in_flight.result().model_copy(update={"attempts": 0})
         # The caller was cancelled, so the next of the waiters makes the call.
-    if cache.counter is not None:
-        cache.counter.count(key, model, messages, sampling, purpose)
-    if cache.desk is not None:
-        await cache.desk.postpone(key, model, messages, sampling, sample, purpose)
     answer = cache.in_flight[key] = asyncio.get_running_loop().create_future()
     try:
-        completion = await cache.call(model, messages, sampling, sample, purpose)
+        completion = await cache.answer(key, model, messages, sampling, sample, purpose)
     except Exception as error:
         answer.set_exception(error)
         answer.exception()  # retrieved, so that asyncio doesn't warn where nobody else waited
         raise
     else:
-        cache.save(key, completion, model.name, purpose)
         answer.set_result(completion)
         return completion
     finally:

@@ -36,7 +36,12 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         UsageError: there is no such executor.
     """
     max_cost, prices = options.get("max_cost"), options.get("prices")
-    batched = executor_of(options) == "batch"
+    executor = executor_of(options)
+    batched = executor == "batch"
+    if executor == "processes" and max_cost is not None:
+        raise UsageError(
+            "--max-cost cannot be kept by several processes", hint="take --executor local"
+        )
     left = store.meta(OPEN)
     if left and not batched:
         count = sum(batch["count"] for batch in left.values())

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, InputError, ModelError
+from heedful.core.errors import HeedfulError, InputError, ModelError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -22,7 +22,7 @@ from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, ignore, refuse_unknown
+from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unknown
 from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
@@ -31,7 +31,7 @@ from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
@@ -59,11 +59,13 @@ class Job(ABC, Generic[Row, Result]):
         total: how many rows there are, where that is known before they are read.
         calls_per_row: requests that the work on one row makes side by side; fewer rows are in
             work at a time where there are more.
+        sendable: whether rows can be worked on in other processes.
     """
 
     assumptions: str = ""
     total: int | None = None
     calls_per_row: int = 1
+    sendable: bool = False
 
     @property
     @abstractmethod
@@ -110,6 +112,10 @@ class Job(ABC, Generic[Row, Result]):
         """Hold resources that the work needs, such as a pool of processes."""
         del dry
         return nullcontext()
+
+    def decode(self, text: str) -> Row:
+        """Read what :meth:`encode` wrote; jobs that are ``sendable`` can."""
+        raise NotImplementedError(text)
 
     def follow(
         self, store: Store, prices: Mapping[str, Price] | None
@@ -213,13 +219,14 @@ class Job(ABC, Generic[Row, Result]):
     ) -> None:
         """Work on the rows: once, or in passes where calls are put into batches."""
         on_progress = options.get("on_progress") or by_default()
+        work: Callable[[Row], Awaitable[str]] = self.work
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
             nonlocal trusted
             trust, trusted = trusted, None  # what was compared in this session is trusted
             return await run_all(
                 self.rows(),
-                self.work,
+                work,
                 store,
                 encode=self.encode,
                 concurrency=self._rows_at_a_time(options),
@@ -229,6 +236,16 @@ class Job(ABC, Generic[Row, Result]):
                 follow=follow,
             )
 
+        if executor_of(options) == "processes":
+            from heedful.engine.processes import worker_processes
+
+            if not self.sendable:
+                what = "this command's rows cannot be worked on in several processes"
+                raise UsageError(what, hint="take --executor local")
+            async with worker_processes(self, store) as workers:
+                work = workers.work
+                await one_pass(follow)
+            return
         if desk is None:
             await one_pass(follow)
             return
@@ -295,6 +312,7 @@ class Job(ABC, Generic[Row, Result]):
             "rows": rows,
             **cost,
             "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
+            "prefix_tokens": counter.prefix_tokens,
             "reused": counter.reused,
             "spent": spent,
         }

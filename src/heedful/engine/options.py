@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
 
-Executor = Literal["local", "batch"]
+Executor = Literal["local", "processes", "batch"]
 """Where the calls of a run are made."""
 
 CONCURRENCY = 64
@@ -34,8 +34,9 @@ class RunOptions(TypedDict, total=False):
         max_cost: dollars that the run may spend on models, over all its sessions.
         prices: dollars by model; heedful's own table by default.
         on_progress: called with the progress after each row.
-        executor: where calls are made: ``local``, from this process; ``batch``, through the
-            provider's batch endpoint: at half the price, within a day.
+        executor: where calls are made: ``local``, from this process; ``processes``, from several on
+            this machine's cores; ``batch``, through the provider's batch endpoint: at half the
+            price, within a day.
     """
 
     run: str | os.PathLike[str] | None
@@ -76,5 +77,5 @@ def executor_of(options: RunOptions) -> Executor:
     executor = options.get("executor", "local")
     if executor not in get_args(Executor):
         what = f"there is no executor {executor!r}"
-        raise UsageError(what, hint=f"take {' or '.join(get_args(Executor))}")
+        raise UsageError(what, hint=f"take {', '.join(get_args(Executor))}")
     return executor

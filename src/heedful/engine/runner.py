@@ -141,7 +141,7 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         breathed = time.monotonic()
         for row, value in pending:
             try:
-                output, failure, hopeless = await _outcome(work, value)
+                output, failure, hopeless = await outcome(work, value)
             except Postponed:
                 progress.postponed += 1
                 on_progress(progress)
@@ -220,7 +220,7 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def _outcome(
+async def outcome(
     work: Callable[[T], Awaitable[str]], value: T
 ) -> tuple[str | None, str | None, bool]:
     """Do the work on one row.

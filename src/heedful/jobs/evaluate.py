@@ -65,10 +65,12 @@ class EvaluationOptions(DataOptions, JudgeOptions, total=False):
     Attributes:
         responses: a file with the responses, joined on key or prompt, where the data has none.
         output: also write the results here.
+        replies: write what the judge replied into ``results.jsonl`` too, as ``judge_reply``.
     """
 
     responses: str | os.PathLike[str] | None
     output: str | os.PathLike[str] | None
+    replies: bool
 
 
 class EvaluationJob(Job[Sample, Evaluation]):
@@ -79,6 +81,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         about: how the numbers come about; the head of the summary.
     """
 
+    sendable = True
     assumptions = (
         f"{EXPLAINED_TOKENS} a constraint, {VERDICT_TOKENS} for a verdict alone; reasoning and "
         "repeated requests come on top"
@@ -93,6 +96,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         seed: int = 0,
         responses: str | os.PathLike[str] | None = None,
         output: str | os.PathLike[str] | None = None,
+        replies: bool = False,
         **reading: Unpack[ReadingOptions],
     ) -> None:
         """Open the data; see :func:`evaluate`.
@@ -105,6 +109,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._scoring: Scoring = scoring
         self._seed = seed
         self._output = None if output is None else Path(output)
+        self._replies = replies
         task = reading.get("task")
         source: Source | Sources | SavedRun | None
         exclude = reading.get("exclude_generation_failures", False)
@@ -155,6 +160,10 @@ class EvaluationJob(Job[Sample, Evaluation]):
         """Write a sample as the store keeps it."""
         return StoredSample.of(row)
 
+    def decode(self, text: str) -> Sample:
+        """Read a sample as the store keeps it."""
+        return Sample.model_validate_json(text)
+
     async def work(self, row: Sample) -> str:
         """Judge one sample; its critique."""
         try:
@@ -171,7 +180,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, prices: Mapping[str, Price] | None
     ) -> Iterator[Callable[[Entry], None]]:
         """Count the rows as they finish, and write them into the results file."""
-        with Tally(store.directory, self._scoring, prices) as self._tally:
+        replies = self._replies
+        with Tally(store.directory, self._scoring, prices, replies=replies) as self._tally:
             yield self._tally.add
 
     def coverage(self) -> float | None:
@@ -294,9 +304,20 @@ def _opened(
     refuse_unknown(options, EvaluationOptions)
     named = {name: value for name, value in options.items() if name in JudgeOptions.__annotations__}
     who = make_judge(judge, scoring=scoring, seed=seed, **cast("JudgeOptions", named))
-    files = {name: options.pop(name) for name in ("responses", "output") if name in options}
+    responses, output = options.pop("responses", None), options.pop("output", None)
+    replies = options.pop("replies", False)
     rest = {name: value for name, value in options.items() if name not in named}
     reading, running = split_options(cast("DataOptions", rest))
     if "max_concurrency" in named:
         running.setdefault("concurrency", options["max_concurrency"])
-    return EvaluationJob(data, judge=who, scoring=scoring, seed=seed, **files, **reading), running
+    job = EvaluationJob(
+        data,
+        judge=who,
+        scoring=scoring,
+        seed=seed,
+        responses=responses,
+        output=output,
+        replies=replies,
+        **reading,
+    )
+    return job, running

@@ -222,6 +222,15 @@ def line(
     return _joined(to_json(_result(row, sample, critique, scores)).decode(), rest) + "\n"
 
 
+def with_reply(line: str, row: Scored) -> str:
+    """Add what the judge replied, word for word, to a row's line of the results file."""
+    from heedful.data.formats.native import JUDGE_REPLY
+
+    if row.critique is None or row.critique.text is None:
+        return line
+    return _joined(line.rstrip("\n"), to_json({JUDGE_REPLY: row.critique.text}).decode()) + "\n"
+
+
 class StoredSample(Written[Sample]):
     """A sample as the store keeps it.
 

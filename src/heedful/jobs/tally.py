@@ -13,7 +13,14 @@ from heedful.core.nouns import Status
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
-from heedful.jobs.results import PROBLEMS_LISTED, RESULTS, StoredSample, line, scored_entry
+from heedful.jobs.results import (
+    PROBLEMS_LISTED,
+    RESULTS,
+    StoredSample,
+    line,
+    scored_entry,
+    with_reply,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,7 +49,12 @@ class Tally(Closing):
     """
 
     def __init__(
-        self, directory: Path | None, scoring: Scoring, prices: Mapping[str, Price] | None = None
+        self,
+        directory: Path | None,
+        scoring: Scoring,
+        prices: Mapping[str, Price] | None = None,
+        *,
+        replies: bool = False,
     ) -> None:
         """Begin before the first row.
 
@@ -50,11 +62,14 @@ class Tally(Closing):
             directory: the run's; ``None`` writes no files.
             scoring: how rates are computed.
             prices: dollars by model; by default our own table.
+            replies: write what the judge replied into the results file too.
 
         Raises:
             UsageError: the results file cannot be written.
         """
         from heedful.metrics import Summary
+
+        self._replies = replies
 
         self._directory = directory
         self._scoring = scoring
@@ -98,7 +113,8 @@ class Tally(Closing):
             with _writing(self._directory):
                 stored = entry.input
                 fields = stored.fields if isinstance(stored, StoredSample) else None
-                self._file.write(line(row, self._scoring, scores, fields))
+                text = line(row, self._scoring, scores, fields)
+                self._file.write(with_reply(text, row) if self._replies else text)
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
         """Count why verdicts were not reached, and those that only a model can reach.

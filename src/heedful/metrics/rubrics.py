@@ -24,7 +24,8 @@ codes do: for negative points that is a gift, which the bounds show.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Status
 from heedful.core.rubric import is_scored, value
@@ -34,7 +35,7 @@ from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Judgment, Scoring
+    from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Scoring
 
 
 class Points(NamedTuple):
@@ -242,6 +243,53 @@ def score_measure(
         if estimate["value"] is not None:
             estimate["value"] = min(1.0, max(0.0, estimate["value"]))
     return estimate
+
+
+class ScoresByType:
+    """Accumulator of scores of the criteria of each type, within each response.
+
+    Source: HealthBench's scores by axis. A response enters a type's score with the criteria of that
+    type alone.
+    """
+
+    def __init__(self, scoring: Scoring) -> None:
+        self._scoring = scoring
+        self._outcomes: dict[tuple[str, str], Counter[RubricOutcome]] = {}
+
+    def add(self, sample: Sample, critique: Critique, benchmark: str) -> None:
+        """Take in a response; a checklist with more types than :data:`TYPES` has none."""
+        family = benchmark if benchmark in FAMILY_SCORES else "rubric"
+        parts: dict[str, tuple[list[Constraint], list[Judgment]]] = {}
+        for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
+            if constraint.type is not None:
+                checklist, judgments = parts.setdefault(constraint.type, ([], []))
+                checklist.append(constraint)
+                judgments.append(judgment)
+        for kind, (checklist, judgments) in parts.items():
+            outcome = rubric_outcome(checklist, judgments)
+            key = family, kind
+            if outcome is not None and (key in self._outcomes or len(self._outcomes) < TYPES):
+                self._outcomes.setdefault(key, Counter())[outcome] += 1
+
+    def result(self, *, readable: float) -> dict[str, Any]:
+        """Return the breakdown, laid out as those by tags; empty without types."""
+        by: dict[str, Any] = {}
+        for (family, kind), outcomes in sorted(self._outcomes.items()):
+            shares: Counter[ClusterShare] = Counter()
+            for outcome, count in outcomes.items():
+                share = family_shares(family, outcome, self._scoring).get("score")
+                if share is not None:
+                    shares[share] += count
+            group = by.setdefault(kind, {"samples": 0})
+            group["samples"] += outcomes.total()
+            if shares:
+                measured = score_measure(family, shares, outcomes, readable=readable)
+                group[family] = {"score": measured}
+        return {"score by type": by} if by else {}
+
+
+TYPES = 500
+"""Types that are told apart: more help nobody."""
 
 
 def _range(family: str, outcomes: Iterable[RubricOutcome]) -> tuple[int, int]:

@@ -245,13 +245,17 @@ def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
 def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
     """Make the function that computes a row's part of a weighted score.
 
-    A row of a benchmark with a score of its own has that one, and ours.
+    A row of a benchmark with a score of its own has only that one, and whether its gates hold.
     """
 
     def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
-        if row.benchmark not in {"", family} and family != "rubric":
+        if row.benchmark == "structflow" or (family == "profbench" and row.penalised):
             return {}
-        return {} if row.benchmark == "structflow" else family_shares(family, row.rubric, scoring)
+        if row.benchmark in {"", family}:
+            return family_shares(family, row.rubric, scoring)
+        shares = family_shares(family, row.rubric, scoring) if family == "rubric" else {}
+        own = row.benchmark in FAMILY_SCORES
+        return {name: share for name, share in shares.items() if name == "gates" or not own}
 
     return contribute
 

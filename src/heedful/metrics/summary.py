@@ -19,7 +19,7 @@ from heedful.metrics.outcomes import (
 )
 from heedful.metrics.proportions import Spread
 from heedful.metrics.reliability import Reliability
-from heedful.metrics.rubrics import FAMILY_SCORES, score_measure
+from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
 from heedful.metrics.satisfaction import (
     BASES,
     FAMILIES,
@@ -79,6 +79,7 @@ class Summary:
         self._conversations = Conversations(scoring)
         self._reliability = Reliability(scoring)
         self._labels = Labels()
+        self._typed = ScoresByType(scoring)
         self._votes = Votes()
         self._factors = Factors()
         self._misfits = 0
@@ -101,6 +102,8 @@ class Summary:
             self._systems.add(sample, judged, row.all_ok)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
+        if row.rubric is not None:
+            self._typed.add(sample, critique, row.benchmark)
         if verdicts.types or verdicts.priorities:
             self._factors.add(sample, number, len(verdicts.types))
         cells = [
@@ -170,6 +173,7 @@ class Summary:
         self._together = together = self._clusters.spreads(self._contributions(parts))
         by = self._by_constraint() | self._by_tag(parts)
         self._conversations.into(by, readable=self._readable)
+        by |= self._typed.result(readable=self._readable)
         result = {
             "samples": read + self._failed,
             "constraints": constraints,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from typing import Self
+from weakref import WeakSet
 
 from heedful.core.errors import UsageError
 
@@ -48,6 +49,9 @@ class Permit:
         self._limiter.release(self.tokens - self._booked, succeeded=kind is None)
 
 
+_limiters: WeakSet[AdaptiveLimiter] = WeakSet()
+
+
 class AdaptiveLimiter:
     """Limiter that admits calls one by one, in the order in which they came.
 
@@ -77,6 +81,7 @@ class AdaptiveLimiter:
             if value is not None and not value > 0:
                 raise UsageError(f"{name} is {value}", hint="give a number above 0")
         self.maximum = maximum
+        _limiters.add(self)
         self._limit = float(maximum)
         self._active = 0
         self._finished = 0
@@ -85,6 +90,15 @@ class AdaptiveLimiter:
         self._tokens = None if tpm is None else _Pace(tpm)
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+
+    @staticmethod
+    def divide_all(count: int) -> None:
+        """Leave each limiter of this process its part, before any call, where others share it."""
+        for limiter in _limiters:
+            limiter.maximum = max(1, limiter.maximum // count)
+            limiter._limit = float(limiter.maximum)  # noqa: SLF001 - of this class
+            for pace in filter(None, (limiter._calls, limiter._tokens)):  # noqa: SLF001
+                pace.divide(count)
 
     @property
     def limit(self) -> int:
@@ -200,6 +214,10 @@ class _Pace:
     def __init__(self, per_minute: float) -> None:
         self._seconds = 60 / per_minute
         self.free = float("-inf")
+
+    def divide(self, count: int) -> None:
+        """Take as many times as long for a unit."""
+        self._seconds *= count
 
     def take(self, units: float, now: float) -> None:
         """Take units now."""

@@ -97,7 +97,7 @@ class Selected(NamedTuple):
     Attributes:
         triplets: task by task, the preferred queries first.
         counts: by task: ``queries``, of them ``too_easy``, ``outranked``, ``unsampled`` (no
-            generator answered), ``undecided`` (no answer could be graded) and ``kept``;
+            generator answered), ``undecided`` (no answer could be graded) and ``selected``;
             ``unbalanced``: responses that had no counterpart.
     """
 

@@ -49,7 +49,10 @@ _NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
 _OWN_FIELDS = "own_fields"
 """Field of a results file for the user's own fields that have the names of its others."""
 
-RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", _OWN_FIELDS})
+JUDGE_REPLY = "judge_reply"
+"""Field of a results file for what the judge replied, where that was asked for."""
+
+RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", JUDGE_REPLY, _OWN_FIELDS})
 """Fields of a results file beside the sample; judging again writes them again."""
 
 

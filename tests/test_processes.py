@@ -1,0 +1,182 @@
+"""Several processes: the results of a local run, and nothing called twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import fault_server
+from fault_server import Answer, completion, refusal
+from heedful import Constraint, Sample, StopRunError, evaluate, respond
+from heedful.core.errors import UsageError
+from heedful.judges import prompts
+from heedful.judges.model import Checklist
+from heedful.models import OpenAIModel
+from heedful.models.limiter import AdaptiveLimiter
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful import Evaluation
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
+
+
+@contextmanager
+def serving(counts: Counter[str], delay_s: float = 0.0) -> Iterator[str]:
+    """Serve a judge: every third row is unmet, one is refused, and one is malformed at first."""
+
+    def answer(_: int, body: dict[str, Any]) -> Answer:
+        (row,) = re.findall(r"Tell me about number (\d+)\.", body["messages"][-1]["content"])
+        counts[row] += 1
+        if row == "7":
+            return refusal(400, "the prompt is too long")
+        verdict = "MET" if int(row) % 3 else "UNMET"
+        text = "" if row == "8" and counts[row] == 1 else f"<c1>\nSeen.\nVERDICT: {verdict}\n</c1>"
+        return Answer(body=completion(text).body, delay_s=delay_s)
+
+    with fault_server.serving(script=answer) as server:
+        yield server.url
+
+
+def rows(count: int) -> list[Sample]:
+    """Make rows of which each prompt comes twice, and one that cannot be judged."""
+    made = [
+        Sample(
+            id=str(number),
+            prompt=f"Tell me about number {number // 2}.",
+            checklist=(Constraint(text="It is true."),),
+            response="It is a number.",
+        )
+        for number in range(count)
+    ]
+    return [*made, Sample(id="empty", prompt="Hi.", checklist=(Constraint(text="It is."),))]
+
+
+def judge(url: str, count: int, run: Path, **options: Any) -> Evaluation:
+    model = OpenAIModel(
+        "m", base_url=url, api_key="none", backoff_s=0.01, limiter=AdaptiveLimiter(32)
+    )
+    checklist = Checklist(model, prompts.make("plain"))
+    return evaluate(rows(count), judge=checklist, run=run, concurrency=32, **options)
+
+
+def children(process: int) -> list[int]:
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text(encoding="utf-8")
+    return [*map(int, listed.split())]
+
+
+def lives(process: int) -> bool:
+    """Whether a process runs; one that nobody has taken note of yet is listed all the same."""
+    status = Path(f"/proc/{process}/stat")
+    return (
+        status.exists() and status.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z"
+    )
+
+
+def usage(run: Path) -> list[Any]:
+    with sqlite3.connect(run / "run.sqlite") as db:
+        return [*db.execute("SELECT * FROM usage")]
+
+
+def verdicts(run: Path) -> list[Any]:
+    """Return the outputs, but for who of two equal prompts caused the call."""
+    with sqlite3.connect(run / "run.sqlite") as db:
+        values = [value for (value,) in db.execute("SELECT value FROM outputs ORDER BY position")]
+    return [re.sub(r',"expenses":\[.*?\]', "", value) for value in values]
+
+
+@pytest.mark.slow
+def test_processes_come_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
+    sides: dict[str, Any] = {}
+    counts: Counter[str] = Counter()
+    with serving(counts) as url:
+        for executor in ("local", "processes"):
+            counts.clear()
+            summary = judge(url, 60, tmp_path / executor, executor=executor).summary
+            results = (tmp_path / executor / "results.jsonl").read_bytes()
+            sides[executor] = summary, dict(counts), results, verdicts(tmp_path / executor)
+    assert sides["local"] == sides["processes"]
+    assert Counter(sides["local"][1]) == Counter([*map(str, range(30)), "8"])
+    assert summary["cost"]["calls"] == 30
+    assert usage(tmp_path / "local") == usage(tmp_path / "processes")
+
+
+@pytest.mark.slow
+def test_a_process_that_dies_costs_its_calls_in_flight(tmp_path: Path) -> None:
+    counts: Counter[str] = Counter()
+    with serving(counts, delay_s=0.05) as url:
+        whole = judge(url, 200, tmp_path / "whole").summary
+        counts.clear()
+        killed: list[int] = []
+
+        def kill() -> None:
+            while sum(counts.values()) < 30:
+                time.sleep(0.01)
+            killed.append(children(os.getpid())[0])
+            os.kill(killed[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        summary = judge(url, 200, tmp_path / "killed", executor="processes").summary
+        killer.join()
+    assert killed
+    assert summary["verdicts"] == whole["verdicts"]
+    assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "killed")
+    assert counts.total() <= 101 + 32  # at most what was in flight
+
+
+@pytest.mark.slow
+def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
+    tmp_path: Path,
+) -> None:
+    counts: Counter[str] = Counter()
+    with serving(counts, delay_s=0.05) as url:
+        command = [sys.executable, __file__, url, "300", str(tmp_path / "killed")]
+        process = subprocess.Popen(command)
+        ends = time.monotonic() + 20
+        while counts.total() < 40 and time.monotonic() < ends:
+            time.sleep(0.01)
+        workers = children(process.pid)
+        process.kill()
+        process.wait()
+        subprocess.run(command, check=True, timeout=60)
+        counts.clear()
+        judge(url, 300, tmp_path / "whole")
+    assert len(workers) >= 2
+    assert not any(map(lives, workers))
+    assert verdicts(tmp_path / "whole") == verdicts(tmp_path / "killed")
+
+
+def test_what_several_processes_cannot_do_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="--max-cost"):
+        judge("http://127.0.0.1:9/v1", 2, tmp_path / "a", executor="processes", max_cost=1.0)
+    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
+    with pytest.raises(UsageError, match="several processes"):
+        respond(rows(2), models=model, executor="processes")
+
+
+@pytest.mark.slow
+def test_an_error_that_stops_a_run_stops_it_from_another_process(tmp_path: Path) -> None:
+    with (
+        fault_server.serving(refusal(401, "who are you?")) as server,
+        pytest.raises(StopRunError, match="who are you"),
+    ):
+        judge(server.url, 40, tmp_path, executor="processes")
+
+
+if __name__ == "__main__":
+    where, size, directory = sys.argv[1:]
+    judge(where, int(size), Path(directory), executor="processes")
