@@ -19,6 +19,7 @@ from heedful.core.nouns import Message, Sample
 from heedful.judges.making import make_judge
 from heedful.judges.model import Checklist
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
+from heedful.models.folder import Protocol
 from heedful.models.named import make
 from tiny_model import save_tiny_model
 
@@ -344,7 +345,7 @@ def test_a_model_is_made_from_its_spelling(
     assert isinstance(make(str(folder)), LocalModel)
     critic = make(f"local:{copy}", base_url="http://127.0.0.1:9/v1", batch_size=3)
     assert isinstance(critic, LocalModel)
-    assert (critic.prompt, critic.batch_size) == ("if_critic", 3)
+    assert (critic.protocol, critic.batch_size) == (Protocol("if_critic"), 3)
     served = make(str(folder), base_url="http://127.0.0.1:9/v1")
     assert isinstance(served, OpenAIModel)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
