@@ -39,7 +39,6 @@ RARE = frozenset(
         "--seed",
         "--map",
         "--executor",
-        "--min-coverage",
         "--task",
         "--exclude-generation-failures",
         "--sample",
@@ -47,7 +46,7 @@ RARE = frozenset(
 )
 """Flags that most users never give; only ``--help-all`` shows them."""
 
-FEW = 2
+FEW = 3
 """Fewer rare flags than this in a panel are shown: they take no more room than their number."""
 
 NEEDLESS = frozenset({"False", "[]"})
