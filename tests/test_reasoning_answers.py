@@ -307,6 +307,9 @@ def test_the_final_answer_of_a_solution(text: str, answer: str | None) -> None:
 
 
 CONCLUSIONS = [
+    ("The answer is $\\left( \\frac{1}{3} \\right)$.", "1/3"),
+    ("The answer is $\\left[1, \\frac{3}{2}\\right]$.", "[1, 3/2]"),
+    ("The answer is 1,000.99m².", "1000.99"),
     ("Thus x = 1/2.", "1/2"),
     ("So x = 3/4, as claimed.", "3/4"),
     ("The final answer is $\\frac{3}{4}$. I hope it is correct.", "\\frac{3}{4}"),

@@ -63,6 +63,13 @@ def test_a_word_between_signs_is_there(word: str, other: str) -> None:
         ("好的", "好的，我明白。", False),
         ("目的", "这是项目的特色。", None),
         ("雨伞", "天晴了。", True),
+        ("的话", "他说的话很好。", None),
+        ("中国", "他在其中国内的部分。", None),
+        ("可能", "这不可能。", None),
+        ("现在", "他出现在门口。", None),
+        ("为了", "他成为了老师。", None),
+        ("如果", "例如果汁。", None),
+        ("还是", "归还是对的。", None),
     ],
 )
 def test_only_real_ambiguity_leaves_a_phrase_undecided(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from heedful.core.errors import ModelError
+from heedful.engine.prefixes import PrefixCache
 from heedful.engine.store import UsageRecord
 from heedful.models.batches import has_batches
 from heedful.models.pricing import estimate_tokens
@@ -23,6 +24,7 @@ class CallCounter:
 
     Attributes:
         reused: calls that a stored answer, or an equal call, would serve.
+        prefix_tokens: tokens of prompts that a server's prefix cache would hold.
         batches: whether all models that would be called have a batch endpoint.
     """
 
@@ -30,7 +32,9 @@ class CallCounter:
         """Count into a store, so that equal calls are recognized in constant memory."""
         self._store = store
         self.reused = 0
+        self.prefix_tokens = 0
         self.batches = True
+        self._prefixes = PrefixCache()
 
     def count(
         self,
@@ -49,6 +53,7 @@ class CallCounter:
             self.reused += 1
         else:
             self.batches = self.batches and has_batches(model)
+            self.prefix_tokens += self._prefixes.add(model.name, messages)
             limit = sampling.max_tokens
             record = UsageRecord(
                 caller=purpose.caller,

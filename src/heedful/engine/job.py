@@ -312,6 +312,7 @@ class Job(ABC, Generic[Row, Result]):
             "rows": rows,
             **cost,
             "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
+            "prefix_tokens": counter.prefix_tokens,
             "reused": counter.reused,
             "spent": spent,
         }

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from heedful.core.text import amount
-from heedful.reporting.notation import price
+from heedful.reporting.notation import percent, price
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
         notes.append(on_top)
     if estimate["reused"]:
         notes.append(f"{amount(estimate['reused'], 'answer')} at hand, or the same as another's")
+    shared = estimate.get("prefix_tokens")
+    if shared and estimate["prompt_tokens"]:
+        share = percent(shared / estimate["prompt_tokens"], 0)
+        notes.append(f"{share} % of tokens in begin as an earlier prompt does (prefix cache)")
     batched = estimate.get("batch_dollars")
     if batched:
         notes.append(f"with --executor batch: {price(batched)}, within a day")

@@ -18,6 +18,7 @@ from heedful.bench.grading.prose import (
     sentences,
     without_remarks,
 )
+from heedful.bench.grading.units import SAID_UNIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,6 +66,7 @@ _FILLER = re.compile(
     |the\ (?:number|value)(?:\ of)?)\s{1,3}){1,4}(?=[\d\\$(.√-])""",
     re.IGNORECASE | re.VERBOSE,
 )
+_CLOSE_UNIT = re.compile(r"(-?\d[\d,.]*)([a-zA-Z]\S*)")
 _TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")
 _SENTENCE_WORDS = 6
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
@@ -199,6 +201,9 @@ def _core(stated: str) -> str | None:
         settled = conclusion(sentences(stated)[0]) if named else None
         return settled or joined(stated, formulas)
     core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
+    close = _CLOSE_UNIT.fullmatch(core)
+    if close and SAID_UNIT.fullmatch(close[2]):  # 5m²
+        return f"{close[1]} {close[2]}"
     twice = _TWICE.fullmatch(core)
     if twice:  # three (3)
         return twice[1]

@@ -24,8 +24,9 @@ JOINT = re.compile(
 """Text that may stand between boxes or formulas that hold one answer in pieces."""
 
 _REMARK = re.compile(
-    r"(?<=[^\s=])\s{0,3}[(\[（](?!\s*(?:in|mod|if|for)\b)(?=[^()\[\]（）]*(?:[a-zA-Z]{3,}[ .,)\]）]"
-    r"|[a-z]{2,} \d|\d+ ?(?:d\.?p|s\.?f|not)\b|[\u4e00-\u9fff]{2}))[^()\[\]（）]{1,300}[)\]）]"
+    r"(?<=[^\s=])\s{0,3}[(\[（](?!\s*(?:in|mod|if|for)\b)"
+    r"(?=[^()\[\]（）\\$]*(?:[a-zA-Z]{3,}[ .,)\]）]"
+    r"|[a-z]{2,} \d|\d+ ?(?:d\.?p|s\.?f|not)\b|[\u4e00-\u9fff]{2}))[^()\[\]（）\\$]{1,300}[)\]）]"
     r"|(?<=\S)\s{1,3}\[\d+\]",
 )
 _SENTENCE_END = re.compile(

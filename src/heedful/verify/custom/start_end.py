@@ -279,7 +279,11 @@ def _ending(phrases: list[str]) -> _Test:
             (sought := _tokens(phrase)) and _tokens(text)[-len(sought) :] == sought
             for text in plain[:2]
             for phrase in phrases
-        ) or any(_at_end(_PICTURES.sub("", plain[0]), folded(phrase)) for phrase in phrases):
+        ) or any(
+            _at_end(form, folded(phrase))
+            for form in (_PICTURES.sub("", plain[0]), plain[0].rstrip(_STOPS))
+            for phrase in phrases
+        ):
             return None, f"{end}, nearly so"
         return False, end
 

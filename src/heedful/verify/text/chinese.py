@@ -25,7 +25,7 @@ _FUNCTIONAL = frozenset(
 )
 """Letters that go with most others: a phrase that begins or ends with one may be no word."""
 _FOLLOWS = frozenset("的了")
-"""Letters that follow any word: 目的 in 项目的特色."""
+"""Letters that follow any word: 目的 in 项目的特色, 的话 in 他说的话."""
 
 
 @cache
@@ -54,6 +54,6 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     words = _words()
     if (inside[0] and before + first in words) or (inside[1] and last + after in words):
         return False
-    if inside[0] and last in _FOLLOWS:
+    if inside[0] and {first, last} & _FOLLOWS:
         return False
     return text[start:end] in words or not {first, last} & _FUNCTIONAL
