@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class LabelFlags:
+class DrawingFlags:
     """The rows to label.
 
     Attributes:
@@ -39,7 +39,7 @@ def calibrate(
     /,
     *,
     plan: float | None = None,
-    drawing: LabelFlags = LabelFlags(),
+    drawing: DrawingFlags = DrawingFlags(),
     labels: Path | None = None,
     rate: Literal["csr", "isr"] = "csr",
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,

@@ -38,6 +38,7 @@ RARE = frozenset(
         "--quiet",
         "--seed",
         "--map",
+        "--min-coverage",
         "--executor",
         "--task",
         "--exclude-generation-failures",

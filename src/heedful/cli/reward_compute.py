@@ -13,7 +13,7 @@ from heedful.cli.running import DataFlags, Outcome, print_outcome
 
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
-class ProtocolFlags:
+class ComputeFlags:
     """The protocols that are compared.
 
     Attributes:
@@ -35,7 +35,7 @@ def compute(
     /,
     *,
     parameters: Annotated[float, Parameter(name=["--parameters", "-p"])],
-    protocols: ProtocolFlags = ProtocolFlags(),
+    protocols: ComputeFlags = ComputeFlags(),
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
 ) -> int:
