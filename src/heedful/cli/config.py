@@ -29,6 +29,8 @@ OF_ONE_RUN = frozenset(
 )
 """Flags that are not written into it: they are of one run, or may hold a secret."""
 
+ASKS_A_MODEL = ("checklist", "likelihood")
+
 OF_A_MODEL = ("model", "prompt", "votes")
 """Flags that are left out where the command line names judges that ask no model."""
 
@@ -63,7 +65,7 @@ class Config:
             return
         settings = self._settings(commands, flags)
         if "judge" in given and not any(
-            "checklist" in token.value for token in flags["judge"].tokens
+            name in token.value for token in flags["judge"].tokens for name in ASKS_A_MODEL
         ):
             settings = {name: each for name, each in settings.items() if name not in OF_A_MODEL}
         settings = {name: each for name, each in settings.items() if name not in given}
