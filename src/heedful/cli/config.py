@@ -6,10 +6,10 @@ table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Config:
         if settings:
             from cyclopts.argument import update_argument_collection
 
-            sys.stderr.write(f"{self._path}: {', '.join(settings)}\n")
+            say(f"{self._path}: {', '.join(settings)}")
             update_argument_collection(
                 settings, str(self._path), arguments, root_keys=(), allow_unknown=False
             )
@@ -151,7 +151,7 @@ class Config:
         except OSError as error:
             what = f"cannot be written: {error.strerror}"
             raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
-        sys.stderr.write(f"{self._path}: wrote [{table}]\n")
+        say(f"{self._path}: wrote [{table}]")
 
 
 def _names(argument: Argument) -> Iterator[str]:

@@ -31,6 +31,7 @@ RARE = frozenset(
         "--tpm",
         "--timeout",
         "--device",
+        "--dtype",
         "--batch-size",
         "--log-level",
         "--log-file",
