@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,7 +48,6 @@ def _files(path: Path) -> list[Path]:
 
 
 def _kept(stream: BinaryIO, name: str) -> Path:
-    import atexit
     import shutil
     import tempfile
 
