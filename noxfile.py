@@ -11,6 +11,10 @@ TORCH = "torch==2.13.0"
 """Installed first, so that no other package brings its newest build."""
 
 
+AUDITED = "B102,B104,B108,B604,B608,B610,B615,B704"
+"""Checks of bandit whose findings were read one by one: docs/reliability.md says what they are."""
+
+
 def _install(session: nox.Session, extra: str) -> None:
     session.install(TORCH)
     session.install("-e", f".[{extra}]")
@@ -30,6 +34,31 @@ def unit(session: nox.Session) -> None:
     """The quick suite, without extras."""
     session.install("-e", ".[test]")
     session.run("pytest", *session.posargs)
+
+
+@nox.session
+def lowest(session: nox.Session) -> None:
+    """The quick suite and the server's, with the lowest versions that are allowed."""
+    session.install("-c", ".ci/lowest.txt", "-e", ".[serve,test]", "httpx")
+    session.run("pytest", *session.posargs)
+    session.run(
+        "pytest", "-m", "not heavy", "tests/test_serving.py", "tests/test_serving_hostile.py"
+    )
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def pythons(session: nox.Session) -> None:
+    """The quick suite, with the newest versions, on each Python."""
+    session.install("-e", ".[test]")
+    session.run("pytest", *session.posargs)
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """Known vulnerabilities of what CI installs, and doubtful code."""
+    session.install("bandit", "pip-audit")
+    session.run("pip-audit", "--no-deps", "--disable-pip", "-r", ".ci/lock.txt")
+    session.run("bandit", "-q", "-r", "src", "-ll", "-s", AUDITED)
 
 
 @nox.session(name="all")

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -30,7 +31,7 @@ COUNT = 25
 
 
 def outputs(run: Path) -> list[Any]:
-    with sqlite3.connect(run / "run.sqlite") as db:
+    with closing(sqlite3.connect(run / "run.sqlite")) as db:
         return [*db.execute("SELECT * FROM outputs ORDER BY position")]
 
 

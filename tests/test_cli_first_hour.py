@@ -56,6 +56,7 @@ def test_everyday_flags_fit_a_screen_and_all_are_a_flag_away(
     assert "--rpm" not in short
 
 
+@pytest.mark.slow
 def test_what_is_hidden_is_a_flag_of_some_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,6 +82,7 @@ def test_flags_come_from_the_file_and_the_command_line_wins(folder: Path) -> Non
     assert judge_of(folder / "c") == "compiled"
 
 
+@pytest.mark.slow
 def test_keys_at_the_top_are_for_the_commands_that_have_them(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -75,7 +75,8 @@ def test_a_table_has_the_same_columns_in_every_row(
     assert {"tags.model", "tags.level"} <= table[0].keys()
 
 
-def test_pandas_and_datasets_take_the_table(evaluation: Evaluation) -> None:
+@pytest.mark.slow
+def test_pandas_takes_the_table(evaluation: Evaluation) -> None:
     pytest.importorskip("pandas")
     frame = evaluation.to_pandas()
     assert len(frame) == 10

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from heedful import evaluate
-from heedful.core.nouns import Status
-from heedful.data.formats import open_source
+from heedful.core.errors import RowError
+from heedful.core.nouns import Critique, Status
+from heedful.data.formats import FORMATS, open_source
+from heedful.judges import prompts
+from heedful.metrics import Summary
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Sample, Scoring
@@ -404,3 +408,143 @@ def test_trace_with_labels(tmp_path: Path) -> None:
 def test_a_broken_rubric_is_named(record: Any, problem: str, tmp_path: Path) -> None:
     (found,) = problems(tmp_path, record)
     assert problem in found
+
+
+# --- anything in any field ----------------------------------------------------------------------
+
+ODD: list[Any] = [
+    None,
+    5,
+    -1.5,
+    True,
+    "x",
+    "",
+    [],
+    {},
+    [None],
+    [5],
+    ["x"],
+    [{}],
+    {"a": 1},
+    [["x"]],
+    1e400,
+]
+
+RECORDS: dict[str, dict[str, Any]] = {
+    "structflow": flow(turn("Yes", "No"), turn("N/A", "Yes")),
+    "healthbench": health("+-"),
+    "profbench": profbench("Finance MBA", "f1", o3=[True, False]),
+    "complexbench": complexbench("-+"),
+    "researchrubrics": {
+        "sample_id": "a",
+        "prompt": "Q",
+        "domain": "d",
+        "response": "A",
+        "rubrics": [{"criterion": "c", "weight": 1.0, "axis": "x", "verdict": "Satisfied"}],
+    },
+    "ruverbench": {
+        "id": "Q7",
+        "question": "Q",
+        "rubric": [{"point": "a", "weight": 3}],
+        "response": "A",
+        "result": {"coverage_results": [{"point": "a", "covered": True}]},
+    },
+    "infobench": {
+        "id": "u",
+        "input": "i",
+        "instruction": "I",
+        "output": "O",
+        "decomposed_questions": ["a", "b"],
+        "eval": [True, None],
+    },
+    "multichallenge": {
+        "QUESTION_ID": "q",
+        "AXIS": "a",
+        "PASS_CRITERIA": "YES",
+        "RESPONSE": ["r"],
+        "CONVERSATION": [{"role": "user", "content": "Q"}],
+        "TARGET_QUESTION": "Is it?",
+    },
+    "followbench": {
+        "example_id": 1,
+        "category": "c",
+        "level": 1,
+        "instruction": "I",
+        "target": "T",
+    },
+    "llmbar": {
+        "input": "I",
+        "output_1": "a",
+        "output_2": "b",
+        "label": 1,
+        "results": [{"swap = False": {"winner": "1"}, "swap = True": {"winner": None}}],
+    },
+    "rewardbench2": {
+        "id": "7",
+        "prompt": "Q",
+        "chosen": ["a"],
+        "rejected": ["b"],
+        "subset": "s",
+        "num_correct": 1,
+    },
+    "if_rewardbench": {
+        "id": 1,
+        "instruction_type": "t",
+        "messages": [{"role": "user", "content": "Q"}],
+        "checklist": ["a"],
+        "constraint_type": [{"constraint_categories": ["c"]}],
+        "responses": [{"response_id": 0, "response": "r", "labels": [1], "critique": "c"}],
+        "preference_graph": [{"chosen": {"response_id": 0}, "rejected": {"response_id": 1}}],
+    },
+    "trace": {
+        "id": "0",
+        "messages": [{"role": "user", "content": "Q"}],
+        "constraints_splits": ["a"],
+        "levels2": ["l"],
+        "labels": [1],
+        "category": "c",
+        "response": "r",
+    },
+}
+
+
+def changed(value: Any, odd: Any) -> Iterator[Any]:
+    """Put something odd in the place of each part of a value, in turn."""
+    yield odd
+    if isinstance(value, dict):
+        for key, part in value.items():
+            yield {name: each for name, each in value.items() if name != key}
+            for other in changed(part, odd):
+                yield {**value, key: other}
+    elif isinstance(value, list):
+        for place, part in enumerate(value):
+            for other in changed(part, odd):
+                yield [*value[:place], other, *value[place + 1 :]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(RECORDS))
+def test_a_record_with_anything_in_any_field_is_read_or_named(name: str, tmp_path: Path) -> None:
+    record = RECORDS[name]
+    records = [r for odd in ODD for r in changed(record, odd) if isinstance(r, dict)]
+    wanted = FORMATS[name]
+    for each in records:  # no error but the one that names what is wrong
+        with suppress(RowError):
+            for part in wanted.turns(each):
+                wanted.sample(part, 1)
+    file = tmp_path / "in.jsonl"
+    lines = (json.dumps(each, ensure_ascii=False) for each in [record, *records])
+    file.write_text("".join(line.replace("Infinity", "1e400") + "\n" for line in lines))
+    rows = list(open_source(file, format=name))
+    assert rows[0].problem is None
+    assert len(rows) >= len(records)
+    for row in rows:
+        assert (row.sample is None) != (row.problem is None)
+        if row.sample is not None:
+            summary = Summary()
+            recording = row.sample.recording
+            count = len(row.sample.checklist)
+            judgments = prompts.read(recording, row.sample.checklist) if recording else []
+            assert len(judgments) == (count if recording else 0)
+            summary.add(row.sample, Critique(judgments=tuple(judgments)))
+            summary.result()

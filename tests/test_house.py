@@ -60,6 +60,12 @@ def test_a_class_name_means_one_thing() -> None:
     assert house.shared_class_names(MODULES) == []
 
 
+def test_signatures_stay_short_and_rooms_apart() -> None:
+    """Eight parameters or more are two subjects; the few there are take the fields of a noun."""
+    assert len(house.long_signatures(MODULES)) < 12
+    assert len(house.arrows(MODULES)) <= 100
+
+
 def test_modules_export_only_what_another_room_uses() -> None:
     root = SOURCE.parents[1]
     users = [

@@ -21,7 +21,6 @@ from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.statistics import ClusterShare, macro_measure
-from heedful.pages.viewer.pages_runs import _rates
 from heedful.reporting.notation import interval
 from heedful.rewards import Terms
 from heedful.rewards.stats import statistics
@@ -312,6 +311,9 @@ def test_bounds_count_rows_that_could_not_be_read() -> None:
 def test_bounds_stand_beside_rates_that_are_not_all_decided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    from heedful.pages.viewer.pages_runs import _rates
+
     """On the terminal, in the report and in the viewer alike."""
     for name, last in (("open", "m?"), ("whole", "mu")):
         rows = [*draws(3, prompts=6, each=1), sample("last", last, "last")]

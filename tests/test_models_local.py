@@ -15,8 +15,11 @@ import pytest
 
 from extras import needs
 from heedful.core.errors import HeedfulError, InputError, ModelError, StopRunError, UsageError
-from heedful.core.nouns import Message
+from heedful.core.nouns import Message, Sample
+from heedful.judges.making import make_judge
+from heedful.judges.model import Checklist
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
+from heedful.models.folder import Protocol
 from heedful.models.named import make
 from tiny_model import save_tiny_model
 
@@ -342,7 +345,7 @@ def test_a_model_is_made_from_its_spelling(
     assert isinstance(make(str(folder)), LocalModel)
     critic = make(f"local:{copy}", base_url="http://127.0.0.1:9/v1", batch_size=3)
     assert isinstance(critic, LocalModel)
-    assert (critic.prompt, critic.batch_size) == ("if_critic", 3)
+    assert (critic.protocol, critic.batch_size) == (Protocol("if_critic"), 3)
     served = make(str(folder), base_url="http://127.0.0.1:9/v1")
     assert isinstance(served, OpenAIModel)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
@@ -415,3 +418,51 @@ def test_control_tokens_in_a_message_are_plain_text(folder: Path, text: str) -> 
     frame = len(tokenizer(template, add_special_tokens=False)["input_ids"]) - 1
     assert benign.usage.prompt_tokens == frame + 1
     assert hostile.usage.prompt_tokens >= frame + len(plain)
+
+
+def test_a_model_says_how_it_is_to_be_asked(copy: Path) -> None:
+    record = {"prompt": "plain", "per_call": 1, "prompt_file": "heedful.prompt.txt"}
+    (copy / "heedful.json").write_text(json.dumps(record))
+    text = "Judge.\n\n{{response}}\n\n{{checklist}}\n\n{{format}}\n"
+    (copy / "heedful.prompt.txt").write_text(text)
+    judge = make_judge("checklist", model=str(copy))
+    sample = Sample.model_validate(
+        {
+            "id": "1",
+            "conversation": [{"role": "user", "content": "Greet."}],
+            "checklist": [{"text": "It is short."}, {"text": "It is polite."}],
+            "response": "Hello.",
+        }
+    )
+    assert isinstance(judge, Checklist)
+    assert judge.per_call == 1
+    assert (judge.request(sample, [0, 1]) or "").count("Judge.\n\n<<<RESPONSE") == 2
+    other = make_judge("checklist", model=str(copy), prompt="if_critic", per_call=2)
+    assert isinstance(other, Checklist)
+    assert other.per_call == 2
+    assert "Judge." not in (other.request(sample, [0, 1]) or "")
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"prompt": "plain", "prompt_file": "/etc/passwd"},
+        {"prompt": "plain", "prompt_file": "heedful.prompt.txt"},
+        {"prompt": "plain", "prompt_file": 7},
+        {"prompt": "plain", "per_call": 0},
+        {"prompt": "plain", "per_call": "all"},
+    ],
+)
+def test_a_record_that_makes_no_sense_is_refused(copy: Path, record: dict[str, Any]) -> None:
+    (copy / "heedful.json").write_text(json.dumps(record))
+    with pytest.raises(InputError):
+        LocalModel(str(copy))
+
+
+def test_a_model_computes_as_precisely_as_it_is_told(folder: Path) -> None:
+    exact, rough = (LocalModel(str(folder), dtype=dtype) for dtype in ("float32", "bfloat16"))
+    assert (exact.config["dtype"], rough.config["dtype"]) == ("float32", "bfloat16")
+    assert LocalModel(str(folder), device="cpu").config == exact.config
+    assert completions(rough, ("Hello", GREEDY, 0))[0].text
+    with pytest.raises(UsageError):
+        LocalModel(str(folder), dtype="int4")

@@ -213,6 +213,13 @@ def test_settings_come_from_a_file_and_flags_win(model: Path, sft: Path, tmp_pat
     settings = report(output)["settings"]
     assert (settings["max_steps"], settings["scheduler"], settings["seed"]) == (2, "linear", 4)
     assert Path(settings["prompt_file"]).read_text() == PROMPT
+    # Whoever loads the critic asks it as it was trained.
+    from heedful.models.folder import find_folder
+
+    protocol = find_folder(str(output)).protocol
+    assert protocol is not None
+    assert protocol.prompt_file is not None
+    assert protocol.prompt_file.read_text() == PROMPT
 
 
 def test_a_checklist_generator_is_trained_alike(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -17,16 +18,30 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
-def calibrate(  # noqa: PLR0913 - three steps of one task
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class DrawingFlags:
+    """The rows to label.
+
+    Attributes:
+        draw: Draw so many rows at random into --output, to be labelled.
+        by: With --draw: draw from each value of this tag in proportion.
+        seed: Of the draw.
+    """
+
+    draw: int | None = None
+    by: str | None = None
+    seed: int = 0
+
+
+def calibrate(
     run: Path,
     /,
     *,
     plan: float | None = None,
-    draw: int | None = None,
+    drawing: DrawingFlags = DrawingFlags(),
     labels: Path | None = None,
     rate: Literal["csr", "isr"] = "csr",
-    by: str | None = None,
-    seed: int = 0,
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
 ) -> int:
     """Estimate the rate that people would find, from a run and a few labels.
@@ -35,11 +50,9 @@ def calibrate(  # noqa: PLR0913 - three steps of one task
         run: The directory of a finished evaluation.
         plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
             with --labels, from what these say of the judge.
-        draw: Draw so many rows at random into --output, to be labelled.
+        drawing: The rows to label.
         labels: The drawn rows, labelled.
         rate: csr: constraints met. isr: responses fully met.
-        by: With --draw: draw from each value of this tag in proportion.
-        seed: Of the draw.
         output: Where drawn rows go (.jsonl), or the numbers (.json).
 
     Returns:
@@ -47,13 +60,13 @@ def calibrate(  # noqa: PLR0913 - three steps of one task
     """
     from heedful.analysis import calibration
 
-    if draw is not None:
+    if drawing.draw is not None:
         if plan is not None or labels is not None or output is None:
             raise UsageError("--draw needs --output, and neither --plan nor --labels")
-        drawn = calibration.draw(run, output, labels=draw, by=by, seed=seed)
+        drawn = calibration.draw(run, output, labels=drawing.draw, by=drawing.by, seed=drawing.seed)
         sys.stdout.write(f"{_drawn(drawn)}\n")
         return 0
-    if by is not None:
+    if drawing.by is not None:
         raise UsageError("--by goes with --draw: labels know how they were drawn")
     if plan is not None:
         planned = calibration.plan(run, half_width=plan, rate=rate, pilot=labels)

@@ -6,10 +6,10 @@ table such as ``[evaluate]`` or ``[bench.realcritic.run]`` for one command.
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,6 +28,8 @@ OF_ONE_RUN = frozenset(
     {"input", "run", "output", "limit", "dry-run", "retry-failed", "quiet", "responses", "header"}
 )
 """Flags that are not written into it: they are of one run, or may hold a secret."""
+
+ASKS_A_MODEL = ("checklist", "likelihood")
 
 OF_A_MODEL = ("model", "prompt", "votes")
 """Flags that are left out where the command line names judges that ask no model."""
@@ -63,14 +65,14 @@ class Config:
             return
         settings = self._settings(commands, flags)
         if "judge" in given and not any(
-            "checklist" in token.value for token in flags["judge"].tokens
+            name in token.value for token in flags["judge"].tokens for name in ASKS_A_MODEL
         ):
             settings = {name: each for name, each in settings.items() if name not in OF_A_MODEL}
         settings = {name: each for name, each in settings.items() if name not in given}
         if settings:
             from cyclopts.argument import update_argument_collection
 
-            sys.stderr.write(f"{self._path}: {', '.join(settings)}\n")
+            say(f"{self._path}: {', '.join(settings)}")
             update_argument_collection(
                 settings, str(self._path), arguments, root_keys=(), allow_unknown=False
             )
@@ -149,7 +151,7 @@ class Config:
         except OSError as error:
             what = f"cannot be written: {error.strerror}"
             raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
-        sys.stderr.write(f"{self._path}: wrote [{table}]\n")
+        say(f"{self._path}: wrote [{table}]")
 
 
 def _names(argument: Argument) -> Iterator[str]:

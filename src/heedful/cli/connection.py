@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from cyclopts import Parameter
 
@@ -57,6 +57,7 @@ class CallFlags(ConnectionFlags):
         tpm: Tokens per minute at most.
         timeout: Seconds that one call may take.
         device: The device of a model in this process. Default: a GPU where there is one.
+        dtype: Its precision. Default: bfloat16 on a GPU, float32 on a CPU.
         batch_size: Prompts that a model in this process answers at a time.
     """
 
@@ -70,6 +71,7 @@ class CallFlags(ConnectionFlags):
     tpm: int | None = None
     timeout: float = 600.0
     device: str | None = None
+    dtype: Literal["float32", "bfloat16", "float16"] | None = None
     batch_size: int = 16
 
 

@@ -10,7 +10,6 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect_one, sampling
-from heedful.cli.judging import PROMPT
 from heedful.cli.rows import add_to_rows
 from heedful.cli.running import PartFlags, RunFlags
 
@@ -68,12 +67,12 @@ def sample(
         The exit code.
     """
     from heedful.critic import data as critic
+    from heedful.judges.making import prompt_for
 
     model = connect_one(model_flags)
     how = sampling(model_flags, 1.0 if sampled.samples > 1 else 0.0)
     how = how.model_copy(update={"seed": model_flags.seed})
-    prompt = sampled.prompt or getattr(model, "prompt", None) or PROMPT
-    expert = critic.Expert(model, prompt, how)
+    expert = critic.Expert(model, prompt_for(model, sampled.prompt), how)
     choice = (data.format, data.task, sampled.samples, sampled.overwrite)
     name = ("critic sample", *choice, dict(expert.config))
     job = partial(

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import atexit
-import shutil
 import sys
-import tempfile
-from glob import glob
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +39,8 @@ def _files(path: Path) -> list[Path]:
             return [_kept(pipe, "stdin")]
     if path.exists() or PATTERN.isdisjoint(str(path)):
         return [path]
+    from glob import glob
+
     matched = sorted(map(Path, glob(str(path), recursive=True)))  # noqa: PTH207 - may be absolute
     if not matched:
         raise InputError("no file matches", where=str(path), hint="check the pattern")
@@ -49,6 +48,9 @@ def _files(path: Path) -> list[Path]:
 
 
 def _kept(stream: BinaryIO, name: str) -> Path:
+    import shutil
+    import tempfile
+
     folder = tempfile.mkdtemp(prefix="heedful-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     file = Path(folder, name)

@@ -31,6 +31,7 @@ RARE = frozenset(
         "--tpm",
         "--timeout",
         "--device",
+        "--dtype",
         "--batch-size",
         "--log-level",
         "--log-file",
@@ -38,8 +39,8 @@ RARE = frozenset(
         "--quiet",
         "--seed",
         "--map",
-        "--executor",
         "--min-coverage",
+        "--executor",
         "--task",
         "--exclude-generation-failures",
         "--sample",
@@ -47,7 +48,7 @@ RARE = frozenset(
 )
 """Flags that most users never give; only ``--help-all`` shows them."""
 
-FEW = 2
+FEW = 3
 """Fewer rare flags than this in a panel are shown: they take no more room than their number."""
 
 NEEDLESS = frozenset({"False", "[]"})

@@ -199,8 +199,7 @@ def _unread(result: Evaluation) -> Iterator[str]:
     unread = example(result)
     if unread is not None:
         yield f"{unread.id}: {unread.reason}; the reply begins: {unread.text}"
-        if unread.hint:
-            yield unread.hint
+        yield unread.hint or "another --prompt or model may do; --limit 5 tries it on five rows"
 
 
 def _retry(summary: Mapping[str, Any], run: Path) -> Iterator[str]:

@@ -140,8 +140,7 @@ class RunFlags(CostFlags):
     """How a job is run; the options of :class:`heedful.RunOptions`, but for the concurrency.
 
     Attributes:
-        run: The run's directory; the same command again resumes it. Default: heedful-runs/NAME,
-            named after input and options.
+        run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
         executor: Where models are called: local, from this process; processes, from several on this
             machine; batch, through the provider's batch endpoint, at half the price and within a

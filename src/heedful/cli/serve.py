@@ -26,7 +26,7 @@ CUT_SHORT = 1
 
 CODE = "rules"
 
-SERVED = ("rules", "compiled", "checklist")
+SERVED = ("rules", "compiled", "checklist", "likelihood")
 """The judges that make sense here: a request holds no recorded verdicts."""
 """The judge that goes first in any case."""
 

@@ -23,7 +23,17 @@ if TYPE_CHECKING:
 WIDTH = 80
 """Columns that every table fits into."""
 
-PLAIN = {"−": "-", "–": "-", "→": "->", "…": "...", "×": "x", "Δ": "diff", "κ": "kappa", "█": "#"}
+PLAIN = {
+    "−": "-",
+    "–": "-",
+    "→": "->",
+    "…": "...",
+    "×": "x",
+    "Δ": "diff",
+    "·": "|",
+    "κ": "kappa",
+    "█": "#",
+}
 """Signs of ours in ASCII, as a minus that became a question mark would be another number."""
 
 DEFAULTS = {"strict", "surrogateescape", "backslashreplace"}

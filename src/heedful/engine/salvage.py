@@ -72,7 +72,12 @@ def salvaged(store: Store, rows: int | None) -> Iterator[Entry]:
         store: of a finished run.
         rows: how many it has; ``None`` where that cannot be told: then it ends with the last whole
             one.
+
+    Raises:
+        RunError: nothing of the input can be read.
     """
+    for _ in store.query("SELECT 1 FROM inputs WHERE position < 0"):
+        pass
     first = after = empty = 0
     while empty < LOST_CHUNKS if rows is None else first < rows:
         given = _whole(store, "inputs", first, first + CHUNK - 1)

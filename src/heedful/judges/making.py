@@ -13,6 +13,7 @@ from heedful.judges.compiled import Compiled, Measurement
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.recorded import Recorded
 from heedful.judges.rules import Rules
+from heedful.models.folder import Protocol
 from heedful.models.options import CONNECTION, CallOptions, connect, flag, sampling
 
 if TYPE_CHECKING:
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.judges.base import Judge
+    from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
 
-__all__ = ["JudgeOptions", "make_judge"]
+__all__ = ["JudgeOptions", "make_judge", "prompt_for"]
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
@@ -187,7 +189,6 @@ def _refuse_unused(options: JudgeOptions, why: str) -> None:
 
 def _model_judge(options: JudgeOptions) -> Judge:
     """Make the judge that calls models: one, or a panel of models and of samples."""
-    from heedful.judges import prompts
     from heedful.judges.model import Checklist
 
     if not options.get("model"):
@@ -198,27 +199,69 @@ def _model_judge(options: JudgeOptions) -> Judge:
     how = sampling(1.0 if votes > 1 else 0.0, **calls)
     texts = (options.get("prompt_file"), options.get("system_prompt_file"))
     prompt_file, system_prompt_file = (None if path is None else Path(path) for path in texts)
-    members: list[Judge] = [
-        Checklist(
+    members: list[Judge] = []
+    for model in connect(options["model"], **calls):
+        protocol = protocol_of(model)
+        prompt = prompt_for(
             model,
-            prompts.make(
-                options.get("prompt") or getattr(model, "prompt", None) or PROMPT,
-                explain=options.get("explain", True),
-                prompt_file=prompt_file,
-                system_prompt_file=system_prompt_file,
-            ),
-            per_call=options.get("per_call"),
-            sampling=how,
-            reasks=options.get("reasks", 1),
-            sample_index=index,
-            measure=Measurement() if options.get("measure") else None,
+            options.get("prompt"),
+            explain=options.get("explain", True),
+            prompt_file=prompt_file,
+            system_prompt_file=system_prompt_file,
         )
-        for model in connect(options["model"], **calls)
-        for index in range(votes)
-    ]
+        members += [
+            Checklist(
+                model,
+                prompt,
+                per_call=options.get("per_call") or protocol.per_call,
+                sampling=how,
+                reasks=options.get("reasks", 1),
+                sample_index=index,
+                measure=Measurement() if options.get("measure") else None,
+            )
+            for index in range(votes)
+        ]
     if len(members) == 1:
         return members[0]
     return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+
+
+def protocol_of(model: Model) -> Protocol:
+    """Return how a model is to be asked: heedful's folders say so of what they hold."""
+    return getattr(model, "protocol", None) or Protocol(PROMPT)
+
+
+def prompt_for(
+    model: Model,
+    name: str | None,
+    *,
+    explain: bool = True,
+    prompt_file: Path | None = None,
+    system_prompt_file: Path | None = None,
+) -> JudgePrompt:
+    """Make the prompt for a model: what the user says, and else as it was trained.
+
+    Args:
+        model: the model.
+        name: the prompt's, if the user names one.
+        explain: ask for an explanation before each verdict.
+        prompt_file: a file whose text replaces that of the prompt.
+        system_prompt_file: for ``advancedif``, a file with the text for system steerability.
+
+    Raises:
+        UsageError: there is no such prompt, or a file isn't a prompt's text.
+    """
+    from heedful.judges import prompts
+
+    protocol = protocol_of(model)
+    if prompt_file is None and system_prompt_file is None and name in (None, protocol.prompt):
+        prompt_file = protocol.prompt_file
+    return prompts.make(
+        name or protocol.prompt,
+        explain=explain,
+        prompt_file=prompt_file,
+        system_prompt_file=system_prompt_file,
+    )
 
 
 def _likelihood_judge(options: JudgeOptions) -> Judge:

@@ -22,7 +22,9 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.rubric_families import multichallenge, rubric_family, structflow
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
+from heedful.metrics.shares import all_met, csr_share, mean, passing, pooled
 from heedful.metrics.statistics import ClusterShare, OpenOutcome
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.outcomes import AdvancedIFReply, CFBenchReply, RowOutcome, VerdictCounts
 
-__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench", "pooled"]
+__all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "infobench"]
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
@@ -102,7 +104,7 @@ def cfbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     else:
         rounded = scoring == "faithful"
         shares = {
-            "csr": _csr_share(verdicts, rounded=rounded),
+            "csr": csr_share(verdicts, rounded=rounded),
             "isr": _isr_share(verdicts, rounded=rounded),
             "psr": _psr_share(row.primary, row.other, rounded=rounded),
         }
@@ -126,13 +128,6 @@ def infobench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     return {"drfr": share}
 
 
-def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
-    """Compute an attempt's part of MultiChallenge's pass rate (arXiv 2501.17399)."""
-    if row.benchmark != "multichallenge" or not row.verdicts.total:
-        return {}
-    return {"passed": _all_met(row.verdicts)}
-
-
 def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
     """Compute a row's part of IFEval's four accuracies (arXiv 2311.07911).
 
@@ -143,9 +138,9 @@ def ifeval(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
     if not row.checked.total or row.checked.total < row.verdicts.total:
         return {}
     return {
-        "prompt_strict": _all_met(row.checked),
+        "prompt_strict": all_met(row.checked),
         "instruction_strict": pooled(row.checked),
-        "prompt_loose": _all_met(row.loose),
+        "prompt_loose": all_met(row.loose),
         "instruction_loose": pooled(row.loose),
     }
 
@@ -160,7 +155,7 @@ def sysbench(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     verdicts = row.verdicts
     if row.benchmark != "sysbench" or not verdicts.total:
         return {}
-    csr, isr = pooled(verdicts), _all_met(verdicts)
+    csr, isr = pooled(verdicts), all_met(verdicts)
     if scoring == "faithful":
         csr = csr._replace(denominator=verdicts.total)
         passed = int(verdicts.met == verdicts.total) if row.all_ok is None else int(row.all_ok)
@@ -192,9 +187,9 @@ def advancedif(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
     )
     shares = {"success": ClusterShare(usable, 1, usable, usable, 1, 1)}
     if scoring == "strict":
-        shares["overall"] = _all_met(verdicts)
+        shares["overall"] = all_met(verdicts)
         shares["micro"] = pooled(verdicts)
-        shares["row_rate"] = _csr_share(verdicts, rounded=False)
+        shares["row_rate"] = csr_share(verdicts, rounded=False)
     else:
         shares |= _advancedif_declared(verdicts, reply, usable)
     if reply is not None:
@@ -211,59 +206,6 @@ def advancedif_unreadable(scoring: Scoring) -> dict[str, ClusterShare]:
     if scoring == "faithful":
         shares["overall"] = ClusterShare(0, 1, 0, 1, 1, 0)
     return shares
-
-
-def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
-    """Compute a turn's part of StructFlowBench's CSR, ISR, WCSR and DRFR (arXiv 2502.14494).
-
-    CSR and WCSR are means over turns of the share of constraints met, for WCSR weighted by their
-    types; ISR is the share of turns with all met, DRFR the share of all constraints. Faithful
-    scoring counts every undecided verdict as unmet.
-    """
-    verdicts = row.verdicts
-    if row.benchmark != "structflow" or not verdicts.total:
-        return {}
-    weighted = family_shares("profbench", row.rubric, scoring).get("score")
-    if scoring == "faithful":
-        csr, covered = verdicts.met / verdicts.total, verdicts.decided / verdicts.total
-        high = csr + verdicts.undecided / verdicts.total
-        passed = int(verdicts.met == verdicts.total)
-        shares = {
-            "csr": ClusterShare(csr, 1, csr, high, 1, covered),
-            "isr": ClusterShare(passed, 1, passed, int(not verdicts.unmet), 1, int(covered == 1)),
-            "wcsr": weighted or ClusterShare(0, 1, 0, 0, 1, 1),
-            "drfr": pooled(verdicts)._replace(denominator=verdicts.total),
-        }
-    else:
-        shares = {"csr": _csr_share(verdicts, rounded=False), "isr": _all_met(verdicts)}
-        if weighted is not None:
-            shares["wcsr"] = weighted
-        shares["drfr"] = pooled(verdicts)
-    return shares
-
-
-def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
-    """Make the function that computes a row's part of a weighted score.
-
-    A row of a benchmark with a score of its own has only that one, and whether its gates hold.
-    """
-
-    def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
-        if row.benchmark == "structflow" or (family == "profbench" and row.penalised):
-            return {}
-        if row.benchmark in {"", family}:
-            return family_shares(family, row.rubric, scoring)
-        shares = family_shares(family, row.rubric, scoring) if family == "rubric" else {}
-        own = row.benchmark in FAMILY_SCORES
-        return {name: share for name, share in shares.items() if name == "gates" or not own}
-
-    return contribute
-
-
-def pooled(tally: VerdictCounts) -> ClusterShare:
-    """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
-    possible = tally.met + tally.undecided
-    return ClusterShare(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
 
 
 FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]] = {
@@ -296,37 +238,12 @@ def _rate(share: ClusterShare) -> float | None:
     return share.numerator / share.denominator if share.denominator else None
 
 
-def _all_met(tally: VerdictCounts) -> ClusterShare:
-    """Count the row as one unit that passes iff all is met."""
-    left = OpenOutcome(tally.undecided) if tally.decided else None
-    return _passing(int(tally.met == tally.total), int(not tally.unmet), left)
-
-
-def _passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
-    """Count the row as one unit.
-
-    Args:
-        low: whether it passes if all that is undecided is unmet.
-        high: the same if it is met.
-        left: what must be met if that makes a difference; ``None`` leaves the row out then.
-    """
-    known = int(low == high)
-    return ClusterShare(low * known, known, low, high, 1, known, None if known else left)
-
-
-def _csr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
-    value = _mean(tally.met, tally.decided, rounded=rounded) if tally.decided else 0.0
-    low = _mean(tally.met, tally.total, rounded=rounded)
-    high = _mean(tally.met + tally.undecided, tally.total, rounded=rounded)
-    return ClusterShare(value, int(tally.decided > 0), low, high, 1, tally.decided / tally.total)
-
-
 def _isr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
     if not rounded:
-        return _all_met(tally)
-    low = int(_mean(tally.met, tally.total, rounded=True) == 1)
-    high = int(_mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
-    return _passing(low, high, None)
+        return all_met(tally)
+    low = int(mean(tally.met, tally.total, rounded=True) == 1)
+    high = int(mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
+    return passing(low, high, None)
 
 
 def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -> ClusterShare:
@@ -339,14 +256,14 @@ def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -
         rounded=rounded,
     )
     if rounded or not primary.decided + other.decided:
-        return _passing(low, high, None)
-    passing = (
+        return passing(low, high, None)
+    enough = (
         met
         for met in range(other.undecided + 1)
         if _psr(primary.total, primary.total, other.met + met, other.total, rounded=False)
     )
-    left = OpenOutcome(primary.undecided, other.undecided, next(passing, other.undecided + 1))
-    return _passing(low, high, left)
+    left = OpenOutcome(primary.undecided, other.undecided, next(enough, other.undecided + 1))
+    return passing(low, high, left)
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:
@@ -361,25 +278,15 @@ def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded:
     if not other:
         return 1
     if rounded:
-        share = _mean(other_met, other, rounded=True)
+        share = mean(other_met, other, rounded=True)
         return int((0.5 + 0.5 * share if primary else share) > 0.8)  # noqa: PLR2004 - theirs
     return int(5 * other_met > (3 if primary else 4) * other)
-
-
-def _mean(met: int, total: int, *, rounded: bool) -> float:
-    value = met / total
-    return _two_decimals(value) if rounded else value
-
-
-def _two_decimals(value: float) -> float:
-    """Round as numpy does, on which CFBench's code relies: 1/40 becomes 0.02, not 0.03."""
-    return round(value * 100) / 100
 
 
 def _published_scores(reply: CFBenchReply) -> dict[str, float]:
     """Score a reply as CFBench's code does, the fallback parse's lost zeros included."""
     points = reply.primary + reply.other
-    csr = _mean(points.met, points.total, rounded=True)
+    csr = mean(points.met, points.total, rounded=True)
     if reply.parsing == "1":
         primary, other = reply.primary, reply.other
         psr = _psr(primary.met, primary.total, other.met, other.total, rounded=True)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
-from heedful.metrics.gathering import GROUPS, Factors, GroupCounts, Labels, SessionStability
+from heedful.metrics.gathering import Factors, GroupCounts, Labels, SessionStability
 from heedful.metrics.multiif import Conversations
+from heedful.metrics.notes import DROPPED, notes
 from heedful.metrics.outcomes import (
     NOT_APPLICABLE,
     UNDECIDED,
@@ -24,9 +25,9 @@ from heedful.metrics.satisfaction import (
     BASES,
     FAMILIES,
     advancedif_unreadable,
-    pooled,
     scores_of,
 )
+from heedful.metrics.shares import pooled
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 from heedful.metrics.votes import Votes
 
@@ -48,7 +49,6 @@ DIMENSIONS = ("type", "subtype", "priority", "verifier")
 ALL = ("row",)
 LABELS = ("share", "labels")
 VOTES = ("share", "votes")
-DROPPED = {"dropped": f"more than {GROUPS} values"}
 
 
 class Summary:
@@ -412,40 +412,11 @@ class Summary:
         return self._factors.result(columns, rates)
 
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
-        notes = [
-            f"no breakdown by {name}: {groups['dropped']}"
-            for name, groups in by.items()
-            if groups == DROPPED
-        ]
-        empty = sum(
-            self._counts[number] for row, number in self._outcomes.items() if not row.verdicts.total
-        )
-        if empty:
-            notes.append(f"samples with no constraints, which count in no rate: {empty}")
-        penalised = sum(self._counts[n] for row, n in self._outcomes.items() if row.penalised)
-        if penalised:
-            what = "samples with negative weights, which are only in the weighted scores"
-            notes.append(f"{what}: {penalised}")
-        if self._misfits:
-            notes.append(
-                "critiques with more or fewer judgments than their checklist has constraints: "
-                f"{self._misfits}; constraints without a judgment count as unparsed"
-            )
-        if self._systems.unplaced:
-            notes.append(
-                "SysBench turns without a system_id or a turn from 1 to 5, which are not in SSR: "
-                f"{self._systems.unplaced}"
-            )
         rated = [("ifeval", "prompt_strict") in part for part in self._open_parts()]
-        unrated = sum(
-            self._counts[number]
-            for row, number in self._outcomes.items()
-            if row.verdicts.total and not rated[number] and row.benchmark != "multiif"
-        )
-        if any(rated) and unrated:
-            what = "samples with a constraint that has no check, which are not in IFEval's rates"
-            notes.append(f"{what}: {unrated}")
-        return notes
+        rows = [
+            (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()
+        ]
+        return notes(by, rows, misfits=self._misfits, unplaced=self._systems.unplaced)
 
 
 def _ratio(shares: Mapping[ClusterShare, int]) -> float | None:

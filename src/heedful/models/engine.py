@@ -40,16 +40,17 @@ _MARKS = tuple(map(chr, range(0xE000, 0xF8FF)))
 _TEMPLATE = "chat_template_kwargs"
 
 
-def device_and_dtype(device: str | None) -> tuple[str, str]:
+def device_and_dtype(device: str | None, dtype: str | None = None) -> tuple[str, str]:
     """Choose where to compute, and how precisely: bfloat16 on a GPU, float32 on a CPU.
 
     Args:
         device: as torch names it; ``None`` takes a CUDA GPU where there is one.
+        dtype: one of :data:`DTYPES`, if the user chose.
     """
     import torch
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    return device, "float32" if device == "cpu" else "bfloat16"
+    return device, dtype or ("float32" if device == "cpu" else "bfloat16")
 
 
 class Engine:
@@ -78,14 +79,14 @@ class Engine:
         self._context: int | None = getattr(text_config, "max_position_embeddings", None)
 
     @classmethod
-    def load(cls, folder: ModelFolder, device: str | None) -> Engine:
+    def load(cls, folder: ModelFolder, device: str | None, dtype: str | None = None) -> Engine:
         """Load them from a folder.
 
         Raises:
             ModelNotFound: the folder's content cannot be loaded.
             StopRunError: the model is for no chat, or the device is not there.
         """
-        device, dtype = device_and_dtype(device)
+        device, dtype = device_and_dtype(device, dtype)
         try:
             with _LOADING:
                 tokenizer, model = _load(folder, dtype)

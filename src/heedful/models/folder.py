@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 __all__ = ["ModelFolder", "find_folder"]
 
 RECORD = "heedful.json"
-"""File beside a training's weights: ``{"prompt": "plain"}``, and more that is not read."""
+"""File beside a training's weights: how to ask the model, see :class:`Protocol`."""
+
+PROMPT_TEXT = "heedful.prompt.txt"
+"""File with the text of the prompt, where the model was trained on one of the user's own."""
 
 BLOCK_BYTES = 64 * 2**10
 BLOCKS = 1024
@@ -35,6 +38,21 @@ _DOWNLOADED = ["*.json", "*.safetensors", "*.jinja", "*.model", "*.txt"]
 
 
 @dataclass(frozen=True, slots=True)
+class Protocol:
+    """How a trained model is to be asked.
+
+    Attributes:
+        prompt: the prompt's name.
+        prompt_file: a file with the prompt's text, where it isn't the one that heedful ships.
+        per_call: constraints in one call; ``None`` for all.
+    """
+
+    prompt: str
+    prompt_file: Path | None = None
+    per_call: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelFolder:
     """A folder that holds a model.
 
@@ -44,13 +62,13 @@ class ModelFolder:
         digest: of its content. Of weights in large files it takes blocks from all over the file,
             because reading it all can take minutes: any training changes them, but a change of a
             few single numbers may go unseen.
-        prompt: the name of the prompt that the model was trained for, where the folder says.
+        protocol: how to ask the model, where the folder says.
     """
 
     path: Path
     name: str
     digest: str
-    prompt: str | None
+    protocol: Protocol | None
 
 
 def find_folder(spelling: str) -> ModelFolder:
@@ -79,7 +97,7 @@ def find_folder(spelling: str) -> ModelFolder:
             what = "the folder holds no model: it has no config.json"
             hint = "give the folder that save_pretrained wrote"
         raise UsageError(what, where=str(path), hint=hint)
-    return ModelFolder(path, name, _digest(path), _prompt(path / RECORD))
+    return ModelFolder(path, name, _digest(path), _protocol(path / RECORD))
 
 
 def _download(name: str) -> Path:
@@ -118,7 +136,7 @@ def _blocks(file: Path) -> Iterator[bytes]:
             yield content.read(BLOCK_BYTES)
 
 
-def _prompt(record: Path) -> str | None:
+def _protocol(record: Path) -> Protocol | None:
     if not record.is_file():
         return None
     hint = 'write for example {"prompt": "plain"}, or delete the file and give --prompt'
@@ -126,7 +144,16 @@ def _prompt(record: Path) -> str | None:
         content: Any = json.loads(record.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise InputError(f"cannot be read: {error}", where=str(record), hint=hint) from error
-    prompt = content.get("prompt") if isinstance(content, dict) else None
+    content = content if isinstance(content, dict) else {}
+    prompt, text = content.get("prompt"), content.get("prompt_file")
+    per_call = content.get("per_call")
     if not isinstance(prompt, str):
         raise InputError("names no prompt", where=str(record), hint=hint)
-    return prompt
+    # The name of a file beside the record and nothing else: it comes with the weights.
+    file = record.with_name(PROMPT_TEXT) if text == PROMPT_TEXT else None
+    if text is not None and (file is None or not file.is_file()):
+        what = f"names a prompt text {text!r:.80} that isn't there"
+        raise InputError(what, where=str(record), hint=f"put it into the folder as {PROMPT_TEXT}")
+    if per_call is not None and (not isinstance(per_call, int) or per_call < 1):
+        raise InputError(f"per_call is {per_call!r:.80}", where=str(record), hint=hint)
+    return Protocol(prompt, file, per_call)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 GATHERING_S = 0.01
 """Seconds that a batch waits to fill: negligible next to generating."""
 
+DTYPES = ("float32", "bfloat16", "float16")
+"""Precisions of weights."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Request:
@@ -52,16 +55,25 @@ class LocalModel:
     turn a near tie: rarely in float32, more often in bfloat16. ``batch_size=1`` takes that away.
     """
 
-    def __init__(self, folder: str, *, device: str | None = None, batch_size: int = 16) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        device: str | None = None,
+        dtype: str | None = None,
+        batch_size: int = 16,
+    ) -> None:
         """Find the model; it is loaded at the first call and stays while this object does.
 
         Args:
             folder: where the model was saved, or its name on the Hugging Face Hub.
             device: as torch names it, such as ``cuda:1``; by default a GPU where there is one.
+            dtype: of the weights, one of :data:`DTYPES`; by default bfloat16 on a GPU and float32
+                on a CPU.
             batch_size: prompts in a batch at most.
 
         Raises:
-            UsageError: there is no such model, or transformers is not installed.
+            UsageError: there is no such model or dtype, or transformers is not installed.
             InputError: the folder's ``heedful.json`` cannot be read.
         """
         if find_spec("torch") is None or find_spec("transformers") is None:
@@ -69,13 +81,16 @@ class LocalModel:
             raise UsageError(
                 "a model in this process needs torch and transformers", where=folder, hint=hint
             )
+        if dtype is not None and dtype not in DTYPES:
+            raise UsageError(f"no such dtype: {dtype!r}", hint=f"one of {', '.join(DTYPES)}")
         if batch_size < 1:
             raise UsageError(f"the batch size is {batch_size}", hint="give at least 1")
         self._folder = find_folder(folder)
         self.name = self._folder.name
-        self.prompt = self._folder.prompt
+        self.protocol = self._folder.protocol
         self.batch_size = batch_size
         self._device = device
+        self._dtype = dtype
         self._engine: Engine | None = None
         self._waiting: list[_Request] = []
         self._under_way: Sequence[_Request] = ()
@@ -91,7 +106,7 @@ class LocalModel:
         """The name, the content of the folder and the precision: what answers depend on."""
         from heedful.models.engine import device_and_dtype
 
-        _, dtype = device_and_dtype(self._device)
+        _, dtype = device_and_dtype(self._device, self._dtype)
         return {"model": self.name, "content": self._folder.digest, "dtype": dtype}
 
     async def generate(
@@ -171,7 +186,7 @@ class LocalModel:
         drafts: dict[int, Draft] = {}
         try:
             if self._engine is None:
-                self._engine = Engine.load(self._folder, self._device)
+                self._engine = Engine.load(self._folder, self._device, self._dtype)
         except Exception as error:  # noqa: BLE001 - whoever waits must hear of it
             return [error] * len(batch)
         for place, request in enumerate(batch):

@@ -31,6 +31,7 @@ def make(  # noqa: PLR0913 - the flags of a connection
     timeout_s: float = 600.0,
     limiter: AdaptiveLimiter | None = None,
     device: str | None = None,
+    dtype: str | None = None,
     batch_size: int = 16,
 ) -> Model:
     """Make a model.
@@ -49,6 +50,7 @@ def make(  # noqa: PLR0913 - the flags of a connection
         timeout_s: seconds for one attempt over a network.
         limiter: bounds the calls in flight over a network.
         device: for a model in this process: where it computes.
+        dtype: for a model in this process: how precisely.
         batch_size: for a model in this process: prompts in a batch at most.
 
     Raises:
@@ -78,7 +80,8 @@ def make(  # noqa: PLR0913 - the flags of a connection
     if saved or spelling.startswith(LOCAL):
         from heedful.models.local import LocalModel
 
-        return LocalModel(spelling.removeprefix(LOCAL), device=device, batch_size=batch_size)
+        folder = spelling.removeprefix(LOCAL)
+        return LocalModel(folder, device=device, dtype=dtype, batch_size=batch_size)
     return OpenAIModel(
         spelling,
         base_url=base_url,

@@ -18,7 +18,7 @@ __all__ = ["CONNECTION", "CallOptions", "connect", "flag", "sampling"]
 CONCURRENCY = 64
 _ABOVE_ZERO = ("max_concurrency", "rpm", "tpm", "timeout", "batch_size")
 
-CONNECTION = (*_ABOVE_ZERO, "base_url", "api_key", "api_key_env", "headers", "device")
+CONNECTION = (*_ABOVE_ZERO, "base_url", "api_key", "api_key_env", "headers", "device", "dtype")
 """The options that say where and how fast, but not how an answer comes about."""
 
 
@@ -39,6 +39,8 @@ class CallOptions(TypedDict, total=False):
         tpm: tokens per minute at most.
         timeout: seconds that one call may take; 600 by default.
         device: the device of a model in this process; by default a GPU where there is one.
+        dtype: its precision: float32, bfloat16 or float16; by default bfloat16 on a GPU and float32
+            on a CPU.
         batch_size: prompts that a model in this process answers at a time; 16 by default.
     """
 
@@ -55,6 +57,7 @@ class CallOptions(TypedDict, total=False):
     tpm: int | None
     timeout: float
     device: str | None
+    dtype: str | None
     batch_size: int
 
 
@@ -123,6 +126,7 @@ def connect(
             timeout_s=options.get("timeout", 600.0),
             limiter=limiter,
             device=options.get("device"),
+            dtype=options.get("dtype"),
             batch_size=options.get("batch_size", 16),
         )
         if isinstance(model, str)

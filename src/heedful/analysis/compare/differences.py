@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.metrics.contrasts import Contrast, contrast
 from heedful.metrics.gathering import GROUPS
 from heedful.metrics.outcomes import unpack
-from heedful.metrics.satisfaction import BASES, FAMILIES, pooled
+from heedful.metrics.satisfaction import BASES, FAMILIES
+from heedful.metrics.shares import pooled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

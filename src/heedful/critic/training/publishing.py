@@ -6,7 +6,7 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from heedful.data.formats.base import write_json
-from heedful.models.folder import RECORD
+from heedful.models.folder import PROMPT_TEXT, RECORD
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,9 +21,10 @@ def publish(
     output: Path,
     about: dict[str, Any],
     *,
+    prompt_file: Path | None,
     keep_adapter: bool,
 ) -> None:
-    """Write the model's folder, which names its prompt.
+    """Write the model's folder, which says how to ask the model.
 
     The weights are written in the dtype of the model that was trained, so that what serves the one
     serves the other. An adapter is added to its model in float32 first.
@@ -34,6 +35,7 @@ def publish(
         chat: its tokenizer, with the chat template that was trained with.
         output: where the model goes.
         about: what ``heedful.json`` says; ``prompt`` among it.
+        prompt_file: the text of the prompt, where it is the user's own.
         keep_adapter: leave the adapter beside the model, in the folder ``adapter``.
     """
     import torch
@@ -60,4 +62,7 @@ def publish(
         model.generation_config.pad_token_id = chat.tokenizer.pad_token_id
     model.save_pretrained(output)
     chat.tokenizer.save_pretrained(output)
-    write_json(output / RECORD, about)
+    if prompt_file is not None:
+        shutil.copyfile(prompt_file, output / PROMPT_TEXT)
+        about = {**about, "prompt_file": PROMPT_TEXT}
+    write_json(output / RECORD, {key: each for key, each in about.items() if each is not None})

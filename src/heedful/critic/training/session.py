@@ -193,13 +193,19 @@ class TrainingSession:
         best = folder.best() if job.settings.select == "best" else None
         weights = best[0] if best else folder.last
         if self._main:
-            about = {"prompt": job.prompt, "task": job.rows.task, "stage": job.stage}
+            about = {
+                "prompt": job.prompt,
+                "per_call": job.settings.per_call,
+                "task": job.rows.task,
+                "stage": job.stage,
+            }
             publish(
                 weights,
                 job.model.path,
                 job.chat,
                 folder.path,
                 about,
+                prompt_file=job.settings.prompt_file,
                 keep_adapter=job.settings.keep_adapter,
             )
         self._state.wait_for_everyone()

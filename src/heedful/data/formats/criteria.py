@@ -82,6 +82,11 @@ def verdict(value: Any, explanation: Any = None) -> dict[str, Any] | None:
     return {"status": "unparsed", "explanation": f"the verdict is {shown(value)}"}
 
 
+def texts(value: Any) -> list[str]:
+    """Return the texts of a list, whatever else is in it; none where it isn't a list."""
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
 def tags(benchmark: str, record: Mapping[str, Any], *names: str) -> dict[str, Any]:
     """Take tags from fields that are text, a number or a boolean."""
     kept = {name: record[name] for name in names if isinstance(record.get(name), str | int | float)}

@@ -14,7 +14,7 @@ from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
 from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import response_text, row_id, text
+from heedful.data.formats.fields import optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
-    named = [name for name in item.get("tags") or () if isinstance(name, str)]
+    named = criteria.texts(item.get("tags"))
     by_kind = {kind: value for kind, _, value in (name.partition(":") for name in named)}
     return criteria.criterion(
         text(item, "criterion"),
@@ -66,7 +66,7 @@ def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
 
 def _themes(record: Mapping[str, Any]) -> dict[str, str]:
     """Return example tags such as ``theme:emergency`` as tags by their kind."""
-    named = [name for name in record.get("example_tags") or () if isinstance(name, str)]
+    named = criteria.texts(record.get("example_tags"))
     return {kind: value for kind, colon, value in (n.partition(":") for n in named) if colon}
 
 
@@ -89,7 +89,9 @@ def _labelled(record: dict[str, Any], number: int) -> Sample:
             "id": f"{'/'.join(ids)}#{number}",
             "instruction_id": ids[0] or str(number),
             "conversation": criteria.prompt(record.get("prompt"), "prompt"),
-            "checklist": (criteria.criterion(text(record, "rubric"), type=record.get("category")),),
+            "checklist": (
+                criteria.criterion(text(record, "rubric"), type=optional_text(record, "category")),
+            ),
             "response": _response(record),
             "tags": {"benchmark": "healthbench_meta"},
             "annotations": {str(name): [label] for name, label in zip(names, labels, strict=True)},

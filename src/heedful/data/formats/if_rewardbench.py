@@ -57,7 +57,9 @@ def sample(record: dict[str, Any], number: int) -> Sample:
             "labels": _labels(response.get("labels"), len(checklist)),
             "preferred_to": [f"{item}/{other}" for other in _worse(record, name)],
             "tags": {"benchmark": "if_rewardbench", **({"task": kind} if kind else {})},
-            "recording": critique and Recording(prompt="if_rewardbench", text=critique),
+            "recording": (
+                None if critique is None else Recording(prompt="if_rewardbench", text=critique)
+            ),
         }
     )
 
@@ -66,7 +68,8 @@ def _checklist(record: Mapping[str, Any]) -> tuple[Constraint, ...]:
     texts = record.get("checklist")
     if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         raise RowError(f"checklist is {shown(texts)}, not a list of texts")
-    types = [_category(item) for item in record.get("constraint_type") or ()]
+    listed = record.get("constraint_type")
+    types = [_category(item) for item in listed] if isinstance(listed, list) else []
     types += [None] * (len(texts) - len(types))
     return tuple(
         Constraint(text=words, type=kind) for words, kind in zip(texts, types, strict=False)

@@ -13,7 +13,7 @@ from heedful.core.nouns import Sample
 from heedful.core.scale import Level, Scale
 from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
-from heedful.data.formats.fields import response_text, row_id, text
+from heedful.data.formats.fields import optional_text, response_text, row_id, text
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         criteria.criterion(
             text(item, "criterion"),
             criteria.points(item, "weight", place),
-            type=item.get("axis"),
+            type=optional_text(item, "axis"),
             scale=scale,
         )
         for place, item in enumerate(listed)

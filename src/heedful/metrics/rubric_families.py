@@ -1,0 +1,69 @@
+"""The rates of benchmarks of rubrics, and of rubrics of one's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
+from heedful.metrics.shares import all_met, csr_share, pooled
+from heedful.metrics.statistics import ClusterShare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from heedful.core.nouns import Scoring
+    from heedful.metrics.outcomes import RowOutcome
+
+
+def structflow(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+    """Compute a turn's part of StructFlowBench's CSR, ISR, WCSR and DRFR (arXiv 2502.14494).
+
+    CSR and WCSR are means over turns of the share of constraints met, for WCSR weighted by their
+    types; ISR is the share of turns with all met, DRFR the share of all constraints. Faithful
+    scoring counts every undecided verdict as unmet.
+    """
+    verdicts = row.verdicts
+    if row.benchmark != "structflow" or not verdicts.total:
+        return {}
+    weighted = family_shares("profbench", row.rubric, scoring).get("score")
+    if scoring == "faithful":
+        csr, covered = verdicts.met / verdicts.total, verdicts.decided / verdicts.total
+        high = csr + verdicts.undecided / verdicts.total
+        passed = int(verdicts.met == verdicts.total)
+        shares = {
+            "csr": ClusterShare(csr, 1, csr, high, 1, covered),
+            "isr": ClusterShare(passed, 1, passed, int(not verdicts.unmet), 1, int(covered == 1)),
+            "wcsr": weighted or ClusterShare(0, 1, 0, 0, 1, 1),
+            "drfr": pooled(verdicts)._replace(denominator=verdicts.total),
+        }
+    else:
+        shares = {"csr": csr_share(verdicts, rounded=False), "isr": all_met(verdicts)}
+        if weighted is not None:
+            shares["wcsr"] = weighted
+        shares["drfr"] = pooled(verdicts)
+    return shares
+
+
+def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+    """Compute an attempt's part of MultiChallenge's pass rate (arXiv 2501.17399)."""
+    if row.benchmark != "multichallenge" or not row.verdicts.total:
+        return {}
+    return {"passed": all_met(row.verdicts)}
+
+
+def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
+    """Make the function that computes a row's part of a weighted score.
+
+    A row of a benchmark with a score of its own has only that one, and whether its gates hold.
+    """
+
+    def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+        if row.benchmark == "structflow" or (family == "profbench" and row.penalised):
+            return {}
+        if row.benchmark in {"", family}:
+            return family_shares(family, row.rubric, scoring)
+        shares = family_shares(family, row.rubric, scoring) if family == "rubric" else {}
+        own = row.benchmark in FAMILY_SCORES
+        return {name: share for name, share in shares.items() if name == "gates" or not own}
+
+    return contribute

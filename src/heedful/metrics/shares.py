@@ -1,0 +1,55 @@
+"""Verdicts on a row as its contribution to a rate: what the families of rates have in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from heedful.metrics.statistics import ClusterShare, OpenOutcome
+
+if TYPE_CHECKING:
+    from heedful.metrics.outcomes import VerdictCounts
+
+__all__ = ["pooled"]
+
+
+def pooled(tally: VerdictCounts) -> ClusterShare:
+    """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
+    possible = tally.met + tally.undecided
+    return ClusterShare(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
+
+
+def all_met(tally: VerdictCounts) -> ClusterShare:
+    """Count the row as one unit that passes iff all is met."""
+    left = OpenOutcome(tally.undecided) if tally.decided else None
+    return passing(int(tally.met == tally.total), int(not tally.unmet), left)
+
+
+def passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
+    """Count the row as one unit.
+
+    Args:
+        low: whether it passes if all that is undecided is unmet.
+        high: the same if it is met.
+        left: what must be met if that makes a difference; ``None`` leaves the row out then.
+    """
+    known = int(low == high)
+    return ClusterShare(low * known, known, low, high, 1, known, None if known else left)
+
+
+def csr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
+    """Contribute the share of a row's constraints that is met, one unit a row."""
+    value = mean(tally.met, tally.decided, rounded=rounded) if tally.decided else 0.0
+    low = mean(tally.met, tally.total, rounded=rounded)
+    high = mean(tally.met + tally.undecided, tally.total, rounded=rounded)
+    return ClusterShare(value, int(tally.decided > 0), low, high, 1, tally.decided / tally.total)
+
+
+def mean(met: int, total: int, *, rounded: bool) -> float:
+    """Compute a share, rounded as CFBench's code rounds it or not."""
+    value = met / total
+    return _two_decimals(value) if rounded else value
+
+
+def _two_decimals(value: float) -> float:
+    """Round as numpy does, on which CFBench's code relies: 1/40 becomes 0.02, not 0.03."""
+    return round(value * 100) / 100
