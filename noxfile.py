@@ -39,7 +39,7 @@ def unit(session: nox.Session) -> None:
 @nox.session
 def lowest(session: nox.Session) -> None:
     """The quick suite and the server's, with the lowest versions that are allowed."""
-    session.install("-c", ".ci/lowest.txt", "-e", ".[serve,test]")
+    session.install("-c", ".ci/lowest.txt", "-e", ".[serve,test]", "httpx")
     session.run("pytest", *session.posargs)
     session.run(
         "pytest", "-m", "not heavy", "tests/test_serving.py", "tests/test_serving_hostile.py"
