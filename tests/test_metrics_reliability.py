@@ -77,19 +77,12 @@ def test_responses_lost_at_random_leave_the_chances_as_they_are() -> None:
     for _ in range(600):
         rate = draw.betavariate(1.2, 0.6)
         whole.append("".join("+" if draw.random() < rate else "-" for _ in range(4)))
-    # A response of several verdicts fails once one of them is unmet: only those that may pass are
-    # open. Here each passing one is with a probability of .4, each failing one with .1.
-    lost = [
-        "".join("?" if draw.random() < (0.4 if s == "+" else 0.1) else s for s in each)
-        for each in whole
-    ]
+    lost = ["".join("?" if draw.random() < 0.3 else s for s in each) for each in whole]
     truth, found = measured(*whole), measured(*lost)
     chances = {name: found[name]["value"] - truth[name]["value"] for name in truth}
-    assert max(map(abs, chances.values())) < 0.08
+    assert max(map(abs, chances.values())) < 0.03
     for name, measure in found.items():
         low, high = measure["interval"]
-        all_low, all_high = truth[name]["interval"]
-        assert high - low > all_high - all_low
         assert low < truth[name]["value"] < high
 
 
