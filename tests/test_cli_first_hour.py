@@ -103,6 +103,7 @@ def test_keys_at_the_top_are_for_the_commands_that_have_them(
         ('api-key = "sk-1"\n', "secret"),
         ("votes = [\n", "cannot be read"),
         ("evaluate = 3\n", "not a table"),
+        ("[evaluate]\njudge = {a = 1}\n", "has a table as 'judge'"),
         ('[evaluate]\nscoring = "odd"\n', "scoring is 'odd'"),
     ],
 )

@@ -273,3 +273,26 @@ def test_a_reward_takes_the_names_of_judges() -> None:
     polite = Sample(prompt="Greet.", checklist=["It is polite."], response="Hello to you!")
     with Reward(make_judge("compiled,checklist", model=model)) as reward:
         assert reward.score_sync([polite])[0].value == 1
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.binary(),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["text", "check", "role", "content", "id"]), inner)
+    ),
+    max_leaves=6,
+)
+NAMES = ["prompt", "checklist", "response", "id", "messages", "labels", "tags", "judgments", "key"]
+
+
+@of_a_hundred(60)
+@given(st.lists(st.dictionaries(st.sampled_from([*NAMES, "reponse"]), ANYTHING) | ANYTHING))
+def test_rows_of_any_shape_are_read_fail_alone_or_are_refused_in_one_line(rows: Any) -> None:
+    try:
+        evaluation = evaluate(rows, judge="rules")
+    except UsageError as refused:
+        assert "\n" not in str(refused)  # noqa: PT017 - either of two outcomes
+    else:
+        assert len(evaluation) >= len(evaluation.summary["problems"])
+        assert all("\n" not in each["problem"] for each in evaluation.summary["problems"])

@@ -16,7 +16,7 @@ from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
 from heedful.data.formats import open_source
-from heedful.judges import prompts
+from heedful.judges import Panel, prompts
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.model import Checklist
 from heedful.metrics import Summary, scores
@@ -457,3 +457,44 @@ def test_a_prompt_without_levels_leaves_them_to_one_that_has_them() -> None:
     assert "--prompt criteria" in tone.explanation
     assert invents.status is UNMET
     assert "How kind" not in prompt
+
+
+class Fixed:
+    """Judge that always says the same."""
+
+    config: dict[str, Any] = {"judge": "fixed"}  # noqa: RUF012 - never written
+
+    def __init__(self, judgment: Judgment) -> None:
+        self.name = "fixed"
+        self._judgment = judgment
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        count = len(sample.checklist) if requested is None else len(requested)
+        return Critique(judgments=(self._judgment,) * count)
+
+
+@pytest.mark.parametrize(
+    ("levels", "expected"),
+    [
+        (["ok", "ok", "rude"], ("ok", UNMET, 2 / 3)),
+        (["kind", "kind", "ok"], ("kind", MET, 2 / 3)),
+        (["ok", "rude", "kind"], (None, OPEN, 1 / 3)),
+        (["ok", "rude"], (None, OPEN, 1 / 2)),
+    ],
+)
+def test_votes_on_levels_are_for_a_level(levels: list[str], expected: Any) -> None:
+    members = [Fixed(rubric.judgment_at(POLITE, level)) for level in levels]
+    judgment = asyncio.run(Panel(*members).judge(rubric_sample(), [0])).judgments[0]
+    assert (judgment.level, judgment.status) == expected[:2]
+    assert judgment.confidence == pytest.approx(expected[2])
+    assert [vote["level"] for vote in judgment.votes or ()] == levels
+
+
+@given(st.lists(STATUSES, min_size=1, max_size=6))
+def test_a_majority_is_more_than_half_of_those_who_say_something(statuses: list[Status]) -> None:
+    members = [Fixed(Judgment(status=status)) for status in statuses]
+    sample = Sample(id="1", checklist=(Constraint(text="a"),), response="x")
+    judgment = asyncio.run(Panel(*members).judge(sample)).judgments[0]
+    settled = [status for status in statuses if status.settled]
+    ahead = [status for status in {*settled} if 2 * settled.count(status) > len(settled)]
+    assert judgment.status is (ahead[0] if ahead else OPEN)

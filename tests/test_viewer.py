@@ -11,6 +11,8 @@ import sqlite3
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from heedful import evaluate
 from heedful.core.nouns import Critique
@@ -421,3 +423,16 @@ def waited(browser: TestClient, address: str) -> str:
             return text
         time.sleep(0.1)
     pytest.fail("the comparison never ended")
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(q=st.text(max_size=12), sort=st.text(max_size=12))
+def test_the_list_takes_any_search_and_any_order(q: str, sort: str, browser: TestClient) -> None:
+    for address in ("/", "/runs.csv", "/runs.jsonl"):
+        assert browser.get(address, params={"q": q, "sort": sort}).status_code == 200
+
+
+def test_what_is_searched_for_is_no_markup(browser: TestClient) -> None:
+    hostile = '"><script>alert(1)</script>'
+    shown = browser.get("/", params={"q": hostile, "sort": hostile}).text
+    assert "<script>alert" not in shown

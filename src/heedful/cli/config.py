@@ -92,8 +92,11 @@ class Config:
                 what = f"{word} is not a table"
                 raise UsageError(what, where=str(self._path), hint=f"write [{'.'.join(commands)}]")
         for name, value in table.items():
+            if isinstance(value, dict) and _key(name) not in flags:
+                continue  # the table of a command below this one
             if isinstance(value, dict):
-                continue
+                what = f"[{'.'.join(commands)}] has a table as {name!r}"
+                raise UsageError(what, where=str(self._path), hint="give text or a number")
             if _key(name) not in flags:
                 from difflib import get_close_matches
 

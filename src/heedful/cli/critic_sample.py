@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated
+from typing import Annotated, Literal  # noqa: F401 - cyclopts reads inherited annotations here
 
 from cyclopts import Parameter
 

@@ -23,12 +23,19 @@ _MOST = 1e9
 
 def is_rubric(checklist: Sequence[Constraint]) -> bool:
     """Tell whether any constraint is more than one of equal yes/no items."""
-    return any(not _FIELDS.isdisjoint(each.__pydantic_fields_set__) for each in checklist)
+    return _any_has(_FIELDS, checklist)
 
 
 def is_scored(checklist: Sequence[Constraint]) -> bool:
     """Tell whether a score says more of a rubric than how many constraints are met."""
-    return any(not _SCORED.isdisjoint(each.__pydantic_fields_set__) for each in checklist)
+    return _any_has(_SCORED, checklist)
+
+
+def _any_has(fields: frozenset[str], checklist: Sequence[Constraint]) -> bool:
+    for each in checklist:  # noqa: SIM110 - every row passes here, and a generator takes twice as long
+        if not fields.isdisjoint(each.__pydantic_fields_set__):
+            return True
+    return False
 
 
 def problem(checklist: Sequence[Constraint]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from heedful.core.errors import UsageError
@@ -148,6 +147,8 @@ class Evaluation:
 
     def _repr_html_(self) -> str:
         """Show the rates and the first rows in a notebook; all that it says is escaped."""
+        from html import escape  # its table of entities takes 2 ms to load
+
         from heedful.jobs.evaluate_tables import sentence
 
         rows = [cells for row in self[:ROWS_SHOWN] for cells in _by_judgment(row)][:ROWS_SHOWN]
@@ -167,6 +168,8 @@ class Evaluation:
 
 
 def _cell(value: object) -> str:
+    from html import escape
+
     text = "" if value is None else str(value)
     return escape(text if len(text) <= TEXT_SHOWN else f"{text[:TEXT_SHOWN]}…")
 

@@ -119,25 +119,32 @@ class Panel:
         )
 
     def _majority(self, ballot: Sequence[Judgment]) -> Judgment:
-        votes = tuple({"judge": vote.judge, "status": vote.status.value} for vote in ballot)
-        decided = [vote for vote in ballot if vote.status.decided]
-        if not decided:
+        votes = tuple(map(_vote, ballot))
+        settled = [vote for vote in ballot if vote.status.settled]
+        if not settled:
             return ballot[0].model_copy(update={"judge": self.name, "votes": votes})
-        met = sum(vote.status is Status.MET for vote in decided)
-        winner = Status.MET if 2 * met > len(decided) else Status.UNMET
-        confidence = max(met, len(decided) - met) / len(decided)
-        if 2 * met == len(decided) or confidence < self.min_confidence:
+        # On a criterion with levels, those who name another level don't agree.
+        answers = Counter((vote.status, vote.level) for vote in settled)
+        winner, most = answers.most_common(1)[0]
+        confidence = most / len(settled)
+        if 2 * most <= len(settled) or confidence < self.min_confidence:
+            met = sum(vote.status is Status.MET for vote in settled)
             return Judgment(
                 status=Status.UNPARSED,
-                explanation=f"no majority: {met} of {len(decided)} votes for met",
+                explanation=f"no majority: {met} of {len(settled)} votes for met",
                 judge=self.name,
                 confidence=confidence,
                 votes=votes,
             )
-        spokesman = next(vote for vote in decided if vote.status is winner)
+        spokesman = next(vote for vote in settled if (vote.status, vote.level) == winner)
         return spokesman.model_copy(
             update={"judge": self.name, "confidence": confidence, "votes": votes}
         )
+
+
+def _vote(judgment: Judgment) -> dict[str, str]:
+    vote = {"judge": judgment.judge, "status": judgment.status.value}
+    return vote if judgment.level is None else {**vote, "level": judgment.level}
 
 
 def _checked(name: str, judges: tuple[Judge, ...]) -> tuple[Judge, ...]:

@@ -33,7 +33,7 @@ NOT_APPLICABLE = 4
 """State of a verdict that counts nowhere (3 is a missing turn, in :mod:`.gathering`)."""
 
 _BITS = 20
-_UNITS = tuple(1 << _BITS * state for state in range(3))
+_UNITS = (*(1 << _BITS * state for state in range(3)), 0, 0)
 """One verdict of each state in a packed tally: three counts in one number, because it is quick to
 add and to hash, and every verdict of a run passes here."""
 
@@ -224,7 +224,7 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
         scoring: which declarations of the critique matter.
     """
     states = verdicts.states
-    total = sum([_UNITS[state] for state in states if state != NOT_APPLICABLE])
+    total = sum([_UNITS[state] for state in states])
     primary = verdicts.priorities.get("primary", 0)
     benchmark = sample.tags.get("benchmark")
     declared = critique.declared

@@ -94,8 +94,8 @@ class Summary:
         number = self._outcomes.setdefault(row, len(self._outcomes))
         self._counts[number] += 1
         states = verdicts.states
-        open_states = not {UNDECIDED, NOT_APPLICABLE}.isdisjoint(states)
-        if open_states or len(critique.judgments) != len(states):
+        unsaid = UNDECIDED in states or NOT_APPLICABLE in states
+        if unsaid or len(critique.judgments) != len(states):
             self._add_undecided(critique, len(states))
         if row.benchmark == "sysbench":
             judged = [state for state in states if state != NOT_APPLICABLE]
