@@ -70,6 +70,7 @@ FROM_RUNS: Mapping[str, str] = {
     "export a log": "export {run} -o {output}.eval",
     "export a summary": "export {run} -o {output}.md",
     "meta --runs": "meta {input} --runs {run} -q -o {output}.json",
+    "cascade": "cascade {run} {run} -q -o {output}.json",
     "calibrate": "calibrate {run} --draw 2 -o {output}.jsonl",
     "reward pairs": "reward pairs {run} -q -o {output}.jsonl",
     "reward best": "reward best {run} -q -o {output}.jsonl",

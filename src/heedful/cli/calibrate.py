@@ -59,7 +59,10 @@ def calibrate(
         The exit code.
     """
     from heedful.analysis import calibration
+    from heedful.data.formats.base import refuse_inputs
 
+    if output is not None:
+        refuse_inputs(output, [run] if labels is None else [run, labels])
     if drawing.draw is not None:
         if plan is not None or labels is not None or output is None:
             raise UsageError("--draw needs --output, and neither --plan nor --labels")

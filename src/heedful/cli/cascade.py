@@ -36,8 +36,10 @@ def cascade(
     """
     from heedful.analysis.cascade import replay
     from heedful.analysis.cascade_tables import document
-    from heedful.data.formats.base import write_json
+    from heedful.data.formats.base import refuse_inputs, write_json
 
+    if output is not None:
+        refuse_inputs(output, [path for path in (small, large, truth) if path is not None])
     result = replay(small, large, truth=truth, margin=margin / 100)
     if output is not None:
         write_json(output, result)
