@@ -17,7 +17,7 @@ from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import serving
 from commands import run
-from heedful import Sample, StopRunError, evaluate
+from heedful import Sample, StopRunError, evaluate, respond
 from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
 from heedful.judges.compose import Panel
@@ -309,3 +309,14 @@ def test_providers_are_found_by_their_names(
     assert summary["cost"]["batched"] == 3
     with pytest.raises(StopRunError, match="no batch endpoint"):
         judge(AnyLLMModel("openai/m", api_key="k"), 3, tmp_path / "b", executor="batch")
+
+
+def test_other_jobs_run_in_batches_too(tmp_path: Path) -> None:
+    given = [row.model_copy(update={"response": None}) for row in rows_of(3)]
+    with serving(lambda prompt, _: f"About {prompt}") as server:
+        model = Scripted("openai", server.url)
+        made = respond(given, models=model, samples=2, run=tmp_path, executor="batch")
+        texts = [row.sample.response for row in made if row.sample is not None]
+    assert texts == [f"About Tell me about number {n}." for n in (0, 0, 1, 1, 2, 2)]
+    assert [batch["count"] for batch in server.batches.values()] == [6]
+    assert made.summary["cost"]["batched"] == 6

@@ -63,7 +63,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     write(population)
     with serving(script=answering(population)) as server:
         assert run(*sampling(server.url)) == 0
-        assert "30 rows: 30 made" in capsys.readouterr().out
+        assert "30 rows: 30 completed" in capsys.readouterr().out
         assert {body["seed"] for body in server.bodies} == {*range(5)}
         assert run(*filtering(server.url, "--run", "r")) == 0
         said = capsys.readouterr().out
