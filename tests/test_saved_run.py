@@ -141,7 +141,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), "-o", made(run, f"export.{suffix}")] for suffix in ("csv", "eval", "md")
         ],
     ),
-    "cascade": ("evaluate", lambda run: [[str(run), str(run), "-q"]]),
     "calibrate": (
         "evaluate",
         lambda run: [
