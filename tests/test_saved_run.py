@@ -134,7 +134,6 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [str(run), str(run), "-q", "-o", made(run, "compared.json")],
         ],
     ),
-    "cascade": ("evaluate", lambda run: [[str(run), str(run), "-q"]]),
     "report": ("evaluate", lambda run: [[str(run), "-o", made(run, "report.html")]]),
     "export": (
         "evaluate",
