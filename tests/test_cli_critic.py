@@ -19,6 +19,8 @@ from commands import run
 from fault_server import Answer, completion, refusal, serving
 from planted import Population
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 ROWS = 30
 
 
@@ -57,13 +59,12 @@ def filtering(url: str, *words: str) -> list[str]:
     return ["critic", "filter", "critiques.jsonl", *models, "-o", "filtered.jsonl", *words]
 
 
-@pytest.mark.slow
 def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]) -> None:
     population = Population()
     write(population)
     with serving(script=answering(population)) as server:
         assert run(*sampling(server.url)) == 0
-        assert "30 rows: 30 made" in capsys.readouterr().out
+        assert "30 rows: 30 completed" in capsys.readouterr().out
         assert {body["seed"] for body in server.bodies} == {*range(5)}
         assert run(*filtering(server.url, "--run", "r")) == 0
         said = capsys.readouterr().out
@@ -201,7 +202,6 @@ def test_wrong_use_is_refused_before_any_call(
     assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 @pytest.mark.parametrize("command", ["sample", "filter"])
 def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:

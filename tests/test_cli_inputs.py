@@ -229,3 +229,12 @@ def test_a_notebook_sees_one_line_that_is_written_over(monkeypatch: pytest.Monke
     assert len(second) >= len(first.rstrip())
     assert "\n" not in stream.getvalue()
     assert "\x1b" not in stream.getvalue()
+
+
+def test_a_run_as_input_is_sent_to_the_command_that_judges_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = write(tmp_path / "a.jsonl", ROWS)
+    assert run("evaluate", data, "-q", "--run", tmp_path / "run") == 0
+    assert run("evaluate", tmp_path / "run") == 2
+    assert "heedful rejudge" in capsys.readouterr().err

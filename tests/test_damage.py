@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Change = Callable[[bytes, random.Random], bytes]
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 PAGE = 8192
 ROWS = 60
 
@@ -196,3 +198,17 @@ def test_a_row_that_is_not_as_it_was_written_is_left_out_and_worked_on_again(
     assert len(model.calls) == paid
     assert judged(run) == judged(whole)
     everything(run)  # nothing is damaged any more
+
+
+@pytest.mark.parametrize("table", ["inputs", "outputs", "calls", "usage"])
+def test_rows_that_are_lost_are_missed(table: str, whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    db = sqlite3.connect(run / "run.sqlite")
+    db.execute("PRAGMA journal_mode=DELETE")
+    last = "" if table == "usage" else f"WHERE rowid = (SELECT max(rowid) FROM {table})"  # noqa: S608
+    db.executescript(f"DELETE FROM {table} {last}")  # noqa: S608
+    db.close()
+    for use in (everything, judged):
+        with pytest.raises(RunError, match="rows are missing"):
+            use(run)

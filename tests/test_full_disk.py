@@ -59,7 +59,7 @@ def fill(*numbers: int) -> Callable[[], object]:
     return lambda: [os.dup2(os.open("/dev/full", os.O_WRONLY), number) for number in numbers]
 
 
-@pytest.mark.parametrize("streams", [(0,), (1,), (2,), (1, 2), (0, 1, 2)])
+@pytest.mark.parametrize("streams", [(0,), (1, 2), (0, 1, 2)])
 def test_closed_streams_change_no_result(streams: tuple[int, ...]) -> None:
     assert heedful(*EVALUATE, before=close(*streams))[0] == 0
     assert len(Path("run/results.jsonl").read_text(encoding="utf-8").splitlines()) == ROWS
@@ -85,7 +85,7 @@ def test_a_log_that_cannot_be_written_is_said_once_and_ends_nothing() -> None:
     assert heedful(*EVALUATE, "-q", "--log-level", "DEBUG", before=fill(2))[0] == 0
 
 
-@pytest.mark.parametrize("kib", [1, 10, 40, 60, 100, 200, 300])
+@pytest.mark.parametrize("kib", [1, 40, 100, 300])
 def test_a_disk_that_is_full_at_any_place_costs_only_time(kib: int) -> None:
     size = kib * 1024
 

@@ -256,7 +256,7 @@ def test_work_that_is_not_linear_is_found() -> None:
 @pytest.mark.slow
 def test_all_patterns_and_verifiers_are_found() -> None:
     names = {name for used in used_patterns() for name in used.names}
-    assert {"heedful.verify.text.layout._MARKS", "heedful.models.attempts._MASKED"} <= names
+    assert {"heedful.verify.text.layout._MARKS", "heedful.models.redaction._MASKED"} <= names
     assert {requirement.id for requirement in all_checks()} == set(base._registry)  # noqa: SLF001
     for requirement in all_checks():
         base.describe(requirement)  # so that its arguments fit

@@ -689,3 +689,18 @@ def test_the_estimate_of_a_whole_is_at_most_that_of_its_parts(one: str, other: s
     parts = estimate_tokens(one) + estimate_tokens(other)
     assert parts - 1 <= estimate_tokens(one + other) <= parts
     assert estimate_tokens(one) <= len(one)
+
+
+def test_a_server_without_tls_is_said_to_have_none() -> None:
+    with serving(refusal(400, "no TLS here")) as server:
+        address = server.url.replace("http://", "https://")
+
+        async def ask() -> None:
+            model = OpenAIModel("m", base_url=address, max_attempts=1)
+            try:
+                await model.generate(ASK, Sampling())
+            finally:
+                await model.close()
+
+        with pytest.raises(HeedfulError, match="TLS: "):
+            asyncio.run(ask())

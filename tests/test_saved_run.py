@@ -125,6 +125,7 @@ TAKE_A_RUN: dict[str, tuple[str, Callable[[Path], list[list[str]]]]] = {
             [labelled(run), *JUDGE, "--correct", str(run), "--folder", made(run, "meta")],
         ],
     ),
+    "cascade": ("evaluate", lambda run: [[str(run), str(run), "-q"]]),
     "compare": (
         "evaluate",
         lambda run: [

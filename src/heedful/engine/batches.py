@@ -24,14 +24,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount, dollars
+from heedful.engine.budget import batch_cost
 from heedful.engine.cost import CostSummary
 from heedful.engine.postponed import OPEN, Postponed
 from heedful.engine.records import UsageRecord
 from heedful.engine.runner import together
-from heedful.models.base import Completion, Usage
+from heedful.models.base import Completion
 from heedful.models.batches import service_of
 from heedful.models.faults import Fault, FaultError, FaultKind
-from heedful.models.pricing import PRICES, cost, estimate_tokens
+from heedful.models.pricing import PRICES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,9 +53,6 @@ SETTLED_S = 5.0
 
 ROUNDS = 6
 """Batches in which a request may come to nothing before its call fails."""
-
-MARGIN = 1.5
-"""How far estimated tokens of a prompt may be exceeded, for the limit on cost."""
 
 INSERT = "INSERT OR REPLACE INTO batch_requests VALUES (?, ?, ?, ?, ?, 0)"
 ANSWERED = "UPDATE batch_requests SET answered = 1 WHERE key = ?"
@@ -154,7 +152,7 @@ class BatchDesk:
                     await self._submit(spool)
                     continue
                 if self._max_cost is not None:
-                    spool.dollars += self._most(model, messages, sampling)
+                    spool.dollars += batch_cost(model, messages, sampling, self._prices)
                 spool.file.write(line)
                 spool.size += len(line)
                 spool.asked.append(_Asked(key, purpose.caller, int(purpose.reask)))
@@ -169,25 +167,6 @@ class BatchDesk:
         if service is None:
             service = self._services[model.name] = service_of(model)
         return service
-
-    def _most(self, model: Model, messages: Sequence[Message], sampling: Sampling) -> float:
-        """Return the dollars that a request may cost.
-
-        Raises:
-            UsageError: the longest answer isn't known, or the model has no price.
-        """
-        if sampling.max_tokens is None:
-            raise UsageError(
-                "--max-cost cannot be kept: answers in a batch may be of any length",
-                hint="give --max-completion-tokens too",
-            )
-        prompt = sum(estimate_tokens(turn.content) for turn in messages)
-        usage = Usage(prompt_tokens=round(MARGIN * prompt), completion_tokens=sampling.max_tokens)
-        paid = cost(usage, model.name, self._prices, "batch")
-        if paid is None:
-            what = "its price is not known, so --max-cost cannot be kept"
-            raise UsageError(what, where=f"model {model.name}", hint="give --prices FILE")
-        return paid
 
     async def exchange(self, tell: Callable[[str], None]) -> None:
         """Submit what was put into batches, wait until all have ended, and store the answers.
@@ -231,8 +210,11 @@ class BatchDesk:
             | {"dollars": spool.dollars},
         )
         logger.info("submitting %s to %s", amount(len(rows), "request"), spool.model.name)
-        with spool.file:
-            batch = await self._sent(spool)
+        try:
+            with spool.file:
+                batch = await self._sent(spool)
+        except FaultError as error:
+            raise _stopping(spool.service.failure(error.fault)) from None
         self._set(spool.tag, self._open[spool.tag] | {"id": batch})
 
     async def _sent(self, spool: _Spool) -> str:
@@ -247,12 +229,9 @@ class BatchDesk:
                 await self._drop(spool.tag)
                 raise _stopping(spool.service.failure(fault))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
-            try:
-                found = await self._find(spool.tag)
-            except FaultError:
-                continue
-            if found is not None:
-                return found
+            # A server that had too much to do has said no; after other faults it may have said yes.
+            if fault.kind is FaultKind.TRANSIENT and await self._was_submitted(spool.tag):
+                return str(self._open[spool.tag]["id"])
         raise AssertionError  # the last attempt returns or raises
 
     def _refuse_too_dear(self, spool: _Spool) -> None:
@@ -306,14 +285,17 @@ class BatchDesk:
         return 0
 
     async def _was_submitted(self, tag: str) -> bool:
+        pause = FIRST_PAUSE_S
         while True:
             found = await self._find(tag)
-            if found is not None:
+            if found:
                 self._set(tag, self._open[tag] | {"id": found})
                 return True
-            if time.time() - self._open[tag]["began"] > SETTLED_S:
+            settled = time.time() - self._open[tag]["began"] > SETTLED_S
+            if found is None and settled:
                 return False
-            await asyncio.sleep(FIRST_PAUSE_S)
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE_S, 1.5 * pause) if settled else pause
 
     async def _fetch(self, tag: str, service: BatchService) -> int:
         """Store the answers of a batch that has ended; what it lacks is asked again."""

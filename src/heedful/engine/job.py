@@ -26,7 +26,7 @@ from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unkn
 from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
-from heedful.engine.salvage import drop_damaged
+from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
 
@@ -162,6 +162,8 @@ class Job(ABC, Generic[Row, Result]):
         with only_writer(directory), refuse_unusable(directory):
             store = Store(directory)
             store.configure(config)
+            refuse_incomplete(store)
+            unseal(store)
             drop_damaged(store)
             if _changed(store, self.settings):
                 store.forget(list(store.done()))
@@ -175,6 +177,7 @@ class Job(ABC, Generic[Row, Result]):
             with self.follow(store, prices) as follow:
                 progress = await self._carry_out(store, files, options, follow)
                 result = self.result(store, progress, prices)
+            seal(store)
             store.empty_log()
             return result
 

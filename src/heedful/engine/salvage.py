@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     from heedful.engine.store import Store
 
+SEAL = "rows"
+"""Key under which a finished run keeps how many rows it has."""
+
 CHUNK = 1024
 """Rows that are read together from a damaged file."""
 
@@ -34,6 +37,35 @@ COLUMNS = {
     "outputs": "position, CAST(value AS BLOB), CAST(problem AS BLOB)",
 }
 """Text is read as bytes: what is damaged need not be UTF-8."""
+
+
+def seal(store: Store) -> None:
+    """Record how many rows there are, so that rows that are lost later are missed."""
+    store.set_meta(SEAL, _counts(store))
+
+
+def unseal(store: Store) -> None:
+    """Go on with a run, whose rows will be others; see :func:`seal`."""
+    store.set_meta(SEAL, None)
+
+
+def refuse_incomplete(store: Store) -> None:
+    """Refuse a run that has not the rows with which it was sealed.
+
+    Raises:
+        RunError: it is one.
+    """
+    sealed = store.meta(SEAL)
+    if sealed is not None and sealed != _counts(store):
+        raise store.damaged("rows are missing")
+
+
+def _counts(store: Store) -> dict[str, int]:
+    store.flush()
+    counts = {}
+    for table in (*COLUMNS, "usage"):
+        ((counts[table],),) = store.query(f"SELECT count(*) FROM {table}")  # noqa: S608 - ours
+    return counts
 
 
 def drop_damaged(store: Store) -> None:

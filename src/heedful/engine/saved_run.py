@@ -16,7 +16,7 @@ from heedful.core.nouns import Sample
 from heedful.data.formats import Row, named
 from heedful.engine.inputs import unnamed
 from heedful.engine.reader import Reader
-from heedful.engine.salvage import salvaged
+from heedful.engine.salvage import refuse_incomplete, salvaged
 from heedful.engine.summary_shape import is_summary
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ class SavedRun(Closing):
         try:
             if not salvage:
                 run._reader.refuse_damaged()
+                refuse_incomplete(run._reader)
             run.require(*commands, finished=finished)
         except RunError:
             run.close()

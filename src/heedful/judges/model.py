@@ -160,6 +160,7 @@ class Checklist:
 
     async def _ask(self, sample: Sample, positions: Sequence[int]) -> Critique:
         """Ask for a group of constraints, and again for those without a verdict in the reply."""
+        name = self.name
         verdicts: dict[int, Judgment] = {}
         left = list(positions)
         texts: list[str] = []
@@ -177,13 +178,13 @@ class Checklist:
                     purpose=self._purpose(len(left), attempt),
                 )
             except ModelError as error:
-                failed = Judgment(status=Status.FAILED, explanation=str(error), judge=self.name)
+                failed = Judgment(status=Status.FAILED, explanation=str(error), judge=name)
                 verdicts |= {at: failed for at in left if at not in verdicts}
                 break
             texts.append(completion.text)
-            expenses.append(expense(self.name, completion, reask=attempt > 0))
+            expenses.append(expense(name, completion, reask=attempt > 0))
             for position, judgment in zip(left, self._read(completion, constraints), strict=True):
-                verdicts[position] = judgment.model_copy(update={"judge": self.name})
+                verdicts[position] = judgment.model_copy(update={"judge": name})
             left = [at for at in left if verdicts[at].status is Status.UNPARSED]
             if not left:
                 break

@@ -309,6 +309,12 @@ class OpenAIModel:
 
 def _reason(error: Exception) -> str:
     """Say why there is no connection, in the words of the operating system where it has some."""
+    import ssl
+
+    cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", error)
+    if isinstance(cause, ssl.SSLError):  # its number is none of the operating system's
+        words = getattr(cause, "verify_message", None) or cause.reason or "no secure connection"
+        return f"TLS: {words.lower().replace('_', ' ')}"
     number, words = getattr(error, "errno", None), getattr(error, "strerror", None)
     # asyncio puts the address, which the message has already, in place of the words.
     return (

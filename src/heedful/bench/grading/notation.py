@@ -21,7 +21,7 @@ _COMBINATIONS = tuple(
     for pattern in (
         rf"{_LETTER}\s*_\s*(?P<below>{_INDEX})\s*\^\s*(?P<above>{_INDEX})",
         rf"{_LETTER}\s*\^\s*(?P<above>{_INDEX})\s*_\s*(?P<below>{_INDEX})",
-        rf"(?:\{{\s*\}})?\s*[\^_]\s*(?P<below>{_INDEX})\s*{_LETTER}\s*_\s*(?P<above>{_INDEX})",
+        rf"(?:\{{\s*\}}\s*)?[\^_]\s*(?P<below>{_INDEX})\s*{_LETTER}\s*_\s*(?P<above>{_INDEX})",
         rf"(?P<below>{_N}){_LETTER}_?(?P<above>{_N})",
         rf"(?P<letter>C)\s*\(\s*(?P<below>{_N})\s*,\s*(?P<above>{_N})\s*\)",
         rf"(?P<below>{_N})\s+(?P<letter>choose)\s+(?P<above>{_N})",

@@ -164,6 +164,8 @@ def _head(path: Path) -> bytes:
     where = str(path)
     if not path.exists():
         raise InputError("no such file", where=where, hint="check the path")
+    if (path / "run.sqlite").is_file():
+        raise InputError("this is a run", where=where, hint="heedful rejudge judges it again")
     if path.is_dir():
         raise InputError("this is a folder", where=where, hint="name a file in it")
     if not path.is_file():

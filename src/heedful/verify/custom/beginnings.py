@@ -31,7 +31,6 @@ _GLIMPSE = 20
 _CHANCE = 2
 """Letters of an acrostic. More hardly come about by chance, whatever is taken for a line."""
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_NUMBERS_PART = re.compile(r"\s*[(（]?\d{1,3}\s*[.)、．）:：]?")
 _HAN = re.compile(f"[{scripts.HAN}]")
 
 
@@ -297,7 +296,6 @@ def _initials(texts: list[str], *, past_signs: bool = False) -> list[str]:
     for text in texts:
         plain = unmarked(text).strip()
         if past_signs:
-            plain = _NUMBERS_PART.sub("", plain, count=1)
             firsts.append(_bare(next(filter(str.isalpha, plain), "")))
         else:
             firsts.append(_bare(_first(plain)))
