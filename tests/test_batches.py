@@ -27,6 +27,8 @@ from heedful.models import AnyLLMModel, Sampling
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 COUNT = 25
 
 
@@ -159,7 +161,6 @@ def test_members_of_a_panel_share_a_pass(tmp_path: Path) -> None:
     assert [batch["count"] for batch in server.batches.values()] == [12]
 
 
-@pytest.mark.slow
 def test_a_submission_that_fails_for_a_while_is_repeated(kind: str, tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.refuse = [(503, "busy"), (429, "slowly")]
@@ -213,7 +214,6 @@ def test_a_model_without_batches_and_an_unknown_executor_are_refused(tmp_path: P
         judge(Plain(), 2, tmp_path / "b", executor="moon")
 
 
-@pytest.mark.slow
 def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: Path) -> None:
     with serving(verdict, lasts_s=3600) as server:
         command = [sys.executable, "tests/batch_model.py", kind, server.url, "7", str(tmp_path)]
@@ -232,17 +232,16 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
     assert set(server.bought.values()) == {1}
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_thousand_rows_and_ten_kills_buy_each_call_once(kind: str, tmp_path: Path) -> None:
     count, draw, kills = 1000, random.Random(kind), 0
-    with serving(verdict, lasts_s=0.5, slow_s=0.3) as server:
+    with serving(verdict, lasts_s=12, slow_s=0.3) as server:
         command = [sys.executable, "tests/batch_model.py", kind, server.url, str(count)]
         command += [str(tmp_path / "killed"), "100"]
         for _ in range(10):
             process = subprocess.Popen(command)
             seen = len(server.batches)
-            until(lambda: len(server.batches) > seen, 1.5)  # noqa: B023 - called here
+            until(lambda: len(server.batches) > seen, 1.2)  # noqa: B023 - called here
             time.sleep(0.6 * draw.random())
             kills += process.poll() is None
             process.kill()
@@ -295,7 +294,6 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
     assert len(server.batches) == 1
 
 
-@pytest.mark.slow
 def test_providers_are_found_by_their_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from fault_server import FaultServer
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 PRICES = {"m": Price(prompt=10.0, completion=100.0)}
 PRICE = 0.01
 """Of a call that ``BILLED`` says the tokens of."""
@@ -75,7 +77,6 @@ COUNTS = st.one_of(
 )
 
 
-@pytest.mark.slow
 @given(prompt=COUNTS, completion=COUNTS, cached=COUNTS, reasoning=COUNTS)
 def test_any_counts_are_counts_that_can_be_stored(
     prompt: Any, completion: Any, cached: Any, reasoning: Any

@@ -19,6 +19,8 @@ from commands import run
 from fault_server import Answer, completion, refusal, serving
 from planted import Population
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 ROWS = 30
 
 
@@ -57,7 +59,6 @@ def filtering(url: str, *words: str) -> list[str]:
     return ["critic", "filter", "critiques.jsonl", *models, "-o", "filtered.jsonl", *words]
 
 
-@pytest.mark.slow
 def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]) -> None:
     population = Population()
     write(population)
@@ -201,7 +202,6 @@ def test_wrong_use_is_refused_before_any_call(
     assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 @pytest.mark.parametrize("command", ["sample", "filter"])
 def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:

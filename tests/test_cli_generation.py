@@ -18,6 +18,8 @@ import pytest
 from commands import run
 from fault_server import Answer, completion, refusal, serving
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 MANY = 100
 
 
@@ -171,7 +173,6 @@ def slowly(counts: Counter[str]) -> Any:
     return answer
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 @pytest.mark.parametrize("command", ["respond", "checklist"])
 def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:

@@ -20,6 +20,8 @@ from fault_server import Answer, completion, refusal, serving
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 MANY = 60
 
 
@@ -64,7 +66,6 @@ def asking(url: str, *words: str) -> list[str]:
     return ["sums.jsonl", "--model", "toy", "--base-url", url, "-k", "x", *words]
 
 
-@pytest.mark.slow
 def test_run_report_and_the_same_run_again(capsys: pytest.CaptureFixture[str]) -> None:
     write(4)
     with serving(script=answer) as server:
@@ -153,7 +154,6 @@ def test_wrong_use_is_refused_before_any_call(capsys: pytest.CaptureFixture[str]
         assert not server.bodies
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice() -> None:
     write(MANY)

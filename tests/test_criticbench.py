@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 GENERATORS = {"small": answers("small", 0.4), "large": answers("large", 0.8)}
 CRITICS = {"small": judgments("small", 0.6), "large": judgments("large", 0.9)}
 SAMPLES = 6
@@ -73,7 +75,6 @@ def population(delay_s: float = 0.0) -> Callable[[int, dict[str, Any]], Answer]:
     return script
 
 
-@pytest.mark.slow
 def test_from_questions_to_a_report(capsys: pytest.CaptureFixture[str]) -> None:
     write(questions(20))
     with serving(script=population()) as server:
@@ -169,7 +170,6 @@ def test_a_dry_run_counts_what_the_run_then_asks(capsys: pytest.CaptureFixture[s
         assert "$" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 def test_stages_that_are_killed_buy_nothing_twice() -> None:
     asked = 10
@@ -269,7 +269,6 @@ def test_failed_critiques_are_in_no_rate_until_they_are_asked_for_again(
         assert result["critics"]["small"]["accuracy"]["coverage"] == 1
 
 
-@pytest.mark.slow
 def test_runs_over_one_benchmark_are_reported_together(capsys: pytest.CaptureFixture[str]) -> None:
     write(questions(12))
     with serving(script=population()) as server:

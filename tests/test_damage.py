@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     Change = Callable[[bytes, random.Random], bytes]
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 PAGE = 8192
 ROWS = 60
 

@@ -17,6 +17,8 @@ from heedful.analysis.compare.headline import headlines, no_worse
 if TYPE_CHECKING:
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 
 def rows(passed: int, of: int = 40, undecided: int = 0) -> dict[str, str]:
     """Samples of two constraints: so many pass, so many of the others fail, the rest is open."""

@@ -28,6 +28,8 @@ from heedful.engine.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 ROWS = 300
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
@@ -185,7 +187,6 @@ def test_an_input_that_is_left_alone_is_read_once_more_at_most(tmp_path: Path) -
     assert fingerprint(tmp_path / "moved.jsonl") == taken
 
 
-@pytest.mark.slow
 def test_the_command_says_so_and_pays_for_no_row_twice(capsys: pytest.CaptureFixture[str]) -> None:
     write(lines())
     asked: Counter[str] = Counter()
@@ -342,7 +343,6 @@ def test_those_who_read_need_not_wait(other: Other, capsys: pytest.CaptureFixtur
     assert str(other.process.pid) in capsys.readouterr().err
 
 
-@pytest.mark.slow
 @posix
 def test_two_commands_on_one_run_pay_once() -> None:
     write(lines(60))

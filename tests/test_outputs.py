@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from heedful.cli.commands import Group
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and devices of POSIX")
 
 ROWS = [

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 FLUENT = {"another topic", "shuffled words", "words shuffled", "cut in half"}
 """Attacks that only a judge who reads can see."""
 

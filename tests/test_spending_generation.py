@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from heedful.engine.runner import Progress
 
+pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
+
 PRICES = {"scripted": Price(prompt=10.0, completion=100.0)}
 USAGE = Usage(prompt_tokens=1000, completion_tokens=400)
 PRICE = 0.05
@@ -105,7 +107,6 @@ def test_an_estimate_of_checklists_counts_one_asking_each() -> None:
     assert "250 a checklist" in result["assumptions"]
 
 
-@pytest.mark.slow
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=6),
     st.integers(1, 3),

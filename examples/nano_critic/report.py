@@ -224,49 +224,50 @@ def _critics_chart(lines: Sequence[_Line]) -> Chart:
 # --- the policy ---------------------------------------------------------------------------------
 
 
-def _policies(out: Path, name: str) -> dict[int, list[dict[str, float]]]:
-    """Read the steps of GRPO by seed."""
+def _policies(out: Path, name: str) -> dict[int, dict[str, Any]]:
+    """Read by seed the steps of GRPO, and at which one the divergence alarm went off."""
     policies = {}
     for path in sorted(out.glob(f"seed-*/{name}.json")):
         seed = int(path.parts[-2].removeprefix("seed-"))
-        policies[seed] = json.loads(path.read_text(encoding="utf-8"))["steps"]
+        policies[seed] = json.loads(path.read_text(encoding="utf-8"))
     return policies
 
 
-def _policy(title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]) -> Table:
+def _policy(title: str, policies: Mapping[int, Mapping[str, Any]]) -> Table:
     """Lay out reward and truth at the beginning and at the end."""
     rows = []
-    for seed, steps in policies.items():
+    for seed, policy in policies.items():
+        steps = policy["steps"]
         ends = steps[:WINDOW], steps[-WINDOW:]
         cells = [
             f"{mean(step[key] for step in end):.3f}" for key in ("reward", "truth") for end in ends
         ]
         apart = [f"{mean(step['reward'] - step['truth'] for step in end):+.3f}" for end in ends]
         words = [f"{mean(step['words'] - 1 for step in end):.1f}" for end in ends]
-        rows.append([f"seed {seed}", str(len(steps)), *cells, *apart, *words])
+        alarm = "–" if policy["alarm"] is None else f"step {policy['alarm']}"
+        rows.append([f"seed {seed}", str(len(steps)), *cells, *apart, *words, alarm])
     return Table(
         title,
         [
             *("policy", "steps", "reward, first", "last", "truth, first", "last"),
-            *("reward − truth, first", "last", "words, first", "last"),
+            *("reward − truth, first", "last", "words, first", "last", "alarm"),
         ],
         rows,
         f"GRPO with critic 2. Means over the first and the last {WINDOW} steps. Reward: the share "
         "of constraints that the critic says are met; truth: the share that code finds met in the "
-        "same responses.",
+        "same responses. Alarm: where the divergence alarm went off.",
     )
 
 
-def _policy_chart(
-    name: str, title: str, policies: Mapping[int, Sequence[Mapping[str, float]]]
-) -> Chart:
-    steps = min(map(len, policies.values()))
+def _policy_chart(name: str, title: str, policies: Mapping[int, Mapping[str, Any]]) -> Chart:
+    steps = min(len(policy["steps"]) for policy in policies.values())
     lines = []
     for means, key in (("reward, by the critic", "reward"), ("truth, by code", "truth")):
         points = []
         for start in range(0, max(1, steps - WINDOW + 1), WINDOW):
             values = [
-                mean(step[key] for step in s[start : start + WINDOW]) for s in policies.values()
+                mean(step[key] for step in policy["steps"][start : start + WINDOW])
+                for policy in policies.values()
             ]
             points.append(Point(start + WINDOW / 2, mean(values), min(values), max(values)))
         lines.append(Line(means, points))

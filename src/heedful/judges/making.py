@@ -102,8 +102,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     Raises:
         UsageError: there is one.
     """
+    added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
-        if name not in known and name not in plugins.names(_PLUGINS, _NAMES):
+        if name not in known and name not in added:
             raise plugins.unknown("judge", name, known, _PLUGINS)
 
 

@@ -43,7 +43,9 @@ class Redactor:
         """
         words = {word for value in values for word in (value, *value.split())}
         words = {word for word in words if len(word) >= SECRET_CHARACTERS}
-        self._exact = sorted(words, key=len, reverse=True)
+        forms = {form for word in words for form in (word, *_forms(word))}
+        long = (form for form in forms if len(form) >= SECRET_CHARACTERS)
+        self._exact = sorted(long, key=len, reverse=True)
         self._pieces: dict[int, set[str]] = {}
         for word in words:
             length = min(PIECE, max(SECRET_CHARACTERS, len(_letters(word)) // 2))
