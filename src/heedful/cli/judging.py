@@ -55,6 +55,8 @@ class ProtocolFlags(ConnectionFlags):
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
         reasks: How often the verdict on a constraint that the reply left out is requested again.
+        reject_contradictions: Leave undecided what code, or the verdict's own explanation,
+            contradicts. Default: such an explanation is only marked.
     """
 
     prompt: str | None = None
@@ -66,6 +68,7 @@ class ProtocolFlags(ConnectionFlags):
     votes: int = 1
     min_confidence: float = 0.0
     reasks: int = 1
+    reject_contradictions: Annotated[bool, Parameter(negative="")] = False
 
 
 @Parameter(name="*", group="Model")
