@@ -37,18 +37,17 @@ class Truth(NamedTuple):
 
 def undecided_tables(data_sets: int) -> None:
     """Print the mean of rates with undecided verdicts, beside the truth, and their coverage."""
-    print(
-        "\nundecided verdicts, more of them in harder rows; in %: the truth, and the mean over data"
-    )
-    print(
-        "sets of: complete cases (before), known rows only, heedful; then its interval's coverage"
-    )
-    for name, sysbench in (("ISR", False), ("SSR", True)):
-        for correlation in (0.0, 0.3, 0.6):
-            for share in (0.05, 0.1, 0.2):
-                print(f"{name}, correlation {correlation}, {share:4.0%} undecided:", end=" ")
-                print(_line(data_sets, correlation, share, sysbench=sysbench), flush=True)
+    print("\nundecided verdicts; in %: the truth, and the mean over data sets of: complete cases")
+    print("(before), known rows only, heedful; then its interval's coverage and mean width")
+    for (what, rise), (name, sysbench), correlation, share in product(
+        LOST.items(), (("ISR", False), ("SSR", True)), (0.0, 0.3, 0.6), (0.05, 0.1, 0.2)
+    ):
+        print(f"{name}, {what}, correlation {correlation}, {share:4.0%} undecided:", end=" ")
+        print(_line(data_sets, (correlation, share, rise), sysbench=sysbench), flush=True)
 
+
+LOST = {"at random": 0.0, "harder rows": RISE}
+"""Which verdicts are undecided."""
 
 RATES = {"ISR": ("cfbench", "isr"), "CSR": ("cfbench", "csr"), "DRFR": ("infobench", "drfr")}
 
@@ -139,15 +138,16 @@ def _compared(sides: tuple[Truth, Truth], name: str, truth: float) -> tuple[floa
     return value, p is not None and p < LEVEL, low <= truth <= high
 
 
-def _line(data_sets: int, correlation: float, share: float, *, sysbench: bool) -> str:
-    random = np.random.default_rng([SEED, round(100 * correlation), round(100 * share)])
-    large = _simulate(random, 100_000, correlation, share)
+def _line(data_sets: int, setting: tuple[float, float, float], *, sysbench: bool) -> str:
+    """Simulate data sets of a setting: correlation within rows, share undecided, and its rise."""
+    random = np.random.default_rng([SEED, *(round(100 * number) for number in setting)])
+    large = _simulate(random, 100_000, setting)
     truth = _rate(large.met, sysbench=sysbench)
     complete: list[float] = []
     known: list[float] = []
     measured = []
     for _ in range(max(20, data_sets)):
-        data = _simulate(random, ROWS, correlation, share)
+        data = _simulate(random, ROWS, setting)
         decided = np.asarray(~data.undecided.any(axis=1))
         failed = np.asarray((~data.met & ~data.undecided).any(axis=1))
         for rows, rates in ((decided, complete), (decided | failed, known)):
@@ -159,16 +159,18 @@ def _line(data_sets: int, correlation: float, share: float, *, sysbench: bool) -
     hits = sum(low <= truth <= high for _, (low, high) in measured)
     value = sum(value for value, _ in measured) / len(measured)
     means = (sum(rates) / max(1, len(rates)) for rates in (complete, known))
+    width = sum(high - low for _, (low, high) in measured) / len(measured)
     return "  ".join(
-        f"{100 * figure:5.1f}" for figure in (truth, *means, value, hits / len(measured))
+        f"{100 * figure:5.1f}" for figure in (truth, *means, value, hits / len(measured), width)
     )
 
 
-def _simulate(random: np.random.Generator, rows: int, correlation: float, share: float) -> Truth:
+def _simulate(random: np.random.Generator, rows: int, setting: tuple[float, float, float]) -> Truth:
+    correlation, share, rise = setting
     shape = (rows, CONSTRAINTS)
     hardness = random.normal(size=(rows, 1))
     normal = np.sqrt(correlation) * hardness + np.sqrt(1 - correlation) * random.normal(size=shape)
-    weight = np.exp(RISE * hardness)
+    weight = np.exp(rise * hardness)
     undecided = random.random(shape) < np.minimum(1, share * weight / weight.mean())
     return Truth(normal < NormalDist().inv_cdf(MET), undecided)
 

@@ -235,13 +235,13 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_thousand_rows_and_ten_kills_buy_each_call_once(kind: str, tmp_path: Path) -> None:
     count, draw, kills = 1000, random.Random(kind), 0
-    with serving(verdict, lasts_s=0.5, slow_s=0.3) as server:
+    with serving(verdict, lasts_s=12, slow_s=0.3) as server:
         command = [sys.executable, "tests/batch_model.py", kind, server.url, str(count)]
         command += [str(tmp_path / "killed"), "100"]
         for _ in range(10):
             process = subprocess.Popen(command)
             seen = len(server.batches)
-            until(lambda: len(server.batches) > seen, 1.5)  # noqa: B023 - called here
+            until(lambda: len(server.batches) > seen, 1.2)  # noqa: B023 - called here
             time.sleep(0.6 * draw.random())
             kills += process.poll() is None
             process.kill()

@@ -19,6 +19,7 @@ from heedful.core.nouns import Constraint, Critique, Judgment, Message, Recordin
 from heedful.jobs.evaluate_tables import view
 from heedful.metrics import Summary
 from heedful.metrics.clusters import cluster_of
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from heedful.metrics.proportions import Spread, mean_interval, rate_interval, wilson
 from heedful.metrics.statistics import ClusterShare, macro_measure
 from heedful.reporting.notation import interval
@@ -302,9 +303,11 @@ def test_bounds_count_rows_that_could_not_be_read() -> None:
         summary.add(row, Critique(judgments=judgments))
     summary.fail()
     isr = summary.result()["metrics"]["cfbench"]["isr"]
-    # Of four rows one is met, one open (at 2 of 3 verdicts met), one unmet, one unread.
+    # Of four rows one is met, one open (one of its two verdicts is met), one unmet, one unread.
     assert isr["bounds"] == pytest.approx([1 / 4, 3 / 4])
-    assert isr["value"] == pytest.approx((1 + 2 / 3) / 3)
+    drawn = Prediction.of([(Units(1, 1, 0), 1), (Units(1, 1, 1), 1), (Units(0, 1, 0), 1)])
+    assert drawn is not None
+    assert isr["value"] == pytest.approx((1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
     assert isr["coverage"] == pytest.approx(2 / 4)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -67,6 +68,48 @@ def test_bounds_hold_every_completion(instructions: Sequence[str], met: bool) ->
         assert low - 1e-9 <= measure["value"] <= high + 1e-9
         if before[name]["value"] is not None:
             assert low - 1e-9 <= before[name]["value"] <= high + 1e-9
+
+
+@pytest.mark.slow
+def test_responses_lost_at_random_leave_the_chances_as_they_are() -> None:
+    draw = random.Random(5)
+    whole = []
+    for _ in range(600):
+        rate = draw.betavariate(1.2, 0.6)
+        whole.append("".join("+" if draw.random() < rate else "-" for _ in range(4)))
+    lost = ["".join("?" if draw.random() < 0.3 else s for s in each) for each in whole]
+    truth, found = measured(*whole), measured(*lost)
+    chances = {name: found[name]["value"] - truth[name]["value"] for name in truth}
+    assert max(map(abs, chances.values())) < 0.03
+    for name, measure in found.items():
+        low, high = measure["interval"]
+        assert low < truth[name]["value"] < high
+
+
+def test_models_share_the_instructions_they_answered() -> None:
+    instructions = ["++", "+-", "--", "++", "+-", "++", "--", "+-"]
+    alone = Summary()
+    for model in "abc":
+        for number, signs in enumerate(instructions):
+            for draw, sign in enumerate(signs):
+                sample = Sample.model_validate(
+                    {
+                        "id": f"{number}@{model}#{draw}",
+                        "instruction_id": str(number),
+                        "conversation": [{"role": "user", "content": f"Do {number}."}],
+                        "response": "So.",
+                        "checklist": [Constraint(text="a")],
+                        "tags": {"model": model},
+                    }
+                )
+                judgment = Judgment(status=STATUSES[sign])
+                alone.add(sample, Critique(judgments=(judgment,)))
+    three, one = alone.result()["metrics"]["reliability"], measured(*instructions)
+    for name in one:
+        assert three[name]["value"] == pytest.approx(one[name]["value"])
+        # Three models that come out alike say little more than one does.
+        widths = [ends[1] - ends[0] for ends in (three[name]["interval"], one[name]["interval"])]
+        assert widths[0] > 0.8 * widths[1]
 
 
 def test_single_responses_have_no_reliability() -> None:

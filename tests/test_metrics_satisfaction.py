@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from heedful import evaluate
 from heedful.core.nouns import Check, Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.metrics import Summary, cfbench_scores, scores
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -162,9 +163,14 @@ def test_undecided_verdicts_are_in_no_rate_and_open_rows_count_with_their_chance
     assert result["csr"]["undecided"] == 1
     assert result["csr"]["coverage"] == pytest.approx((1 + 2 / 3 + 1 / 2 + 0) / 4)
     assert result["csr"]["bounds"] == pytest.approx([(1 + 1 / 3 + 0.5) / 4, (1 + 2 / 3 + 2) / 4])
-    # Of the decided verdicts 4 of 5 are met, so the third row passes with .8; the last is unknown.
-    assert (result["isr"]["numerator"], result["isr"]["denominator"]) == (pytest.approx(1.8), 3)
-    assert (result["psr"]["numerator"], result["psr"]["denominator"]) == (pytest.approx(1.8), 3)
+    # The third row passes with the chance that its one verdict and the others' give; the last is
+    # unknown.
+    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(1, 2, 1), 1), (Units(1, 1, 1), 1)])
+    assert drawn is not None
+    third = drawn.chance(OpenOutcome(1, 0, 1))
+    for rate in ("isr", "psr"):
+        measured = result[rate]["numerator"], result[rate]["denominator"]
+        assert measured == (pytest.approx(1 + third), 3)
     assert result["isr"]["undecided"] == 2
     assert result["isr"]["bounds"] == [1 / 4, 3 / 4]  # the second has failed whatever is missing
     assert result["psr"]["bounds"] == [1 / 4, 3 / 4]
@@ -180,10 +186,18 @@ def test_a_row_that_is_known_to_fail_has_failed() -> None:
     assert (result["psr"]["value"], result["psr"]["coverage"]) == (0.5, 1)
     turns_of = [row(verdicts, benchmark="sysbench") for verdicts in ("11", "1", "0?", "1?")]
     isr = rates(turns_of, "sysbench")["isr"]
-    assert (isr["numerator"], isr["denominator"]) == (pytest.approx(2 + 4 / 5), 4)
+    drawn = Prediction.of(
+        [(Units(2, 2, 0), 1), (Units(1, 1, 0), 1), (Units(0, 1, 1), 1), (Units(1, 1, 1), 1)]
+    )
+    assert drawn is not None
+    last = drawn.chance(OpenOutcome(1, 0, 1))
+    assert (isr["numerator"], isr["denominator"]) == (pytest.approx(2 + last), 4)
     rubrics = [row(verdicts, benchmark="advancedif") for verdicts in ("11", "0?", "1?")]
     overall = rates(rubrics, "advancedif")["overall"]
-    assert (overall["numerator"], overall["denominator"]) == (pytest.approx(1 + 3 / 4), 3)
+    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(0, 1, 1), 1), (Units(1, 1, 1), 1)])
+    assert drawn is not None
+    last = drawn.chance(OpenOutcome(1, 0, 1))
+    assert (overall["numerator"], overall["denominator"]) == (pytest.approx(1 + last), 3)
 
 
 @pytest.mark.parametrize(
@@ -269,10 +283,17 @@ ADVANCEDIF = [
 ]
 
 
+def open_row() -> float:
+    """Return the chance of the fourth row: one verdict is met and one undecided."""
+    drawn = Prediction.of([(Units(2, 2, 0), 1), (Units(1, 2, 0), 2), (Units(1, 1, 1), 1)])
+    assert drawn is not None
+    return drawn.chance(OpenOutcome(1, 0, 1))
+
+
 def test_advancedif_strict_goes_by_the_verdicts() -> None:
     result = rates(ADVANCEDIF, "advancedif")
     assert (result["overall"]["numerator"], result["overall"]["denominator"]) == (
-        pytest.approx(1 + 5 / 7),
+        pytest.approx(1 + open_row()),
         4,
     )
     assert (result["micro"]["numerator"], result["micro"]["denominator"]) == (5, 7)
@@ -306,7 +327,7 @@ def test_rows_that_cannot_be_read_are_no_success_and_faithfully_no_pass() -> Non
     assert faithful["success"]["value"] == 4 / 10
     assert faithful["overall"]["coverage"] == 4 / 10
     strict = summed(ADVANCEDIF, failed=5)["metrics"]["advancedif"]
-    assert strict["overall"]["value"] == pytest.approx((1 + 5 / 7) / 4)
+    assert strict["overall"]["value"] == pytest.approx((1 + open_row()) / 4)
     assert strict["overall"]["coverage"] == pytest.approx(3 / 10)
 
 
@@ -349,9 +370,15 @@ def test_a_turn_that_is_undecided_or_missing_counts_with_its_chance() -> None:
     rows = turns(1, ["1", "1", "?", "1", "0"]) + turns(2, ["1", "0", "?", "1", "1"])
     rows += turns(3, ["1", "1"])  # three turns are missing
     result = rates(rows, "sysbench")["ssr"]
-    # Verdicts are met in 8 of 10, so an undecided turn is with .8, and so is a missing one.
-    lead = (1 + 1 + 0.8 + 0.8 + 0, 1, 1 + 1 + 0.8 + 0.8**2 + 0.8**3)
-    assert result["value"] == pytest.approx(sum(lead) / 15)
+    low, high = result["bounds"]
+    assert low < result["value"] < high
+    # What one system meets says nothing of another's open turns but through the run's rate; what
+    # it meets itself says more.
+    sure = [*turns(1, ["1"] * 5), *turns(2, ["0"] * 5), *turns(3, ["1"] * 5), *turns(4, ["0"] * 5)]
+    lead = rates([*sure, *turns(5, ["1", "?", "1", "1", "1"])], "sysbench")["ssr"]["numerator"] - 2
+    cut = rates([*sure, *turns(5, ["1", "?", "0", "0", "0"])], "sysbench")["ssr"]["numerator"] - 2
+    assert (lead - 0.2) / 0.8 > 0.8
+    assert (cut - 0.2) / 0.2 < 0.5
     assert result["undecided"] == 2
     assert result["bounds"] == pytest.approx([(2 + 1 + 2) / 15, (4 + 1 + 5) / 15])
     faithful = rates(rows, "sysbench", "faithful")
@@ -367,7 +394,7 @@ def test_faithful_sysbench_goes_by_the_flag_and_lists_contradictions() -> None:
     turn = {"id": "7-1", "system_id": 7, "turn": 1, "declared": True, "verdicts": False}
     assert result["contradictions"] == {"count": 1, "turns": [turn]}
     isr = summed(rows)["metrics"]["sysbench"]["isr"]
-    assert isr["numerator"] == pytest.approx(3 + 5 / 6)
+    assert 3 < isr["numerator"] < 4
 
 
 def test_a_turn_without_a_place_is_noted() -> None:
@@ -583,16 +610,25 @@ def test_an_open_row_counts_with_the_chance_over_all_ways_to_decide_it(
     verdicts, priorities = ("".join(letters) for letters in zip(*constraints, strict=True))
     other = row("110", "pss")
     measured = summed([row(verdicts, priorities), other])["metrics"]
-    met = measured["infobench"]["drfr"]["value"]
-    left = verdicts.count("?")
+    met, unmet, left = (verdicts.count(sign) for sign in "10?")
     if left == len(verdicts):
         return
+    drawn = Prediction.of([(Units(met, met + unmet, left), 1), (Units(2, 3, 0), 1)])
+    assert drawn is not None
     for rate in ("isr", "psr"):
         expected = 0.0
         for decided in itertools.product("10", repeat=left):
             letters = iter(decided)
             filled = "".join(next(letters) if v == "?" else v for v in verdicts)
             passed = scores(*row(filled, priorities), "strict")[rate] or 0.0
-            expected += math.prod(met if v == "1" else 1 - met for v in decided) * passed
+            hits = decided.count("1")
+            # That these are met and no others: by inclusion and exclusion.
+            chance = sum(
+                (-1) ** more
+                * math.comb(left - hits, more)
+                * drawn.chance(OpenOutcome(met, unmet, hits + more, left - hits - more))
+                for more in range(left - hits + 1)
+            )
+            expected += chance * passed
         alone = scores(*other, "strict")[rate] or 0.0
         assert measured["cfbench"][rate]["value"] == pytest.approx((expected + alone) / 2)

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from heedful.metrics.statistics import (
     ClusterShare,
-    OpenOutcome,
     clustered_spearman,
     macro_measure,
     measure,
@@ -35,13 +35,63 @@ def test_a_rate_carries_its_counts_coverage_and_bounds() -> None:
 
 
 def test_an_open_outcome_counts_with_its_probability() -> None:
-    left = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(2))
-    assert left.settled(0.9).numerator == pytest.approx(0.81)
-    assert left.settled(0.9).denominator == 1
+    nine, even = Prediction(0.9, 0.0), Prediction(0.5, 0.0)
+    left = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(1, 0, 2)).settled(nine)
+    assert left.numerator == pytest.approx(0.81)
+    assert left.denominator == 1
     # Two must be met, and of three others at least two.
-    either = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(2, 3, 2)).settled(0.5)
+    either = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(1, 0, 2, 3, 2)).settled(even)
     assert either.numerator == pytest.approx(0.25 * 4 / 8)
-    assert pooled(1, 2).settled(0.9) == pooled(1, 2)
+    assert pooled(1, 2).settled(nine) == pooled(1, 2)
+    # With a correlation of .5 a row's own rate is worth one verdict: (.8 + 3) / (1 + 3).
+    together = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(3, 0, 1)).settled(Prediction(0.8, 0.5))
+    assert together.numerator == pytest.approx(3.8 / 4)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 4)), min_size=1),
+    st.tuples(*[st.integers(0, 3)] * 4),
+)
+def test_a_prediction_is_the_mean_over_its_beta_distribution(
+    rows: list[tuple[int, int, int]], asked: tuple[int, int, int, int]
+) -> None:
+    prediction = Prediction.of((Units(met, met + unmet, left), 1) for met, unmet, left in rows)
+    if prediction is None:
+        return
+    assert 0 <= prediction.correlation < 1
+    met, unmet, all_of, some_of = asked
+    chances = [
+        prediction.chance(OpenOutcome(met, unmet, all_of, some_of, least))
+        for least in range(some_of + 2)
+    ]
+    assert chances[0] <= 1 + 1e-9
+    assert chances == sorted(chances, reverse=True)
+    assert chances[-1] == 0
+    left = all_of + some_of
+    rate = prediction.at(left / (met + unmet + left)) if met + unmet + left else 0.0
+    if prediction.correlation < 0.05 or not 0.05 < rate < 0.95:
+        return
+    a, b = rate * prediction.pseudo + met, (1 - rate) * prediction.pseudo + unmet
+
+    def moment(hits: int, misses: int) -> float:
+        gammas = (a + hits, b + misses, a + b), (a, b, a + b + hits + misses)
+        over, under = (sum(map(math.lgamma, side)) for side in gammas)
+        return math.exp(over - under)
+
+    for least, chance in enumerate(chances):
+        expected = sum(
+            math.comb(some_of, hits) * moment(all_of + hits, some_of - hits)
+            for hits in range(least, some_of + 1)
+        )
+        assert chance == pytest.approx(expected)
+
+
+def test_what_was_not_observed_is_no_evidence() -> None:
+    passed, failed = ClusterShare(1, 1, 1, 1, 1, 1), ClusterShare(0, 1, 0, 0, 1, 1)
+    left = ClusterShare(0, 0, 0, 1, 1, 0, OpenOutcome(1, 0, 1)).settled(Prediction(0.8, 0.0))
+    some = measure({passed: 40, failed: 10, left: 50})
+    assert some["value"] == pytest.approx(0.8)
+    assert some["interval"] == pytest.approx(measure({passed: 40, failed: 10})["interval"])
 
 
 def test_a_rate_of_nothing_has_no_value() -> None:

@@ -44,8 +44,8 @@ class ProtocolFlags(ConnectionFlags):
     """How a judge goes about its work.
 
     Attributes:
-        prompt: plain, structured, structured_object, if_critic, advancedif, cfbench or criteria. By
-            default the one that the model's folder names, or plain.
+        prompt: plain, short, structured, structured_object, if_critic, advancedif, cfbench or
+            criteria. By default the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.

@@ -210,8 +210,11 @@ class BatchDesk:
             | {"dollars": spool.dollars},
         )
         logger.info("submitting %s to %s", amount(len(rows), "request"), spool.model.name)
-        with spool.file:
-            batch = await self._sent(spool)
+        try:
+            with spool.file:
+                batch = await self._sent(spool)
+        except FaultError as error:
+            raise _stopping(spool.service.failure(error.fault)) from None
         self._set(spool.tag, self._open[spool.tag] | {"id": batch})
 
     async def _sent(self, spool: _Spool) -> str:
@@ -226,12 +229,9 @@ class BatchDesk:
                 await self._drop(spool.tag)
                 raise _stopping(spool.service.failure(fault))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
-            try:
-                found = await self._find(spool.tag)
-            except FaultError:
-                continue
-            if found is not None:
-                return found
+            # A server that had too much to do has said no; after other faults it may have said yes.
+            if fault.kind is FaultKind.TRANSIENT and await self._was_submitted(spool.tag):
+                return str(self._open[spool.tag]["id"])
         raise AssertionError  # the last attempt returns or raises
 
     def _refuse_too_dear(self, spool: _Spool) -> None:
@@ -285,14 +285,17 @@ class BatchDesk:
         return 0
 
     async def _was_submitted(self, tag: str) -> bool:
+        pause = FIRST_PAUSE_S
         while True:
             found = await self._find(tag)
-            if found is not None:
+            if found:
                 self._set(tag, self._open[tag] | {"id": found})
                 return True
-            if time.time() - self._open[tag]["began"] > SETTLED_S:
+            settled = time.time() - self._open[tag]["began"] > SETTLED_S
+            if found is None and settled:
                 return False
-            await asyncio.sleep(FIRST_PAUSE_S)
+            await asyncio.sleep(pause)
+            pause = min(LONGEST_PAUSE_S, 1.5 * pause) if settled else pause
 
     async def _fetch(self, tag: str, service: BatchService) -> int:
         """Store the answers of a batch that has ended; what it lacks is asked again."""

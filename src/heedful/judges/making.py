@@ -66,7 +66,7 @@ class JudgeOptions(CallOptions, total=False):
         prompt_file: a file whose text replaces that of the prompt.
         system_prompt_file: for ``advancedif``, a file with the text for system steerability.
         explain: ask for an explanation before each verdict, as by default.
-        measure: tell the model what code counts for a constraint.
+        measure: tell the model what code counts for a constraint; a model's folder may say so too.
         per_call: constraints in one call; all by default.
         votes: independent samples per question, whose majority decides; 1 by default.
         min_confidence: a majority smaller than this share of the votes does not decide.
@@ -102,8 +102,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     Raises:
         UsageError: there is one.
     """
+    added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
-        if name not in known and name not in plugins.names(_PLUGINS, _NAMES):
+        if name not in known and name not in added:
             raise plugins.unknown("judge", name, known, _PLUGINS)
 
 
@@ -217,7 +218,7 @@ def _model_judge(options: JudgeOptions) -> Judge:
                 sampling=how,
                 reasks=options.get("reasks", 1),
                 sample_index=index,
-                measure=Measurement() if options.get("measure") else None,
+                measure=Measurement() if options.get("measure") or protocol.measure else None,
             )
             for index in range(votes)
         ]

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from array import array
 from collections import Counter
-from itertools import accumulate
-from operator import mul
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from heedful.core.nouns import Status
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 from heedful.metrics.outcomes import MET, NOT_APPLICABLE, UNDECIDED, UNMET
 from heedful.metrics.proportions import Spread
 from heedful.metrics.statistics import ClusterShare, measure, spearman
@@ -86,9 +85,9 @@ class SessionStability:
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
         self._contradictions = 0
-        self._verdicts: Counter[int] = Counter()
         self._states: Counter[int] = Counter()
-        self._left: Counter[int] = Counter()
+        self._verdicts: Counter[Units] = Counter()
+        self._left: Counter[OpenOutcome] = Counter()
         self.unplaced = 0
 
     def add(self, sample: Sample, states: Sequence[int], all_ok: bool | None) -> None:  # noqa: FBT001
@@ -105,10 +104,11 @@ class SessionStability:
             self.unplaced += 1
             return
         state = turn_state(states, all_ok, faithful=self._faithful)
-        self._verdicts.update(states)
         self._states[state] += 1
+        met, unmet, left = (list(states).count(each) for each in (MET, UNMET, UNDECIDED))
+        self._verdicts[Units(met, met + unmet, left)] += 1
         if state == UNDECIDED:
-            self._left[list(states).count(UNDECIDED)] += 1
+            self._left[OpenOutcome(met, unmet, left)] += 1
         key = (str(tags.get("model", "")), str(system))
         self._turns[key] = with_turn(self._turns.get(key, NO_TURNS), turn, state)
 
@@ -117,10 +117,10 @@ class SessionStability:
 
         The systems of one system prompt, each of a model, are one cluster.
         """
-        chances = self._chances()
+        prediction, chances = self._predictions()
         prompts: dict[str, list[ClusterShare]] = {}
         for (_, prompt), turns in self._turns.items():
-            prompts.setdefault(prompt, []).append(self._share(turns, chances))
+            prompts.setdefault(prompt, []).append(self._share(turns, prediction, chances))
         if not prompts:
             return None
         together = Spread()
@@ -139,26 +139,40 @@ class SessionStability:
         """Return how many turns have a flag that contradicts the verdicts, and the first ones."""
         return {"count": self._contradictions, "turns": self._contradicting}
 
-    def _chances(self) -> Mapping[int, float]:
-        """Compute how probably all of a turn is met, by its state."""
-        decided = self._verdicts[MET] + self._verdicts[UNMET]
-        rate = self._verdicts[MET] / decided if decided else 0.0
-        expected = math.fsum(rate**left * count for left, count in self._left.items())
-        undecided = self._left.total()
-        return {
-            MET: 1.0,
-            UNMET: 0.0,
-            UNDECIDED: expected / undecided if undecided else 0.0,
-            MISSING: (self._states[MET] + expected) / max(1, self._states.total()),
-        }
+    def _predictions(self) -> tuple[Prediction, Mapping[int, float]]:
+        """Tell how turns are predicted by the others, and by themselves, by their state."""
+        verdicts = Prediction.of(self._verdicts.items())
+        expected = (
+            math.fsum(verdicts.chance(left) * count for left, count in self._left.items())
+            if verdicts
+            else 0.0
+        )
+        left = self._left.total()
+        rate = (self._states[MET] + expected) / max(1, self._states.total())
+        settled = Counter(
+            (turns.count(MET), turns.count(MET) + turns.count(UNMET))
+            for turns in self._turns.values()
+        )
+        among = Prediction.of((Units(*known, 0), count) for known, count in settled.items())
+        correlation = among.correlation if among else 0.0
+        chances = {UNDECIDED: expected / left if left else 0.0, MISSING: rate}
+        return Prediction(rate, correlation), chances
 
-    def _share(self, turns: bytes, chances: Mapping[int, float]) -> ClusterShare:
+    def _share(
+        self, turns: bytes, prediction: Prediction, chances: Mapping[int, float]
+    ) -> ClusterShare:
         certain = leading(turns, {MET})
         possible = certain if self._faithful else leading(turns, {MET, UNDECIDED, MISSING})
         low, high = certain / TURNS, possible / TURNS
         if certain == possible:
             return ClusterShare(low, 1, low, high, 1, 1)
-        expected = math.fsum(accumulate((chances[turn] for turn in turns), mul)) / TURNS
+        met, unmet = turns.count(MET), turns.count(UNMET)
+        expected, passed = 0.0, 1.0
+        for turn in turns[:possible]:
+            if turn != MET:
+                passed *= prediction.beside(chances[turn], met, unmet)
+                met += 1
+            expected += passed / TURNS
         return ClusterShare(expected, int({*turns} & {MET, UNMET} != set()), low, high, 1, 0)
 
 

@@ -11,12 +11,14 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.metrics.satisfaction import BASES, ifeval
+from heedful.metrics.shares import predicted
 from heedful.metrics.statistics import ClusterShare, mean_measure, measure
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from heedful.core.nouns import Sample, Scoring
+    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.statistics import RateEstimate
 
@@ -39,7 +41,7 @@ class Conversations:
         self._turns: dict[tuple[str, str], dict[int, Shares]] = {}
         self._languages: dict[tuple[str, str], str] = {}
         self._distinct: dict[Shares, Shares] = {}
-        self._met: tuple[float, ...] | None = None
+        self._predicted: tuple[Prediction | None, ...] | None = None
 
     def __bool__(self) -> bool:
         """Check whether any turn was taken in."""
@@ -112,20 +114,19 @@ class Conversations:
         turns = self._numbers()
         return [("turns", turns), *((f"turn_{turn}", (turn,)) for turn in turns)]
 
-    def _rates(self) -> tuple[float, ...]:
-        """Compute the rate at which undecided verdicts are taken to be met, by accuracy."""
-        if self._met is None:
-            totals: Counter[int] = Counter()
-            met: Counter[int] = Counter()
+    def _predictions(self) -> tuple[Prediction | None, ...]:
+        """Tell how undecided verdicts are predicted, by accuracy."""
+        if self._predicted is None:
+            counts: dict[str, Counter[ClusterShare]] = {name: Counter() for name in ACCURACIES}
             for turns in self._turns.values():
                 for shares in turns.values():
-                    for place, share in enumerate(shares):
-                        met[place] += int(share.numerator)
-                        totals[place] += share.denominator
-            pooled = [met[at] / totals[at] if totals[at] else 0.0 for at in range(len(ACCURACIES))]
-            bases = (BASES.get(("ifeval", name), ("ifeval", name)) for name in ACCURACIES)
-            self._met = tuple(pooled[ACCURACIES.index(name)] for _, name in bases)
-        return self._met
+                    for name, share in zip(ACCURACIES, shares, strict=True):
+                        counts[name][share] += 1
+            self._predicted = tuple(
+                predicted(counts[BASES.get(("ifeval", name), ("ifeval", name))[1]])
+                for name in ACCURACIES
+            )
+        return self._predicted
 
     def _in(self, language: str | None) -> Iterable[tuple[str, str]]:
         return (key for key in self._turns if language in {None, self._languages[key]})
@@ -136,15 +137,15 @@ class Conversations:
         Answers of several models in one conversation go together.
         """
         turns = tuple(turns)
-        rates = self._rates()
+        predictions = self._predictions()
         by_cluster: dict[str, Shares] = {}
         for key in self._in(language):
             had = self._turns[key]
             if any(turn in had for turn in turns):
                 shares = tuple(
-                    share.settled(rate)
+                    share.settled(prediction)
                     for turn in turns
-                    for share, rate in zip(had.get(turn, NOTHING), rates, strict=True)
+                    for share, prediction in zip(had.get(turn, NOTHING), predictions, strict=True)
                 )
                 before = by_cluster.get(key[1])
                 by_cluster[key[1]] = shares if before is None else tuple(map(_sum, before, shares))

@@ -13,13 +13,17 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from heedful.metrics.clusters import cluster_of
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units, beta_binomial
+from heedful.metrics.proportions import Spread
 from heedful.metrics.statistics import ClusterShare, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Sample, Scoring
     from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.proportions import Pair
     from heedful.metrics.statistics import RateEstimate
 
     Draws = tuple[int, int, int]
@@ -30,11 +34,13 @@ VARIANT = "variant"
 
 
 class Reliability:
-    """Accumulator of responses by instruction: three small numbers for each."""
+    """Accumulator of responses by instruction: three small numbers and a digest for each."""
 
     def __init__(self, scoring: Scoring) -> None:
         self._faithful = scoring == "faithful"
         self._draws: dict[tuple[str, str], Draws] = {}
+        self._clusters: dict[tuple[str, str], bytes] = {}
+        self._left: Counter[OpenOutcome] = Counter()
         self._variants = False
 
     def add(self, sample: Sample, row: RowOutcome) -> None:
@@ -51,37 +57,86 @@ class Reliability:
             failed += 1
         elif verdicts.undecided:
             left += 1
+            self._left[OpenOutcome(verdicts.met, 0, verdicts.undecided)] += 1
         else:
             passed += 1
         self._draws[key] = passed, failed, left
+        self._clusters[key] = cluster_of(sample)
         self._variants |= variant
 
-    def metrics(self, *, readable: float) -> dict[str, RateEstimate]:
+    def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, RateEstimate]:
         """Measure; nothing where no instruction has two responses.
 
         Args:
+            verdicts: how undecided verdicts are predicted.
             readable: share of the rows that could be read.
         """
-        counts = Counter(self._draws.values())
-        most = max(map(sum, counts), default=0)
+        most = max(map(sum, self._draws.values()), default=0)
         if most < 2:  # noqa: PLR2004 - several responses
             return {}
-        rates = {}
+        chances = self._chances(verdicts)
         if self._variants:
-            shares: Counter[ClusterShare] = Counter()
-            for draws, count in counts.items():
-                shares[_reliable(draws, most, self._faithful)] += count
-            return {f"reliable_{most}": measure(shares, readable=readable)}
-        passed, failed = (sum(draws[side] * n for draws, n in counts.items()) for side in (0, 1))
-        rate = passed / (passed + failed) if passed + failed else 0.0
-        for k in _sizes(most):
-            for name, chance in CHANCES.items():
-                shares = Counter()
-                for draws, count in counts.items():
-                    if sum(draws) >= k:
-                        shares[_share(draws, k, chance, rate)] += count
-                rates[f"{name}_{k}"] = measure(shares, readable=readable)
-        return rates
+            shares = {
+                draws: _reliable(draws, most, chances[draws], faithful=self._faithful)
+                for draws in chances
+            }
+            return {f"reliable_{most}": self._measured(shares, readable)}
+        return {
+            f"{name}_{k}": self._measured(
+                {
+                    draws: _share(draws, k, chance, chances[draws])
+                    for draws in chances
+                    if sum(draws) >= k
+                },
+                readable,
+            )
+            for k in _sizes(most)
+            for name, chance in CHANCES.items()
+        }
+
+    def _chances(self, verdicts: Prediction | None) -> dict[Draws, list[float]]:
+        """Compute how probably 0, 1, … of the responses pass that can still do either.
+
+        A response is predicted by its own verdicts, and by the other responses: instructions vary
+        in how often they are followed.
+        """
+        counts = Counter(self._draws.values())
+        passed, failed, left = (sum(d[at] * n for d, n in counts.items()) for at in range(3))
+        expected = (
+            math.fsum(verdicts.chance(open_) * n for open_, n in self._left.items())
+            if verdicts
+            else 0.0
+        )
+        settled = Prediction.of((Units(d[0], d[0] + d[1], 0), n) for d, n in counts.items())
+        rate = (passed + expected) / max(1, passed + failed + left)
+        among = Prediction(rate, settled.correlation if settled else 0.0)
+        return {
+            draws: beta_binomial(
+                draws[2],
+                among.beside(expected / max(1, left), draws[0], draws[1]),
+                among.pseudo + draws[0] + draws[1],
+            )
+            for draws in counts
+        }
+
+    def _measured(self, shares: Mapping[Draws, ClusterShare], readable: float) -> RateEstimate:
+        """Measure a rate over instructions; models that answered the same one go together."""
+        counts: Counter[ClusterShare] = Counter()
+        clusters: dict[bytes, list[Pair]] = {}
+        for key, draws in self._draws.items():
+            if draws in shares:
+                share = shares[draws]
+                counts[share] += 1
+                if share.denominator:
+                    clusters.setdefault(self._clusters[key], []).append(share[:2])
+        together = Spread()
+        for rows in clusters.values():
+            if len(rows) > 1:
+                together = together.plus(Spread.together(rows))
+        weights = [(share, n) for share, n in counts.items() if share.denominator]
+        known = math.fsum(share.covered * n for share, n in weights)
+        known /= max(1, sum(n for _, n in weights))
+        return measure(counts, readable=readable, together=together, known=known)
 
 
 def _sizes(most: int) -> list[int]:
@@ -104,26 +159,27 @@ CHANCES: Mapping[str, Callable[[int, int, int], float]] = {
 }
 
 
-def _share(draws: Draws, k: int, of: Callable[[int, int, int], float], rate: float) -> ClusterShare:
-    """Compute an instruction's part; what is undecided passes as often as what is decided."""
+def _share(
+    draws: Draws, k: int, of: Callable[[int, int, int], float], more: Sequence[float]
+) -> ClusterShare:
+    """Compute an instruction's part; ``more``: how probably 0, 1, … of what is open passes."""
     passed, failed, left = draws
     total, decided = sum(draws), passed + failed
     low, high = of(passed, total, k), of(passed + left, total, k)
-    value = math.fsum(
-        math.comb(left, more) * rate**more * (1 - rate) ** (left - more) * of(met, total, k)
-        for more, met in enumerate(range(passed, passed + left + 1))
-    )
+    value = math.fsum(chance * of(passed + n, total, k) for n, chance in enumerate(more))
     return ClusterShare(value * bool(decided), int(decided > 0), low, high, 1, decided / total)
 
 
-def _reliable(draws: Draws, k: int, faithful: bool) -> ClusterShare:  # noqa: FBT001
+def _reliable(draws: Draws, k: int, more: Sequence[float], *, faithful: bool) -> ClusterShare:
     """Count an instruction; one that lacks variants never passes in the published code."""
-    passed, failed, _ = draws
+    passed, failed, left = draws
+    low, high = int(passed == k), int(not failed)
+    known = int(low == high)
     if sum(draws) < k:
         complete = int(faithful or failed > 0)
         return ClusterShare(0, complete, 0, int(not complete), 1, complete)
-    known = int(failed > 0 or passed == k)
     if faithful:
-        return ClusterShare(int(passed == k), 1, int(passed == k), int(not failed), 1, known)
-    low, high = int(passed == k), int(not failed)
-    return ClusterShare(low * known, known, low, high, 1, known)
+        return ClusterShare(low, 1, low, high, 1, known)
+    if known or not passed:
+        return ClusterShare(low * known, known, low, high, 1, known)
+    return ClusterShare(more[left], 1, low, high, 1, known)

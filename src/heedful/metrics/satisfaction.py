@@ -21,11 +21,12 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from heedful.metrics.expectation import OpenOutcome
 from heedful.metrics.outcomes import outcome, sort_verdicts
 from heedful.metrics.rubric_families import multichallenge, rubric_family, structflow
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
 from heedful.metrics.shares import all_met, csr_share, mean, passing, pooled
-from heedful.metrics.statistics import ClusterShare, OpenOutcome
+from heedful.metrics.statistics import ClusterShare
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -262,7 +263,13 @@ def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -
         for met in range(other.undecided + 1)
         if _psr(primary.total, primary.total, other.met + met, other.total, rounded=False)
     )
-    left = OpenOutcome(primary.undecided, other.undecided, next(enough, other.undecided + 1))
+    left = OpenOutcome(
+        met=primary.met + other.met,
+        unmet=primary.unmet + other.unmet,
+        all_of=primary.undecided,
+        some_of=other.undecided,
+        at_least=next(enough, other.undecided + 1),
+    )
     return passing(low, high, left)
 
 

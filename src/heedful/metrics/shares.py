@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from heedful.metrics.statistics import ClusterShare, OpenOutcome
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
+from heedful.metrics.statistics import ClusterShare
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from heedful.metrics.outcomes import VerdictCounts
 
-__all__ = ["pooled"]
+__all__ = ["pooled", "predicted"]
 
 
 def pooled(tally: VerdictCounts) -> ClusterShare:
@@ -18,9 +21,21 @@ def pooled(tally: VerdictCounts) -> ClusterShare:
     return ClusterShare(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
 
 
+def predicted(shares: Mapping[ClusterShare, int]) -> Prediction | None:
+    """Tell how undecided verdicts are predicted, by rows' contributions to a rate over verdicts.
+
+    Args:
+        shares: as :func:`pooled` makes them, and how many rows contributed each.
+    """
+    return Prediction.of(
+        (Units(share.numerator, share.denominator, share.units - share.covered), count)
+        for share, count in shares.items()
+    )
+
+
 def all_met(tally: VerdictCounts) -> ClusterShare:
     """Count the row as one unit that passes iff all is met."""
-    left = OpenOutcome(tally.undecided) if tally.decided else None
+    left = OpenOutcome(tally.met, tally.unmet, tally.undecided) if tally.decided else None
     return passing(int(tally.met == tally.total), int(not tally.unmet), left)
 
 

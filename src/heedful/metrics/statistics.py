@@ -15,6 +15,7 @@ from heedful.metrics.agreement import IntervalEstimate
 from heedful.metrics.proportions import (
     CORRELATION,
     NORMAL_QUANTILE,
+    SCALE,
     WEIGHT,
     Spread,
     mean_interval,
@@ -29,35 +30,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
+    from heedful.metrics.expectation import OpenOutcome, Prediction
+
     Floats = NDArray[np.float64]
 
 __all__ = ["ClusterShare", "RateEstimate", "macro_measure", "measure"]
-
-
-class OpenOutcome(NamedTuple):
-    """The undecided verdicts on which it depends whether a sample passes.
-
-    Attributes:
-        all_of: undecided verdicts that must all be met.
-        some_of: undecided verdicts of which ``at_least`` must be met.
-        at_least: their least number.
-    """
-
-    all_of: int
-    some_of: int = 0
-    at_least: int = 0
-
-    def chance(self, rate: float) -> float:
-        """Compute how probably the sample passes.
-
-        Args:
-            rate: with which an undecided verdict is met: that of the decided ones.
-        """
-        n = self.some_of
-        return rate**self.all_of * math.fsum(
-            math.comb(n, met) * rate**met * (1 - rate) ** (n - met)
-            for met in range(self.at_least, n + 1)
-        )
 
 
 class ClusterShare(NamedTuple):
@@ -82,18 +59,18 @@ class ClusterShare(NamedTuple):
     covered: float
     open: OpenOutcome | None = None
 
-    def settled(self, rate: float) -> ClusterShare:
+    def settled(self, prediction: Prediction | None) -> ClusterShare:
         """Return the share with an open outcome taken at its expectation.
 
         Samples that are known to fail are in the rate whatever is undecided in them. To leave out
         only those that may still pass would bias the rate downwards.
 
         Args:
-            rate: at which undecided verdicts are met.
+            prediction: of undecided verdicts; with ``None`` nothing is expected.
         """
-        if self.open is None:
+        if self.open is None or prediction is None:
             return self
-        return self._replace(numerator=self.open.chance(rate), denominator=1)
+        return self._replace(numerator=prediction.chance(self.open), denominator=1)
 
 
 class RateEstimate(TypedDict):
@@ -132,7 +109,11 @@ class Correlation(TypedDict):
 
 
 def measure(
-    shares: Mapping[ClusterShare, int], *, readable: float = 1.0, together: Spread | None = None
+    shares: Mapping[ClusterShare, int],
+    *,
+    readable: float = 1.0,
+    together: Spread | None = None,
+    known: float | None = None,
 ) -> RateEstimate:
     """Turn counted contributions into a reported rate.
 
@@ -141,9 +122,13 @@ def measure(
         readable: share of the rows that could be read, 0 to 1.
         together: what changes because rows are not each a cluster by itself, see
             :class:`heedful.metrics.clusters.ClusterStore`.
+        known: share of the units that was observed; by default those without an open outcome.
     """
     point = _point(shares, readable)
-    interval = None if point["value"] is None else rate_interval(_spread(shares, together))
+    interval = None
+    if point["value"] is not None:
+        known = _known(shares) if known is None else known
+        interval = rate_interval(_spread(shares, together), known=known)
     return {**point, "interval": list(interval) if interval else None}
 
 
@@ -177,7 +162,8 @@ def macro_measure(
             _spread(strata[key], (together or {}).get(key))
             for key, part in parts.items()
             if part["value"] is not None
-        ]
+        ],
+        [_known(strata[key]) for key, part in parts.items() if part["value"] is not None],
     )
     return RateEstimate(
         value=math.fsum(values) / len(values) if values else None,
@@ -362,8 +348,22 @@ def _bounds(shares: Mapping[ClusterShare, int], readable: float) -> list[float] 
 
 
 def _spread(shares: Mapping[ClusterShare, int], together: Spread | None) -> Spread:
+    """Add up clusters; open outcomes vary as much as outcomes do that pass or fail."""
     spread = Spread.of((share[:2], count) for share, count in shares.items())
+    for share, count in shares.items():
+        if share.open is not None and share.denominator:
+            part = round(share.numerator * SCALE)
+            spread = spread._replace(yy=spread.yy + (part * SCALE - part * part) * count)
     return spread if together is None else spread.plus(together)
+
+
+def _known(shares: Mapping[ClusterShare, int]) -> float:
+    """Compute the share of the units in a rate that is not an expectation."""
+    units = sum(share.denominator * count for share, count in shares.items())
+    left = sum(
+        share.denominator * count for share, count in shares.items() if share.open is not None
+    )
+    return 1 - left / units if units else 1.0
 
 
 def _column(

@@ -27,7 +27,7 @@ from heedful.metrics.satisfaction import (
     advancedif_unreadable,
     scores_of,
 )
-from heedful.metrics.shares import pooled
+from heedful.metrics.shares import pooled, predicted
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 from heedful.metrics.votes import Votes
 
@@ -258,20 +258,19 @@ class Summary:
     def _parts(self) -> list[dict[Rate, ClusterShare]]:
         """List each outcome's contributions, by the outcome's number.
 
-        Rows that can still pass or fail are taken at their expectation, by the rate of the run's
-        decided verdicts.
+        Rows that can still pass or fail are taken at their expectation, by the run's decided
+        verdicts and their own.
         """
         parts = self._open_parts()
-        pooled_rates = {
-            base: _ratio(shares)
+        predictions = {
+            base: predicted(shares)
             for base, shares in _collect(self._counts, parts).items()
             if base in BASES.values()
         }
         for shares in parts:
             for rate, share in shares.items():
-                met = pooled_rates.get(BASES[rate]) if share.open is not None else None
-                if met is not None:
-                    shares[rate] = share.settled(met)
+                if share.open is not None:
+                    shares[rate] = share.settled(predictions.get(BASES[rate]))
         return parts
 
     def _open_parts(self) -> list[dict[Rate, ClusterShare]]:
@@ -314,7 +313,8 @@ class Summary:
         if "multichallenge" in metrics:
             rate = "multichallenge", "passed"
             metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
-        reliability = self._reliability.metrics(readable=self._readable)
+        prediction = predicted(shares.get(BASES["cfbench", "isr"], {}))
+        reliability = self._reliability.metrics(prediction, readable=self._readable)
         if reliability:
             metrics["reliability"] = reliability
         if self._conversations:
@@ -417,12 +417,6 @@ class Summary:
             (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()
         ]
         return notes(by, rows, misfits=self._misfits, unplaced=self._systems.unplaced)
-
-
-def _ratio(shares: Mapping[ClusterShare, int]) -> float | None:
-    met = sum(share.numerator * count for share, count in shares.items())
-    decided = sum(share.denominator * count for share, count in shares.items())
-    return met / decided if decided else None
 
 
 def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, ClusterShare]]) -> Shares:

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.models.attempts import failure
 from heedful.models.base import Completion, Usage
-from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
+from heedful.models.batches.base import UNCLEAR, BatchStatus, Connection, count, items, name, within
 from heedful.models.faults import Fault, FaultKind, fault_of
 from heedful.models.redaction import Redactor
 from heedful.models.untrusted import label
@@ -108,31 +108,32 @@ class AnthropicBatches:
         return name(batch.get("id"), "the batch")
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
-        """Find the batch: as many requests, made since, and where it has ended, with our tag.
+        """Find the batch: as many requests, made since, with our tag in its results.
 
-        Batches carry no tag here but in their results. Of one that is still worked on, the number
-        of its requests and its time must do.
+        Batches carry no tag but there, so while one that may be ours is worked on, nobody can tell.
         """
         after = ""
+        unclear = False
         for _ in range(_PAGES):
             page = await self._http.get(f"/batches?limit={_PAGE}{after}")
             batches = items(page.get("data"))
             for batch in batches:
                 if _began(batch) < since - SKEW_S:
-                    return None
+                    return UNCLEAR if unclear else None
                 if batch.get("id") in taken or _requests(batch) != count:
                     continue
-                if await self._is_ours(batch, tag):
-                    return name(batch.get("id"), "the batch")
+                ident = name(batch.get("id"), "the batch")
+                if batch.get("processing_status") != "ended":
+                    unclear = True
+                elif await self._has_tag(ident, tag):
+                    return ident
             if not batches or not page.get("has_more"):
-                return None
+                break
             after = f"&after_id={name(batches[-1].get('id'), 'the batch')}"
-        return None
+        return UNCLEAR if unclear else None
 
-    async def _is_ours(self, batch: dict[str, Any], tag: str) -> bool:
-        if batch.get("processing_status") != "ended":
-            return True
-        async for number, _ in self.answers(name(batch.get("id"), "the batch")):
+    async def _has_tag(self, batch: str, tag: str) -> bool:
+        async for number, _ in self.answers(batch):
             return number.startswith(tag)
         return False
 

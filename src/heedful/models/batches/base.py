@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 BODY_LIMIT = 64 * 2**20
 """Bytes of a JSON body, or of a line of results, after which it is given up."""
 
+UNCLEAR = ""
+"""Stands for the name of a batch of which nobody can tell yet whether it was submitted."""
+
 ATTEMPTS = 6
 LONGEST_PAUSE_S = 30.0
 TIMEOUT_S = 600.0
@@ -80,6 +83,8 @@ class BatchService(Protocol):
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
         """Find a batch that may have been submitted: its name, or ``None`` where there is none.
+
+        :data:`UNCLEAR` where that can be told only later.
 
         Args:
             tag: under which it was to be submitted.
@@ -240,7 +245,7 @@ class _faults:  # noqa: N801 - used as a function
         import aiohttp
 
         if isinstance(error, TimeoutError):
-            raise FaultError(Fault(FaultKind.OVERLOADED, "no complete answer in time")) from None
+            raise FaultError(Fault(FaultKind.TRANSIENT, "no complete answer in time")) from None
         if isinstance(error, aiohttp.ClientError | OSError):
             what = f"the connection failed: {error or type(error).__name__}"
             raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None

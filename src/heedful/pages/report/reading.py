@@ -13,6 +13,7 @@ from heedful.jobs.results import scored_entry
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.outcomes import outcome, sort_verdicts
 from heedful.metrics.satisfaction import cfbench, infobench
+from heedful.metrics.shares import pooled, predicted
 from heedful.metrics.statistics import measure
 from heedful.pages.report.texts import Texts
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
     from heedful.metrics.clusters import Cell, Spreads
+    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
     from heedful.metrics.statistics import ClusterShare, RateEstimate
     from heedful.pages.report.texts import Text
@@ -136,12 +138,12 @@ class ReportGroups:
         rows[outcome] += 1
         return self._name, group[1]
 
-    def rate_met(self, outcomes: Sequence[RowOutcome]) -> float:
-        """Compute the share of the decided verdicts that are met, over all groups."""
-        counts = sum(self._rows.values(), Counter[int]())
-        met = sum(outcomes[number].verdicts.met * count for number, count in counts.items())
-        decided = sum(outcomes[number].verdicts.decided * count for number, count in counts.items())
-        return met / max(1, decided)
+    def prediction(self, outcomes: Sequence[RowOutcome]) -> Prediction | None:
+        """Tell how undecided verdicts are predicted, over all groups."""
+        shares: Counter[ClusterShare] = Counter()
+        for number, count in sum(self._rows.values(), Counter[int]()).items():
+            shares[pooled(outcomes[number].verdicts)] += count
+        return predicted(shares)
 
     def measures(
         self, parts: Sequence[Mapping[str, ClusterShare]], together: Spreads, *, readable: float
@@ -222,10 +224,10 @@ class _Pass:
         Samples that can still pass or fail count as in a summary.
         """
         rows = list(self.outcomes)
-        met = self.size.rate_met(rows)
+        prediction = self.size.prediction(rows)
         return [
             {
-                name: shares.settled(met)
+                name: shares.settled(prediction)
                 for name, (family, rate) in RATES.items()
                 if (shares := family(row, self.scoring).get(rate)) is not None
             }
