@@ -10,6 +10,7 @@ import pytest
 
 from commands import run
 from critiques import critique, item, read, write
+from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.export import export
 from heedful.critic.data.pairs import Pairs
 
@@ -204,6 +205,6 @@ def test_a_prompt_of_the_users_own(critiques: Path) -> None:
     prompt = critiques.parent / "prompt.txt"
     prompt.write_text("Judge.\n{{response}}\n{{checklist}}\n{{format}}", encoding="utf-8")
     folder = critiques.parent / "out"
-    export(critiques, folder, prompt_file=prompt)
+    export(critiques, folder, settings=ExportSettings(prompt_file=prompt))
     (row,) = read(folder / "train.jsonl")
     assert row["prompt"][0]["content"].startswith("Judge.\n")

@@ -451,6 +451,7 @@ def test_a_model_says_how_it_is_to_be_asked(copy: Path) -> None:
         {"prompt": "plain", "prompt_file": 7},
         {"prompt": "plain", "per_call": 0},
         {"prompt": "plain", "per_call": "all"},
+        {"prompt": "plain", "measure": "yes"},
     ],
 )
 def test_a_record_that_makes_no_sense_is_refused(copy: Path, record: dict[str, Any]) -> None:

@@ -17,6 +17,8 @@ import pytest
 from commands import run
 from critiques import write
 from extras import needs
+from heedful.judges import Measurement, make_judge
+from heedful.judges.model import Checklist
 from tiny_model import save_tiny_model
 from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
 
@@ -220,6 +222,31 @@ def test_settings_come_from_a_file_and_flags_win(model: Path, sft: Path, tmp_pat
     assert protocol is not None
     assert protocol.prompt_file is not None
     assert protocol.prompt_file.read_text() == PROMPT
+
+
+def test_a_critic_of_code_is_asked_as_it_was_trained(model: Path, tmp_path: Path) -> None:
+    check = {"id": "punctuation:no_comma"}
+    row = {
+        "prompt": "Write.",
+        "checklist": [{"text": "At most 9 words, no commas.", "check": check}],
+    }
+    data = tmp_path / "rows.jsonl"
+    rows = [row | {"id": str(n), "response": "a, b" if n % 2 else "a b"} for n in range(4)]
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run("evaluate", data, "--judge", "rules", "--run", tmp_path / "run", "-q") == 0
+    results, exported = tmp_path / "run" / "results.jsonl", tmp_path / "exported"
+    asked = ("--prompt", "short", "--measure", "--per-call", 1)
+    assert run("critic", "export", results, "-o", exported, *asked) == 0
+    step = ("--max-steps", 1)
+    for name, source, how in (("a", exported, ()), ("b", results, asked)):
+        output = tmp_path / name
+        assert run(*command("sft", source, model, output, *step, *how)) == 0
+        about = json.loads((output / "heedful.json").read_text())
+        assert (about["prompt"], about["per_call"], about["measure"]) == ("short", 1, True)
+        judge = make_judge("checklist", model=str(output))
+        assert isinstance(judge, Checklist)
+        assert judge.config["measure"] == Measurement().version
+    assert losses(tmp_path / "a") == losses(tmp_path / "b")
 
 
 def test_a_checklist_generator_is_trained_alike(

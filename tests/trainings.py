@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from critiques import write
 from heedful import Constraint, Judgment, Message, Recording, Sample, Status
+from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.export import export
 from heedful.critic.data.pairs import Pairs
 from heedful.judges import prompts
@@ -68,7 +69,7 @@ def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Pa
     else:
         write(source, rows)
     output = folder / ("dpo" if pairs else "sft")
-    export(source, output, prompt_file=prompt)
+    export(source, output, settings=ExportSettings(prompt_file=prompt))
     return output
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import Annotated, Literal
 
@@ -25,6 +25,30 @@ class CardFlags:
     funnel: Path | None = None
 
 
+@Parameter(name="*")
+@dataclass(frozen=True, kw_only=True)
+class AskedFlags:
+    """How critiques are put to a critic, and which verdicts of code become critiques.
+
+    Attributes:
+        prompt: The prompt for critiques made of code's verdicts. Default: plain.
+        prompt_file: A file whose text replaces that of the prompt.
+        per_call: Constraints in one example made of code's verdicts. Default: all.
+        measure: Put what code counts beside each constraint, as heedful evaluate --measure does.
+        balance: Of code's verdicts, take as many met as unmet of each type.
+        cross: Constraints of other rows that code checks on each response.
+        seed: Of the choice.
+    """
+
+    prompt: str = "plain"
+    prompt_file: Path | None = None
+    per_call: int | None = None
+    measure: Annotated[bool, Parameter(negative="")] = False
+    balance: bool = True
+    cross: int = 0
+    seed: int = 0
+
+
 def export(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
@@ -32,25 +56,28 @@ def export(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     to: Literal["trl", "parquet", "alpaca", "sharegpt", "openai"] = "trl",
     card: CardFlags = CardFlags(),
-    prompt_file: Path | None = None,
+    asked: AskedFlags = AskedFlags(),
     format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
 ) -> int:
     """Export critiques, to fine-tune on, or pairs.
 
+    The results of a run that was judged by code are critiques too: code knows why.
+
     Args:
-        input: Pairs, or samples with final critiques.
+        input: Pairs, samples with final critiques, or the results.jsonl of a run.
         output: A folder for the data, a dataset card and what the tool wants beside.
         to: trl (conversational JSON lines), parquet (the same columns, for Hugging Face datasets),
             alpaca or sharegpt (LLaMA-Factory), openai.
         card: What the dataset's card says.
-        prompt_file: A file whose text replaces that of the critiques' prompt.
+        asked: How critiques are put to a critic.
         format: The format of samples; detected from the file by default.
         quiet: Print no numbers.
 
     Returns:
         The exit code.
     """
+    from heedful.critic.data.code_verdicts import ExportSettings
     from heedful.critic.data.export import export as write
 
     result = write(
@@ -59,7 +86,7 @@ def export(
         to=to,
         name=card.name,
         format=format,
-        prompt_file=prompt_file,
+        settings=ExportSettings(**asdict(asked)),
         funnel=card.funnel,
     )
     return critic_data.show("export", result, output, broken=result["dropped"], quiet=quiet)

@@ -33,8 +33,8 @@ class CritiqueFlags:
 
     Attributes:
         samples: Independent critiques of each response.
-        prompt: plain, structured, structured_object, if_critic or advancedif. By default the one
-            that the model's folder names, or plain.
+        prompt: plain, short, structured, structured_object, if_critic or advancedif. By default the
+            one that the model's folder names, or plain.
         overwrite: Also replace sampled critiques that are there.
     """
 

@@ -49,7 +49,9 @@ class TrainingFlags:
         eval_batch_size: Critiques that an evaluation generates at a time. Default: 16.
         max_completion_tokens: Of a critique in an evaluation. Default: twice the longest that is
             trained on.
-        per_call: Constraints that an evaluation asks for at a time. Default: all.
+        per_call: Constraints that an evaluation asks for at a time. Default: as exported, or all.
+        measure: Counts of code stand in the prompts, as of critic export --measure. Default: as
+            exported.
         chat_template: A .jinja file, or plain for ours. Default: the model's own.
         prompt: The prompt of the critiques, where the data does not name it.
         prompt_file: The file whose text replaced that of the prompt in the export.
@@ -80,6 +82,7 @@ class TrainingFlags:
     eval_batch_size: int | None = None
     max_completion_tokens: int | None = None
     per_call: int | None = None
+    measure: bool | None = None
     chat_template: str | None = None
     prompt: str | None = None
     prompt_file: Path | None = None

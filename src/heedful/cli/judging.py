@@ -44,8 +44,8 @@ class ProtocolFlags(ConnectionFlags):
     """How a judge goes about its work.
 
     Attributes:
-        prompt: plain, structured, structured_object, if_critic, advancedif, cfbench or criteria. By
-            default the one that the model's folder names, or plain.
+        prompt: plain, short, structured, structured_object, if_critic, advancedif, cfbench or
+            criteria. By default the one that the model's folder names, or plain.
         prompt_file: A file whose text replaces that of the prompt.
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.
@@ -55,6 +55,8 @@ class ProtocolFlags(ConnectionFlags):
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
         reasks: How often the verdict on a constraint that the reply left out is requested again.
+        reject_contradictions: Leave undecided what code, or the verdict's own explanation,
+            contradicts. Default: such an explanation is only marked.
     """
 
     prompt: str | None = None
@@ -66,6 +68,7 @@ class ProtocolFlags(ConnectionFlags):
     votes: int = 1
     min_confidence: float = 0.0
     reasks: int = 1
+    reject_contradictions: Annotated[bool, Parameter(negative="")] = False
 
 
 @Parameter(name="*", group="Model")

@@ -49,3 +49,10 @@ class Measure(Protocol):
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:
         """Return the count, such as "the response has 412 words"; ``None`` for nothing."""
         ...
+
+
+def facts(
+    measure: Measure | None, sample: Sample, constraints: Sequence[Constraint]
+) -> list[str | None] | None:
+    """Return the count for each constraint; ``None`` where nothing is to be counted."""
+    return None if measure is None else [measure(sample, each) for each in constraints]

@@ -66,11 +66,13 @@ class JudgeOptions(CallOptions, total=False):
         prompt_file: a file whose text replaces that of the prompt.
         system_prompt_file: for ``advancedif``, a file with the text for system steerability.
         explain: ask for an explanation before each verdict, as by default.
-        measure: tell the model what code counts for a constraint.
+        measure: tell the model what code counts for a constraint; a model's folder may say so too.
         per_call: constraints in one call; all by default.
         votes: independent samples per question, whose majority decides; 1 by default.
         min_confidence: a majority smaller than this share of the votes does not decide.
         reasks: how often a verdict that the reply left out is requested again; 1 by default.
+        reject_contradictions: leave verdicts undecided that code or their own explanation
+            contradicts; by default an explanation that does is only marked.
     """
 
     model: str | Model | Sequence[str | Model]
@@ -83,6 +85,7 @@ class JudgeOptions(CallOptions, total=False):
     votes: int
     min_confidence: float
     reasks: int
+    reject_contradictions: bool
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
@@ -102,8 +105,9 @@ def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
     Raises:
         UsageError: there is one.
     """
+    added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
-        if name not in known and name not in plugins.names(_PLUGINS, _NAMES):
+        if name not in known and name not in added:
             raise plugins.unknown("judge", name, known, _PLUGINS)
 
 
@@ -217,10 +221,14 @@ def _model_judge(options: JudgeOptions) -> Judge:
                 sampling=how,
                 reasks=options.get("reasks", 1),
                 sample_index=index,
-                measure=Measurement() if options.get("measure") else None,
+                measure=Measurement() if options.get("measure") or protocol.measure else None,
             )
             for index in range(votes)
         ]
+    if options.get("reject_contradictions"):
+        from heedful.judges.consistent import Consistent
+
+        members = [Consistent(member) for member in members]
     if len(members) == 1:
         return members[0]
     return Panel(*members, min_confidence=options.get("min_confidence", 0.0))

@@ -9,6 +9,7 @@ from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
+from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
 
@@ -155,8 +156,8 @@ class Checklist:
 
     def _messages(self, sample: Sample, positions: Sequence[int]) -> list[Message]:
         constraints = [sample.checklist[position] for position in positions]
-        facts = self._facts(sample, constraints)
-        return self.prompt.render(sample, constraints, measurements=facts)
+        counted = facts(self.measure, sample, constraints)
+        return self.prompt.render(sample, constraints, measurements=counted)
 
     async def _ask(self, sample: Sample, positions: Sequence[int]) -> Critique:
         """Ask for a group of constraints, and again for those without a verdict in the reply."""
@@ -198,11 +199,6 @@ class Checklist:
         explains = getattr(self.prompt, "explain", True)
         each = EXPLAINED_TOKENS if explains else VERDICT_TOKENS
         return Purpose(self.name, tokens=constraints * each, reask=attempt > 0)
-
-    def _facts(self, sample: Sample, constraints: Sequence[Constraint]) -> list[str | None] | None:
-        if self.measure is None:
-            return None
-        return [self.measure(sample, constraint) for constraint in constraints]
 
     def _read(self, completion: Completion, constraints: Sequence[Constraint]) -> list[Judgment]:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""

@@ -45,11 +45,13 @@ class Protocol:
         prompt: the prompt's name.
         prompt_file: a file with the prompt's text, where it isn't the one that heedful ships.
         per_call: constraints in one call; ``None`` for all.
+        measure: whether it is told what code counts.
     """
 
     prompt: str
     prompt_file: Path | None = None
     per_call: int | None = None
+    measure: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,4 +158,7 @@ def _protocol(record: Path) -> Protocol | None:
         raise InputError(what, where=str(record), hint=f"put it into the folder as {PROMPT_TEXT}")
     if per_call is not None and (not isinstance(per_call, int) or per_call < 1):
         raise InputError(f"per_call is {per_call!r:.80}", where=str(record), hint=hint)
-    return Protocol(prompt, file, per_call)
+    measure = content.get("measure", False)
+    if not isinstance(measure, bool):
+        raise InputError(f"measure is {measure!r:.80}", where=str(record), hint=hint)
+    return Protocol(prompt, file, per_call, measure)

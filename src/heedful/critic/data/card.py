@@ -36,6 +36,8 @@ def _counts(examples: Examples) -> str:
         ("judgments:", "judgments: {}"),
         ("segments:", "segments on which the pair disagrees, the chosen one: {}"),
         ("prompt:", "of the prompt {}"),
+        ("of type ", "judgments of {}"),
+        ("left out to balance:", "judgments left out to balance: {}"),
         ("dropped:", "rows left out: {}"),
     ):
         keys = sorted(key for key in counts if key.startswith(prefix))

@@ -10,18 +10,20 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Message, Recording
+from heedful.critic.data.code_verdicts import CodeVerdicts, ExportSettings, has_verdicts
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import PROBLEMS_LISTED
-from heedful.judges import prompts
+from heedful.judges import Measurement, prompts
+from heedful.judges.base import facts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from heedful.core.nouns import Sample
+    from heedful.core.nouns import Constraint, Judgment, Sample
 
 
 class _Pair(BaseModel):
@@ -51,14 +53,15 @@ class Examples:
         path: str | os.PathLike[str],
         *,
         format: str | None = None,  # noqa: A002 - the name users know from the command line
-        prompt_file: str | os.PathLike[str] | None = None,
+        settings: ExportSettings | None = None,
     ) -> None:
         """Open a file.
 
         Args:
-            path: pairs, or samples in any format with the final critique as ``recording.text``.
+            path: pairs; samples in any format with the final critique as ``recording.text``; or the
+                results of a run that was judged by code.
             format: of samples; by default detected from the file.
-            prompt_file: a file whose text replaces that of the prompt; pairs are rendered already.
+            settings: the prompt, and the choice of code's verdicts; pairs are rendered already.
 
         Raises:
             InputError: the file is missing, empty or in no known format.
@@ -66,13 +69,17 @@ class Examples:
         self.path = Path(path)
         self.pairs = format is None and _has_pairs(self.path)
         self._source = None if self.pairs else open_data(self.path, format=format)
-        self._prompt_file = None if prompt_file is None else Path(prompt_file)
+        self._settings = settings or ExportSettings()
+        self._measure = Measurement() if self._settings.measure else None
+        self._of_code: CodeVerdicts | None = None
         self.counts: Counter[str] = Counter()
         self.problems: list[dict[str, Any]] = []
 
     def __iter__(self) -> Iterator[Example]:
         """Yield the examples in file order, in constant memory."""
         self.counts, self.problems = Counter(), []
+        if self._of_code is not None:
+            self._of_code.begin()
         for example in self._pairs() if self.pairs else self._critiques():
             self.counts["examples"] += 1
             yield example
@@ -107,10 +114,43 @@ class Examples:
             if item.value is None or item.problem is not None:
                 self._drop(item.line, item.id, "unreadable", item.problem or "not read")
                 continue
+            code = has_verdicts(item.value)
             try:
-                yield self._example(item.value)
+                yield from self._written(item.value) if code else [self._example(item.value)]
             except RowError as error:
-                self._drop(item.line, item.id, "without a final critique", str(error))
+                reason = "without a verdict of code" if code else "without a final critique"
+                self._drop(item.line, item.id, reason, str(error))
+        if self._of_code is not None:
+            self.counts.update(self._of_code.counts)
+
+    def _samples(self) -> Iterator[Sample]:
+        return (each.value for each in items(self._source or ()) if each.value is not None)
+
+    def _written(self, sample: Sample) -> Iterator[Example]:
+        """Write critiques of what code decided.
+
+        Raises:
+            RowError: code decided nothing, or its words cannot stand in a critique.
+        """
+        if self._of_code is None:
+            self._of_code = CodeVerdicts(self._samples, self._settings)
+        groups = self._of_code.groups(sample)
+        if not groups and not self._of_code.decided(sample):
+            raise RowError("code decided nothing of it", hint="judge it with --judge rules")
+        for number, group in enumerate(groups, start=1):
+            name = self._settings.prompt
+            constraints = [decided.constraint for decided in group]
+            judgments = [decided.judgment for decided in group]
+            prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
+            text = prompt.write(judgments, constraints)
+            statuses = [judgment.status for judgment in judgments]
+            if [read.status for read in prompt.parse(text, constraints)] != statuses:
+                raise RowError(f"the verdicts cannot be written for the prompt {name}")
+            self.counts.update(
+                f"of type {decided.kind}: {decided.judgment.status}" for decided in group
+            )
+            key = sample.id if self._settings.per_call is None else f"{sample.id}/{number}"
+            yield self._made(key, sample, (constraints, judgments, text), name)
 
     def _example(self, sample: Sample) -> Example:
         """Make an example of a sample and its final critique.
@@ -132,13 +172,26 @@ class Examples:
             if not judgment.status.decided:
                 what = f"the critique does not decide constraint {number}: {judgment.explanation}"
                 raise RowError(what)
-        prompt = prompts.make(recording.prompt, prompt_file=self._prompt_file)
-        messages = tuple(prompt.render(sample, sample.checklist))
+        critique = (sample.checklist, judgments, recording.text)
+        return self._made(sample.id, sample, critique, recording.prompt)
+
+    def _made(
+        self,
+        key: str,
+        sample: Sample,
+        critique: tuple[Sequence[Constraint], Sequence[Judgment], str],
+        name: str,
+    ) -> Example:
+        """Put the prompt before a critique: its constraints, its judgments, its text."""
+        constraints, judgments, text = critique
+        counted = facts(self._measure, sample, constraints)
+        prompt = prompts.make(name, prompt_file=self._settings.prompt_file)
+        messages = tuple(prompt.render(sample, constraints, measurements=counted))
         self.counts.update(f"judgments:{judgment.status}" for judgment in judgments)
-        self.counts[f"prompt:{prompt.name}"] += 1
-        return Example(
-            sample.id, messages, completion=recording.text, beside={"prompt_name": prompt.name}
-        )
+        self.counts[f"prompt:{name}"] += 1
+        how = {"measure": self._settings.measure, "per_call": self._settings.per_call}
+        beside = {"prompt_name": name, **{key: value for key, value in how.items() if value}}
+        return Example(key, messages, completion=text, beside=beside)
 
     def _drop(self, line: int, name: str | None, reason: str, problem: str) -> None:
         self.counts[f"dropped:{reason}"] += 1

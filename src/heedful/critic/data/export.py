@@ -15,6 +15,8 @@ from heedful.data import training_sets as dataset
 if TYPE_CHECKING:
     import os
 
+    from heedful.critic.data.code_verdicts import ExportSettings
+
 __all__ = ["export"]
 
 
@@ -25,18 +27,19 @@ def export(
     to: str = "trl",
     name: str | None = None,
     format: str | None = None,  # noqa: A002 - the name users know from the command line
-    prompt_file: str | os.PathLike[str] | None = None,
+    settings: ExportSettings | None = None,
     funnel: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
     """Write a folder with the examples, a dataset card, and the files that the tool needs.
 
     Args:
-        data: pairs as ``heedful critic pairs`` writes them, or samples with final critiques.
+        data: pairs as ``heedful critic pairs`` writes them, samples with final critiques, or the
+            results of a run that was judged by code.
         output: the folder: new, empty, or with an earlier export, which is replaced.
         to: one of :data:`heedful.data.training_sets.LAYOUTS`.
         name: of the dataset; by default the folder's.
         format: of samples; by default detected from the file.
-        prompt_file: a file whose text replaces that of the critiques' prompt.
+        settings: the prompt, and which verdicts of code become critiques.
         funnel: the summary of the filters, for the card.
 
     Returns:
@@ -46,7 +49,7 @@ def export(
         InputError: a file is missing, empty or in no known format, or no row can be used.
         UsageError: the layout is unknown, or the folder cannot be written.
     """
-    examples = Examples(data, format=format, prompt_file=prompt_file)
+    examples = Examples(data, format=format, settings=settings)
     summaries = {"pairs": _beside(Path(data)), "funnel": _json(funnel) if funnel else None}
     taken = dataset.take(output, to, [Path(data)], name)
     kind = "Preference pairs of critiques" if examples.pairs else "Critiques"

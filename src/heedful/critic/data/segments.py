@@ -21,7 +21,7 @@ Reading = Literal["published", "strict"]
 READINGS: tuple[Reading, ...] = ("published", "strict")
 """How IF-Critic's format is read: as its public pair code does, or as the prompt's parser does."""
 
-SEGMENTED = ("if_critic", "plain", "structured")
+SEGMENTED = ("if_critic", "plain", "short", "structured")
 """The prompts whose critiques are segments and nothing else. AdvancedIF's also sum up the whole,
 and CFBench's have no explanations."""
 

@@ -67,6 +67,10 @@ def _export(result: Summary) -> Document:
         kind, _, reason = key.partition(":")
         if kind == "dropped":
             lines.append(f"{amount(count, 'row')} left out: {reason}")
+        elif kind == "left out to balance":
+            lines.append(f"{amount(count, 'verdict')} saying {reason} left out to balance")
+        elif kind == "judgments":
+            lines.append(f"  {amount(count, 'judgment')}: {reason}")
     return Document("Export", lines)
 
 

@@ -11,7 +11,8 @@ from heedful.core.errors import InputError, ModelError, RowError
 from heedful.core.nouns import Critique, Judgment, Sample, Status
 from heedful.engine.inputs import encode, items, open_data
 from heedful.jobs.results import Scored
-from heedful.judges import prompts
+from heedful.judges import Measurement, prompts
+from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 
@@ -54,6 +55,7 @@ class HeldOut:
         source = open_data(data)
         self.where = "" if source is None else str(source.path)
         self._prompt = prompts.make(prompt, prompt_file=settings.prompt_file)
+        self._measure = Measurement() if settings.measure else None
         self._settings = settings
         self.samples: list[Sample] = []
         self.problems: list[dict[str, Any]] = []
@@ -79,7 +81,7 @@ class HeldOut:
 
     def prompts(self) -> Iterable[Sequence[Message]]:
         """Return the prompt for each sample, all its constraints together."""
-        return (self._prompt.render(sample, sample.checklist) for sample in self.samples)
+        return (self._render(sample, sample.checklist) for sample in self.samples)
 
     def judge(
         self,
@@ -147,7 +149,11 @@ class HeldOut:
             sample.checklist[start : start + size]
             for start in range(0, len(sample.checklist), size)
         )
-        return [(number, part, self._prompt.render(sample, part)) for part in parts]
+        return [(number, part, self._render(sample, part)) for part in parts]
+
+    def _render(self, sample: Sample, constraints: Sequence[Constraint]) -> list[Message]:
+        counted = facts(self._measure, sample, constraints)
+        return self._prompt.render(sample, constraints, measurements=counted)
 
     def _answers(
         self, engine: Engine, drafts: Sequence[tuple[int, Draft]]

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import UsageError
+from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
-from heedful.critic.training.rows import Rows, data_file, the_prompt
+from heedful.critic.training.rows import Rows, as_asked, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
+from heedful.judges.making import PROMPT
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
@@ -125,7 +127,14 @@ def _prepared(
     """
     from heedful.critic.training.tokens import open_chat, tokenised
 
-    rows = Rows(data_file(data), pairs=stage == "dpo", prompt_file=settings.prompt_file)
+    how = ExportSettings(
+        prompt=settings.prompt or PROMPT,
+        prompt_file=settings.prompt_file,
+        per_call=settings.per_call,
+        measure=bool(settings.measure),
+        seed=settings.seed,
+    )
+    rows = Rows(data_file(data), pairs=stage == "dpo", settings=how)
     base = find_folder(model)
     if base.path.resolve() == output.resolve():
         raise UsageError("the output is the model", where=str(output), hint="name another folder")
@@ -133,6 +142,7 @@ def _prepared(
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
     prompt = the_prompt(rows, settings.prompt)
+    settings = settings.model_copy(update=as_asked(rows, settings))
     held_out = None
     if evaluation is not None:
         from heedful.critic.training.held_out import HeldOut

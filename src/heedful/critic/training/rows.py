@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.nouns import Message  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.examples import Examples
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from heedful.critic.training.settings import Settings
     from heedful.data.formats.files import Record
 
 Task = Literal["critique", "checklist"]
@@ -36,6 +38,8 @@ class _Row(BaseModel):
     id: str | int | None = None
     task: Task = "critique"
     prompt_name: str | None = None
+    measure: bool = False
+    per_call: int | None = Field(default=None, ge=1)
     prompt: tuple[Message, ...] = ()
     completion: tuple[Message, ...] | None = Field(default=None, min_length=1)
     chosen: tuple[Message, ...] | None = Field(default=None, min_length=1)
@@ -54,15 +58,17 @@ class Rows:
         problems: the first rows left out, with line, id and why.
         task: the task that the rows teach.
         prompt_names: the prompts that rows name, with how often.
+        asked: whether counts of code stand in the prompt, and the constraints per call, of each.
     """
 
     path: Path
     pairs: bool
-    prompt_file: Path | None = None
+    settings: ExportSettings = field(default_factory=ExportSettings)
     counts: Counter[str] = field(default_factory=Counter)
     problems: list[dict[str, Any]] = field(default_factory=list)
     task: Task = "critique"
     prompt_names: Counter[str] = field(default_factory=Counter)
+    asked: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line.
@@ -71,11 +77,13 @@ class Rows:
             InputError: the whole file holds another kind of rows, or none.
         """
         self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
+        self.asked = Counter()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
             self.counts["usable"] += 1
             if name := example.beside.get("prompt_name"):
                 self.prompt_names[name] += 1
+            self.asked[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
             yield line, example
 
     def drop(self, line: int, name: str, reason: str, problem: str) -> None:
@@ -128,12 +136,13 @@ class Rows:
             raise RowError("the row has no prompt", hint="give it the messages to the critic")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
-        columns = {"prompt_name": row.prompt_name, "segments": row.segments or ()}
+        columns = row.model_dump(include={"prompt_name", "measure", "per_call"})
+        columns["segments"] = row.segments or ()
         return Example(name, prompt, beside=columns, **said)
 
     def _examples(self) -> Iterator[tuple[int, Example]]:
         """Convert the output of ``critic pairs`` or ``critic filter`` in passing."""
-        examples = Examples(self.path, prompt_file=self.prompt_file)
+        examples = Examples(self.path, settings=self.settings)
         if examples.pairs is not self.pairs:
             what = "preference pairs" if examples.pairs else "critiques, not pairs"
             command = "dpo" if examples.pairs else "sft"
@@ -234,3 +243,29 @@ def the_prompt(rows: Rows, given: str | None) -> str:
             hint="name it with --prompt, such as --prompt plain; new exports have it in each row",
         )
     return given or named[0]
+
+
+def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
+    """Return the settings that rows have by how they were exported, where the user says nothing.
+
+    Args:
+        rows: after they have been read.
+        settings: what the user says.
+
+    Raises:
+        UsageError: counts of code stand in some prompts only, or the user says otherwise.
+    """
+    measured = {measure for measure, _ in rows.asked}
+    if len(measured) > 1:
+        what = "counts of code stand in some prompts and not in others"
+        raise UsageError(
+            what, where=str(rows.path), hint="export all rows with or without --measure"
+        )
+    measure = True in measured
+    if settings.measure is not None and settings.measure != measure:
+        what = f"counts of code {'do' if measure else 'do not'} stand in the prompts"
+        hint = "export the data again, with --measure or without"
+        raise UsageError(what, where=str(rows.path), hint=hint)
+    sizes = {size for _, size in rows.asked}
+    size = sizes.pop() if len(sizes) == 1 else None
+    return {"measure": measure or None, "per_call": settings.per_call or size}

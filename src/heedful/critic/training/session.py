@@ -196,6 +196,7 @@ class TrainingSession:
             about = {
                 "prompt": job.prompt,
                 "per_call": job.settings.per_call,
+                "measure": job.settings.measure,
                 "task": job.rows.task,
                 "stage": job.stage,
             }

@@ -56,7 +56,10 @@ class Settings(BaseModel):
         eval_batch_size: critiques that are generated at a time.
         max_completion_tokens: of a critique in evaluation; by default twice the longest that is
             trained on.
-        per_call: constraints per request of an evaluation; by default all.
+        per_call: constraints per request of an evaluation, and per example that is made of code's
+            verdicts; by default what the export says, else all.
+        measure: counts of code stand in the prompts (``critic export --measure``); by default what
+            the export says.
         chat_template: a file with the template that puts conversations to the model, or ``plain``
             for ours; by default the tokenizer's own.
         prompt: the prompt of the critiques, where the data does not name it.
@@ -90,6 +93,7 @@ class Settings(BaseModel):
     eval_batch_size: int = Field(default=16, ge=1)
     max_completion_tokens: int | None = Field(default=None, ge=1)
     per_call: int | None = Field(default=None, ge=1)
+    measure: bool | None = None
     chat_template: str | None = None
     prompt: str | None = None
     prompt_file: Path | None = None

@@ -43,6 +43,7 @@ __all__ = [
 
 NAMES = (
     "plain",
+    "short",
     "structured",
     "structured_object",
     "if_critic",
@@ -93,7 +94,8 @@ def make(
     Args:
         name: one of :data:`NAMES`. ``structured`` holds the model to a JSON schema;
             ``structured_object`` only to a JSON object, for servers that know no schemas.
-            ``criteria`` is for rubrics: it can ask for levels.
+            ``criteria`` is for rubrics: it can ask for levels. ``short`` is ``plain`` in few words,
+            for small models that are trained.
         explain: ask for explanations. The published formats are as they are: ``if_critic`` and
             ``advancedif`` always explain, ``cfbench`` never does.
         prompt_file: a file whose text replaces that of the prompt.
@@ -122,10 +124,10 @@ def make(
 def _built_in(name: str, explain: bool, text: str | None) -> JudgePrompt | None:  # noqa: FBT001
     """Make a prompt of ours; ``None`` for another's name."""
     made: JudgePrompt | None = None
-    if name == "plain":
-        from heedful.judges.prompts.plain import Plain
+    if name in ("plain", "short"):
+        from heedful.judges.prompts.plain import Plain, Short
 
-        made = Plain(explain=explain, text=text)
+        made = (Plain if name == "plain" else Short)(explain=explain, text=text)
     elif name in ("structured", "structured_object"):
         from heedful.judges.prompts.structured import Structured
 
@@ -210,8 +212,8 @@ def read(
         return judgments
     from heedful.judges.prompts.base import undecided
 
-    if recording.prompt == "criteria" and recording.text is not None:
-        return make("criteria").parse(recording.text, constraints)
+    if recording.prompt in ("criteria", "short") and recording.text is not None:
+        return make(recording.prompt).parse(recording.text, constraints)
     if recording.prompt not in _BUILT_IN and recording.text is not None:
         try:
             judgments = _from_plugin(recording.prompt).parse(recording.text, constraints)

@@ -153,8 +153,15 @@ class Plain:
         return layout.language_of(text) if self.language == "auto" else self.language
 
     def _template(self, language: Language) -> str:
-        form = f"plain.{language}.{'explain' if self.explain else 'verdicts'}.txt"
-        return with_format(self.text or shipped(f"plain.{language}.txt"), form)
+        form = f"{self.name}.{language}.{'explain' if self.explain else 'verdicts'}.txt"
+        return with_format(self.text or shipped(f"{self.name}.{language}.txt"), form)
+
+
+@dataclass(frozen=True, slots=True)
+class Short(Plain):
+    """Plain in few words, for a small model that is trained to answer it."""
+
+    name = "short"
 
 
 def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:

@@ -1,0 +1,185 @@
+"""Verdicts of code as training data: what a run judged by rules decided, laid out as critiques.
+
+Code knows its verdicts and says why, so nobody needs to write these critiques or to filter them. A
+model's responses meet most of what they were asked, and a critic that is trained on that learns to
+say "met". So verdicts are balanced by type, and the constraints of other rows may be checked on a
+response too, which it seldom meets.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from heedful import verify
+from heedful.core.errors import UsageError, VerifierError
+from heedful.core.nouns import Judgment, Recording, Status
+from heedful.judges import prompts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from heedful.core.nouns import Constraint, Sample
+
+JUDGES = ("rules", "compiled")
+"""The judges that are code; what a model decided isn't taken for right."""
+
+POOL = 2000
+"""Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExportSettings:
+    """How critiques are put to a critic, and which verdicts of code become critiques.
+
+    Attributes:
+        prompt: of critiques that are made of code's verdicts.
+        prompt_file: a file whose text replaces that of the prompt.
+        per_call: constraints in one example that is made of code's verdicts; ``None`` for all.
+        measure: put what code counts beside each constraint as a fact.
+        balance: of each constraint type, as many met as unmet; a type with one verdict is left out.
+        cross: constraints of other rows that are checked on each response.
+        seed: of the choice.
+    """
+
+    prompt: str = "plain"
+    prompt_file: Path | None = None
+    per_call: int | None = None
+    measure: bool = False
+    balance: bool = True
+    cross: int = 0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse numbers that make no sense.
+
+        Raises:
+            UsageError: there is one.
+        """
+        if self.per_call is not None and self.per_call < 1:
+            raise UsageError(f"--per-call is {self.per_call}", hint="give at least 1")
+        if self.cross < 0:
+            raise UsageError(f"--cross is {self.cross}", hint="give 0 or more")
+
+
+class Decided(NamedTuple):
+    """A constraint, and what code decided of it."""
+
+    constraint: Constraint
+    judgment: Judgment
+
+    @property
+    def kind(self) -> str:
+        """The id of its check, else the type that the row names: what is balanced."""
+        check = self.constraint.check
+        return check.id if check is not None else self.constraint.type or "other"
+
+
+def has_verdicts(sample: Sample) -> bool:
+    """Tell whether a row is a run's result: it holds verdicts as data, and no critique's text."""
+    recording = sample.recording
+    return recording is not None and recording.verdicts is not None and not recording.text
+
+
+class CodeVerdicts:
+    """The verdicts of code in a run's results, balanced.
+
+    Attributes:
+        counts: what the last pass left out.
+    """
+
+    def __init__(self, samples: Callable[[], Iterable[Sample]], settings: ExportSettings) -> None:
+        """Look through the rows once, if the choice depends on all of them.
+
+        Args:
+            samples: gives the rows; called once for each pass.
+            settings: the choice.
+        """
+        self._settings = settings
+        self._pool = self._pooled(samples()) if settings.cross else []
+        self._totals: dict[str, Counter[Status]] = defaultdict(Counter)
+        if settings.balance:
+            for sample in samples():
+                for decided in self.decided(sample):
+                    self._totals[decided.kind][decided.judgment.status] += 1
+        self.begin()
+
+    def begin(self) -> None:
+        """Begin a pass over the rows, which is the same each time."""
+        self.counts: Counter[str] = Counter()
+        self._random = random.Random(f"{self._settings.seed} choice")
+        self._left = {kind: Counter(totals) for kind, totals in self._totals.items()}
+        self._wanted = {
+            kind: dict.fromkeys(
+                (Status.MET, Status.UNMET), min(totals[Status.MET], totals[Status.UNMET])
+            )
+            for kind, totals in self._totals.items()
+        }
+
+    def groups(self, sample: Sample) -> list[list[Decided]]:
+        """Return the verdicts of a row that are taken, those of one example together."""
+        taken = [decided for decided in self.decided(sample) if self._takes(decided)]
+        size = self._settings.per_call or max(1, len(taken))
+        return [taken[start : start + size] for start in range(0, len(taken), size)]
+
+    def _takes(self, decided: Decided) -> bool:
+        """Choose so many of so many at random, one by one (Knuth, TAOCP 3.4.2, algorithm S)."""
+        if not self._settings.balance:
+            return True
+        kind, status = decided.kind, decided.judgment.status
+        left, wanted = self._left[kind][status], self._wanted[kind][status]
+        self._left[kind][status] -= 1
+        if self._random.random() * left >= wanted:
+            self.counts[f"left out to balance:{status}"] += 1
+            return False
+        self._wanted[kind][status] -= 1
+        return True
+
+    def decided(self, sample: Sample) -> list[Decided]:
+        """Return what code decides of a row: what its run says, and constraints of other rows."""
+        if not has_verdicts(sample) or sample.response is None:
+            return []
+        own = [
+            Decided(constraint, judgment)
+            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True)
+            if judgment.status.decided and judgment.judge in JUDGES
+        ]
+        return own + self._crossed(sample) if self._pool else own
+
+    def _crossed(self, sample: Sample) -> list[Decided]:
+        response = verify.Response(sample.response or "")
+        asked = {constraint.text for constraint in sample.checklist}
+        choice = random.Random(f"{self._settings.seed} {sample.id}")
+        others = choice.sample(self._pool, min(len(self._pool), 2 * self._settings.cross))
+        crossed: list[Decided] = []
+        for constraint in others:
+            if len(crossed) == self._settings.cross or constraint.check is None:
+                break
+            if constraint.text in asked:
+                continue
+            try:
+                finding = verify.check(constraint.check, response)
+            except VerifierError:  # also where two readings disagree
+                continue
+            status = Status.MET if finding.met else Status.UNMET
+            judgment = Judgment(status=status, explanation=finding.found, judge=JUDGES[0])
+            crossed.append(Decided(constraint, judgment))
+        return crossed
+
+    def _pooled(self, samples: Iterable[Sample]) -> list[Constraint]:
+        """Collect constraints with a check, each once."""
+        pool: dict[str, Constraint] = {}
+        for sample in samples:
+            for constraint in sample.checklist if len(pool) < POOL else ():
+                if constraint.check is not None:
+                    pool.setdefault(constraint.text, constraint)
+        return list(pool.values())
+
+
+def _judgments(sample: Sample) -> Iterator[Judgment]:
+    recording = sample.recording
+    verdicts = None if recording is None else recording.verdicts
+    return iter(prompts.read(Recording(prompt="native", verdicts=verdicts), sample.checklist))

@@ -1,0 +1,155 @@
+"""Verdicts of code as training data: written as critiques, balanced, asked as they will be."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from commands import run
+from critiques import read
+from heedful import Constraint, Message, Sample
+from heedful.critic.data.code_verdicts import CodeVerdicts, ExportSettings
+from heedful.judges import Measurement, prompts
+from heedful.judges.model import Checklist
+from heedful.models import ScriptedModel
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORDS = {"id": "length_constraints:number_words", "args": {"relation": "at least", "num_words": 5}}
+CHECKLIST: list[dict[str, Any]] = [
+    {"text": "At least 5 words.", "check": WORDS},
+    {"text": "Use no commas.", "check": {"id": "punctuation:no_comma"}},
+    {"text": "It is witty."},
+]
+RESPONSES = (
+    "One two three four five six.",
+    "One, two.",
+    "Three short words.",
+    "Four words, not more.",
+    "Here are six words of text.",
+    "Here, too, are six words, no?",
+)
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """The results of a run that code judged: of each check some met, some unmet."""
+    rows = [
+        {"id": f"r{n}", "prompt": f"Write {n}.", "checklist": CHECKLIST, "response": response}
+        for n, response in enumerate(RESPONSES)
+    ]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    assert run("evaluate", data, "--judge", "rules", "--run", tmp_path / "run", "-q") in (0, 1)
+    return tmp_path / "run" / "results.jsonl"
+
+
+def exported(results: Path, *flags: object) -> list[dict[str, Any]]:
+    folder = results.parent / "sft"
+    assert run("critic", "export", results, "-o", folder, *flags) == 0
+    return read(folder / "train.jsonl")
+
+
+def verdicts(rows: list[dict[str, Any]], constraint: str) -> Counter[str]:
+    """Count what the critiques of single constraints say on one of them."""
+    prompt = prompts.make("short")
+    asked = [row for row in rows if f"1. {constraint}\n" in row["prompt"][0]["content"]]
+    return Counter(
+        prompt.parse(row["completion"][0]["content"], [Constraint(text=constraint)])[0].status.value
+        for row in asked
+    )
+
+
+def test_code_s_verdicts_become_critiques_balanced_by_type(results: Path) -> None:
+    rows = exported(results, "--prompt", "short", "--per-call", 1)
+    assert verdicts(rows, CHECKLIST[0]["text"]) == {"met": 3, "unmet": 3}
+    assert verdicts(rows, CHECKLIST[1]["text"]) == {"met": 3, "unmet": 3}
+    assert len(rows) == 12  # what code does not decide isn't there
+    every = exported(results, "--prompt", "short", "--no-balance")
+    assert len(every) == len(RESPONSES)
+    assert "VERDICT" in every[0]["completion"][0]["content"]
+
+
+def test_what_is_trained_on_is_what_is_asked(results: Path) -> None:
+    """The exported prompt is, message for message, that of a judge with the same protocol."""
+    rows = exported(results, "--prompt", "short", "--per-call", 1, "--measure")
+    assert all(row["measure"] is True and row["per_call"] == 1 for row in rows)
+    model = ScriptedModel(["<c1>\nVERDICT: MET\n</c1>"])
+    judge = Checklist(model, prompts.make("short"), per_call=1, measure=Measurement())
+    wanted = set()
+    for n, response in enumerate(RESPONSES):
+        sample = Sample(
+            id=f"r{n}",
+            conversation=(Message(role="user", content=f"Write {n}."),),
+            checklist=tuple(Constraint.model_validate(each) for each in CHECKLIST),
+            response=response,
+        )
+        wanted |= {judge.request(sample, [at]) for at in range(2)}
+    assert {row["prompt"][0]["content"] for row in rows} <= wanted
+    counted = [row for row in rows if "Counted by code:" in row["prompt"][0]["content"]]
+    assert len(counted) >= 6
+
+
+def test_constraints_of_other_rows_are_checked_too(tmp_path: Path) -> None:
+    checks = [
+        {"text": "Use no commas.", "check": {"id": "punctuation:no_comma"}},
+        {"text": "At least 5 words.", "check": WORDS},
+    ]
+    rows = [
+        {"id": str(n), "prompt": "Write.", "checklist": [checks[n % 2]], "response": "Two words."}
+        for n in range(4)
+    ]
+    data = tmp_path / "rows.jsonl"
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    run("evaluate", data, "--judge", "rules", "--run", tmp_path / "run", "-q")
+    flags = ("--cross", 1, "--no-balance", "--prompt", "short", "--per-call", 1)
+    crossed = exported(tmp_path / "run" / "results.jsonl", *flags)
+    assert verdicts(crossed, "At least 5 words.") == {"unmet": 4}
+    assert verdicts(crossed, "Use no commas.") == {"met": 4}
+
+
+def test_verdicts_of_a_model_are_not_taken_for_right(tmp_path: Path) -> None:
+    row = {
+        "prompt": "Write.",
+        "checklist": ["It is witty."],
+        "response": "Ha.",
+        "judgments": [{"status": "met", "explanation": "Funny.", "judge": "some-model"}],
+    }
+    data = tmp_path / "results.jsonl"
+    data.write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+    assert run("critic", "export", data, "-o", tmp_path / "sft") == 2
+
+
+@given(st.lists(st.tuples(st.sampled_from("ab"), st.booleans()), max_size=40), st.integers(0, 9))
+def test_of_each_type_as_many_are_met_as_unmet(said: list[tuple[str, bool]], seed: int) -> None:
+    samples = [
+        Sample.model_validate(
+            {
+                "id": str(n),
+                "checklist": [{"text": f"{kind}.", "type": kind}],
+                "response": "x",
+                "recording": {
+                    "prompt": "native",
+                    "verdicts": [{"status": "met" if met else "unmet", "judge": "rules"}],
+                },
+            }
+        )
+        for n, (kind, met) in enumerate(said)
+    ]
+    code = CodeVerdicts(lambda: iter(samples), ExportSettings(seed=seed))
+    passes = []
+    for _ in range(2):
+        code.begin()
+        taken = [each for sample in samples for group in code.groups(sample) for each in group]
+        counts = Counter((each.kind, each.judgment.status.value) for each in taken)
+        for kind in "ab":
+            fewest = min(said.count((kind, True)), said.count((kind, False)))
+            assert counts[kind, "met"] == counts[kind, "unmet"] == fewest
+        passes.append(taken)
+    assert passes[0] == passes[1]
