@@ -435,8 +435,8 @@ def test_what_does_not_apply_leaves_each_side_with_its_own_summary(said: list[st
     for family, name in (("cfbench", "csr"), ("cfbench", "isr"), ("infobench", "drfr")):
         measured = pair["metrics"][family][name]
         assert measured["coverage"] == 1
-        for of, side in zip(values, ("first", "second"), strict=True):
-            assert measured[side]["value"] == pytest.approx(of[family][name]["value"])
+        for of, which in zip(values, ("first", "second"), strict=True):
+            assert measured[which]["value"] == pytest.approx(of[family][name]["value"])
     assert pair["undecided"]["first"]["value"] == pair["undecided"]["second"]["value"] == 0
 
 
