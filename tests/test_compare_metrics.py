@@ -492,3 +492,20 @@ def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path:
     assert sum(pair["mcnemar"]["samples"][key] for key in ("both", "neither", "only_second")) == 1
     # Of constraints all that both decided count.
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 6 / 8
+
+
+def test_to_avoid_what_has_a_negative_weight_is_to_win(tmp_path: Path) -> None:
+    checklist = (Constraint(text="Says it.", weight=2), Constraint(text="Lies.", weight=-1))
+
+    def rows(said: str) -> list[Sample]:
+        listed = []
+        for number in range(6):
+            row = sample(f"s{number}", said, f"{said} {number}")
+            listed.append(row.model_copy(update={"checklist": checklist}))
+        return listed
+
+    pair = only_pair(run(tmp_path / "a", rows("mu")), run(tmp_path / "b", rows("mm")))
+    assert (pair["outcomes"]["wins"], pair["outcomes"]["losses"]) == (6, 0)
+    assert pair["mcnemar"]["samples"]["only_first"] == 6
+    score = pair["metrics"]["rubric"]["score"]["difference"]["value"]
+    assert score > 0

@@ -51,6 +51,9 @@ SUCCESS = ("advancedif", "success")
 TASKS = "tasks of advancedif"
 """Dimension of AdvancedIF's rows for the mean over its tasks."""
 
+AVOIDED = {MET: UNMET, UNMET: MET}
+"""What a verdict on a criterion with a negative weight counts as, where all must be met."""
+
 STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 
 VERDICTS = ("", "", "", "verdicts")
@@ -97,7 +100,7 @@ class RunComparison:
         samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
         states = verdicts[0].states, verdicts[1].states
-        self._count(*states)
+        self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
         for place, pair in enumerate(zip(*states, strict=True)):
             if set(pair) == {MET, UNMET}:
                 self._flip(first, second, place)
@@ -153,19 +156,33 @@ class RunComparison:
         first, second = shares
         return {} if first is None or second is None else {SUCCESS: joint(first, second)}
 
-    def _count(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
-        """Count verdicts and samples by how the sides saw them."""
+    def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
+        """Count verdicts and samples by how the sides saw them.
+
+        A sample does better with fewer criteria met that have a negative weight.
+        """
         both = list(zip(ours, theirs, strict=True))
         pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
         self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)
         self._transitions.update(pairs)
         shared = [(a, b) for a, b in pairs if UNDECIDED not in (a, b)]
-        won = sum(a == MET for a, _ in shared) - sum(b == MET for _, b in shared)
+        won = sum(
+            ((a == MET) - (b == MET)) * (-1 if penalty else 1)
+            for a, b, penalty in zip(ours, theirs, penalties, strict=True)
+            if {a, b} <= {MET, UNMET}
+        )
         result = (
             "undecided" if not shared else "ties" if not won else "wins" if won > 0 else "losses"
         )
         self._outcomes[result] += 1
-        own = [[state for state in side if state != NOT_APPLICABLE] for side in (ours, theirs)]
+        own = [
+            [
+                AVOIDED.get(state, state) if penalty else state
+                for state, penalty in zip(side, penalties, strict=True)
+                if state != NOT_APPLICABLE
+            ]
+            for side in (ours, theirs)
+        ]
         left = [side.count(UNDECIDED) for side in own]
         if all(own):
             if not any(left):
