@@ -285,24 +285,41 @@ def _variance(spread: Spread) -> Variance:
 
 
 def effective(strata: Sequence[Variance]) -> EffectiveTrials:
-    """Return the number of trials that the mean of some strata is worth."""
+    """Return the number of trials that the mean of some strata is worth.
+
+    Strata may be of very different sizes and rates, so each has a variance of its own, shrunk with
+    the weight that its own clusters leave: two clusters that happen to be alike don't show that
+    their stratum doesn't vary. The degrees of freedom are Satterthwaite's (1946, Biometrics 2).
+    """
     k = len(strata)
     rate = math.fsum(stratum.rate for stratum in strata) / k
+    # Rates of strata that a few clusters at 0 % or 100 % don't determine, as by Agresti and Coull.
+    own = [
+        stratum.rate if k == 1 else (stratum.rate * stratum.clusters + 2) / (stratum.clusters + 4)
+        for stratum in strata
+    ]
+    variances = list(map(_shrunk, strata, own))
+    total = math.fsum(variances)
+    if not total:
+        return EffectiveTrials(
+            rate, 1 / strata[0].expected, student(strata[0].clusters - 1 + WEIGHT)
+        )
+    mean = math.fsum(own) / k
+    degrees = total**2 / math.fsum(
+        variance**2 / (stratum.clusters - 1 + WEIGHT)
+        for variance, stratum in zip(variances, strata, strict=True)
+    )
+    return EffectiveTrials(rate, k**2 * mean * (1 - mean) / total, student(degrees))
+
+
+def _shrunk(stratum: Variance, rate: float) -> float:
+    """Compute a stratum's variance, if its rate is taken to be a certain one."""
     binomial = rate * (1 - rate)
-    expected = math.fsum(stratum.expected for stratum in strata) / k**2
-    degrees = sum(stratum.clusters for stratum in strata) - k
-    variance = expected
-    if binomial > 0:
-        # The data determine the variance between clusters less towards 0 % and 100 %.
-        data_weight = degrees * 4 * binomial
-        observed = math.fsum(
-            stratum.expected * binomial if stratum.observed is None else stratum.observed
-            for stratum in strata
-        )
-        variance = (WEIGHT * expected + data_weight * observed / k**2 / binomial) / (
-            WEIGHT + data_weight
-        )
-    return EffectiveTrials(rate, 1 / variance, student(degrees + WEIGHT))
+    if stratum.observed is None:
+        return stratum.expected * binomial
+    # The data determine the variance between clusters less towards 0 % and 100 %.
+    weight = (stratum.clusters - 1) * 4 * stratum.rate * (1 - stratum.rate)
+    return (WEIGHT * stratum.expected * binomial + weight * stratum.observed) / (WEIGHT + weight)
 
 
 def _mean_variance(clusters: Mapping[tuple[Pair, ...], int]) -> Variance | None:
