@@ -290,26 +290,39 @@ def effective(strata: Sequence[Variance]) -> EffectiveTrials:
     Strata may be of very different sizes and rates, so each has a variance of its own, shrunk with
     the weight that its own clusters leave: two clusters that happen to be alike don't show that
     their stratum doesn't vary. The degrees of freedom are Satterthwaite's (1946, Biometrics 2).
+    Strata that are alike tell together how clusters vary, which matters near 0 % and 100 %: the
+    trials are not more than by all strata's variances, shrunk together.
     """
     k = len(strata)
     rate = math.fsum(stratum.rate for stratum in strata) / k
-    # Rates of strata that a few clusters at 0 % or 100 % don't determine, as by Agresti and Coull.
-    own = [
-        stratum.rate if k == 1 else (stratum.rate * stratum.clusters + 2) / (stratum.clusters + 4)
-        for stratum in strata
-    ]
+    if k == 1:
+        n = strata[0].clusters
+        return EffectiveTrials(rate, _together(strata, rate), student(n - 1 + WEIGHT))
+    # A few clusters at 0 % or 100 % don't determine their stratum's rate: as by Agresti and Coull.
+    own = [(stratum.rate * stratum.clusters + 2) / (stratum.clusters + 4) for stratum in strata]
     variances = list(map(_shrunk, strata, own))
-    total = math.fsum(variances)
-    if not total:
-        return EffectiveTrials(
-            rate, 1 / strata[0].expected, student(strata[0].clusters - 1 + WEIGHT)
-        )
-    mean = math.fsum(own) / k
+    total, mean = math.fsum(variances), math.fsum(own) / k
     degrees = total**2 / math.fsum(
         variance**2 / (stratum.clusters - 1 + WEIGHT)
         for variance, stratum in zip(variances, strata, strict=True)
     )
-    return EffectiveTrials(rate, k**2 * mean * (1 - mean) / total, student(degrees))
+    trials = min(_together(strata, rate), k**2 * mean * (1 - mean) / total)
+    return EffectiveTrials(rate, trials, student(degrees))
+
+
+def _together(strata: Sequence[Variance], rate: float) -> float:
+    """Compute the trials by all strata's variances, shrunk together."""
+    k, binomial = len(strata), rate * (1 - rate)
+    expected = math.fsum(stratum.expected for stratum in strata) / k**2
+    if not binomial:
+        return 1 / expected
+    # The data determine the variance between clusters less towards 0 % and 100 %.
+    weight = sum(stratum.clusters - 1 for stratum in strata) * 4 * binomial
+    observed = math.fsum(
+        stratum.expected * binomial if stratum.observed is None else stratum.observed
+        for stratum in strata
+    )
+    return (WEIGHT + weight) / (WEIGHT * expected + weight * observed / k**2 / binomial)
 
 
 def _shrunk(stratum: Variance, rate: float) -> float:
