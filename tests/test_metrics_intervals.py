@@ -326,6 +326,18 @@ def test_a_mean_over_tasks_of_unequal_sizes_holds_the_truth(
     assert held > 0.92
 
 
+@given(st.integers(5, 60), st.floats(0.05, 0.95))
+def test_one_cluster_of_most_samples_is_worth_little_more_than_one(
+    singles: int, rate: float
+) -> None:
+    """Samples of one prompt say how that prompt comes out, not how others do."""
+    met = round(rate * singles)
+    few = [((1.0, 1.0), met), ((0.0, 1.0), singles - met)]
+    alone = rate_interval(Spread.of(few)) or (0, 0)
+    big = rate_interval(Spread.of([*few, ((round(rate * 5000), 5000.0), 1)])) or (0, 0)
+    assert big[1] - big[0] >= alone[1] - alone[0]
+
+
 def test_bounds_count_rows_that_could_not_be_read() -> None:
     summary = Summary()
     rows = [sample("a", "m"), sample("b", "?m"), sample("c", "u")]

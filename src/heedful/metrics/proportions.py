@@ -222,13 +222,13 @@ class Variance(NamedTuple):
 
     Attributes:
         rate: the rate.
-        clusters: their number.
+        clusters: their number; fewer where some are much larger than others (Kish's effective one).
         expected: the variance that is expected, in units of rate x (1 - rate).
         observed: the variance between the clusters; ``None`` for a single one.
     """
 
     rate: float
-    clusters: int
+    clusters: float
     expected: float
     observed: float | None
 
@@ -274,13 +274,14 @@ def rate_trials(spread: Spread) -> EffectiveTrials:
 
 
 def _variance(spread: Spread) -> Variance:
-    n = spread.clusters
+    # Where a few clusters hold most units, the data are worth no more than these.
+    n = spread.m**2 / spread.mm
     squares = spread.yy - 2 * spread.rate * spread.ym + spread.rate**2 * spread.mm
     return Variance(
         min(1.0, max(0.0, spread.rate)),
         n,
         spread.expected,
-        max(0.0, squares) / spread.m**2 * n / (n - 1) if n > 1 else None,
+        max(0.0, squares) / spread.m**2 * n / (n - 1) if spread.clusters > 1 else None,
     )
 
 
