@@ -15,6 +15,7 @@ from heedful.bench.grading.prose import (
     formula_end,
     formulas_of,
     joined,
+    on_one_line,
     sentences,
     without_remarks,
 )
@@ -157,7 +158,7 @@ def final_answer(text: str) -> str | None:
         *_, (_, end, _) = boxed(text)
         final = _FINAL.search(text, end)
         return _core(final["answer"]) if final else box
-    text = text.translate(_FULL_WIDTH)
+    text = on_one_line(text.translate(_FULL_WIDTH))
     marked = list(_MARKED.finditer(text))
     if marked:
         return (marked[-1]["marked"] or marked[-1]["answer"] or "").strip()

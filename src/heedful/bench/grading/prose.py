@@ -15,6 +15,14 @@ if TYPE_CHECKING:
 MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
 """Marks around formulas, with what closes each."""
 
+DISPLAYS = {"$$": "$$", r"\[": r"\]"}
+"""Marks around formulas on lines of their own."""
+
+_ENVIRONMENT = re.compile(
+    r"(?<!\[)(?<!\$\$)(?<!\[\s)(?<!\$\$\s)\\begin\{(?P<name>align|equation|gather|multline)(?P<star>\*?)\}"
+    r"(?:(?!\\(?:begin|end)\{(?P=name)).){1,4000}\\end\{(?P=name)(?P=star)\}",
+    re.DOTALL,
+)
 _PROSE = re.compile(r"(?<![\\a-zA-Z])[a-zA-Z]{2,}[ ,]+[a-zA-Z]+[ ,]")
 JOINT = re.compile(
     r"""(?:[\s,;.$&]|\\(?:quad|qquad)(?![a-zA-Z])|\\[,;:()\[\]]|(?:and|or)(?![a-zA-Z])|[或和、，]
@@ -47,6 +55,29 @@ def formulas_of(text: str) -> list[Passage]:
         for each in delimited(text, MATH)
         if not _PROSE.search(each.content + " ") and "**" not in each.content
     ]
+
+
+def on_one_line(text: str) -> str:
+    r"""Write each displayed formula on one line, and on that of the words that lead to it.
+
+    >>> on_one_line("The answer is:\n\n\\[\nx = 3.\n\\]\nDone.")
+    'The answer is: \\[x = 3\\].\nDone.'
+    """
+    text = _ENVIRONMENT.sub(r"\n\\[\g<0>\\]\n", text) if r"\begin{" in text else text
+    pieces, at = [], 0
+    for each in delimited(text, DISPLAYS):
+        before = text[at : each.start]
+        lead = before.rstrip()
+        end = each.start + 2 + len(each.content) + 2
+        content = each.content.strip()
+        stop = content[-1:] if content[-1:] in {".", ",", ";"} and content[-2:-1] != "\\" else ""
+        content = " ".join(content.removesuffix(stop).split())
+        opening, closing = text[each.start : each.start + 2], text[end - 2 : end]
+        if lead[-1:].isalpha() or lead[-1:] in {":", "：", ","}:
+            before = f"{lead} "
+        pieces += [before, opening, content, closing, stop]
+        at = end
+    return "".join(pieces) + text[at:]
 
 
 def formula_end(text: str, formula: Passage) -> int:
