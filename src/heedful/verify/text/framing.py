@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["closings", "greetings", "remarks"]
-
 _LONGEST = 60
 """Characters of a greeting, or of a line of a signature."""
 _MOST_LINES = 6
