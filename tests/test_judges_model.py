@@ -7,10 +7,12 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, Status, evaluate
 from heedful.core.errors import ModelError, StopRunError
-from heedful.judges import Cascade, Compiled, Panel, Rules, prompts
+from heedful.judges import Cascade, Compiled, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 
@@ -269,3 +271,33 @@ def test_a_row_without_constraints_costs_no_call() -> None:
     critique = judge(Checklist(model, PLAIN), sample())
     assert critique.judgments == ()
     assert not model.calls
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=2))
+def test_what_code_contradicts_is_not_accepted(says: list[bool]) -> None:
+    """Code finds the first met, the second unmet; the third isn't for code."""
+    row = sample("At most 5 words.", "At least 300 words.", "It is witty.")
+    words = ["MET" if met else "UNMET" for met in says]
+
+    def reply(messages: Sequence[Message], _: int) -> str:
+        return "\n\n".join(block(k, [*words, "MET"][k - 1]) for k in numbers(messages))
+
+    options: dict[str, Any] = {"reasks": 0, "model": ScriptedModel(reply)}
+    loose = judge(make_judge("checklist", **options), row)
+    assert [each.status.value for each in loose.judgments] == [*map(str.lower, words), "met"]
+    strict = judge(make_judge("checklist", reject_contradictions=True, **options), row)
+    right = [says[0], not says[1], True]
+    assert [each.status.decided for each in strict.judgments] == right
+    for before, after, stays in zip(loose.judgments, strict.judgments, right, strict=True):
+        assert (after == before) is stays
+        assert stays or after.status is Status.UNPARSED
+
+
+def test_what_its_own_words_contradict_is_not_accepted() -> None:
+    reply = "<c1>\n9 jokes, asked for at most 3\nVERDICT: MET\n</c1>"
+    options: dict[str, Any] = {"reasks": 0, "model": ScriptedModel([reply] * 9)}
+    for reject, status in ((False, Status.MET), (True, Status.UNPARSED)):
+        made = make_judge("checklist", reject_contradictions=reject, **options)
+        (judgment,) = judge(made, sample("It is witty.")).judgments
+        assert judgment.status is status
+        assert (judgment.model_extra or {})["contradiction"]

@@ -302,6 +302,15 @@ def test_structured_does_not_guess(text: str, expected: str, reason: str) -> Non
         ("格式符合要求，但字数超出。", None),
         ("并未违反要求。", None),
         ("无法验证是否满足该要求。", None),
+        ("39 words, asked for at least 300", Status.MET),
+        ("It has 1,039 words, asked for at most 300.", Status.MET),
+        ("12 words, asked for 20 to 30", Status.MET),
+        ("25 words, asked for 20 to 30", Status.UNMET),
+        ("3 bullet points, asked for 3", Status.UNMET),
+        ("It has 301 words, asked for at least 300.", None),  # something else may be wrong
+        ("39 words, asked for at least 300, but titles count too", None),
+        ("39.1 words a line, asked for at least 39.5", None),
+        ("40 words, asked for 10 to 50 %", None),
         ("", None),
     ],
 )
@@ -310,6 +319,26 @@ def test_only_the_plain_opposite_is_a_contradiction(
 ) -> None:
     for status in (Status.MET, Status.UNMET):
         assert contradicts(explanation, status) is (status is opposite_of)
+
+
+BOUNDS = {
+    "at least ": lambda number, bound: number >= bound,
+    "at most ": lambda number, bound: number <= bound,
+    "less than ": lambda number, bound: number < bound,
+    "more than ": lambda number, bound: number > bound,
+    "": lambda number, bound: number == bound,
+}
+
+
+@given(st.integers(0, 10**6), st.integers(0, 10**6) | st.none(), st.sampled_from(list(BOUNDS)))
+def test_a_count_that_breaks_its_bound_contradicts(
+    number: int, other: int | None, relation: str
+) -> None:
+    bound = number if other is None else other
+    explanation = f"{number:,} words, asked for {relation}{bound}"
+    keeps = BOUNDS[relation](number, bound)
+    assert contradicts(explanation, Status.MET) is not keeps
+    assert contradicts(explanation, Status.UNMET) is keeps
 
 
 @pytest.mark.parametrize("name", ["plain", "structured", "if_critic", "advancedif"])

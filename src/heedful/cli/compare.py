@@ -180,7 +180,8 @@ def _check_output(path: Path, suffixes: list[str], runs: tuple[str, ...]) -> Non
         raise UsageError(
             "the output is of an unknown kind",
             where=str(path),
-            hint=f"name a {', '.join(suffixes[:-1])} or {suffixes[-1]} file",
+            hint=f"name a {' or '.join([*filter(None, [', '.join(suffixes[:-1])]), suffixes[-1]])} "
+            "file",
         )
     # Of RUN@MODEL, what stands before an @ may be the directory.
     places = [run[:at] for run in runs for at, mark in enumerate(f"{run}@") if mark == "@" and at]

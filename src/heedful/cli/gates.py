@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
-from heedful.reporting.metric_names import KEYS, in_words
+from heedful.reporting.metric_names import FAMILIES, KEYS, in_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+
+GENERAL = {"csr": "cfbench", "isr": "cfbench", "psr": "cfbench", "drfr": "infobench"}
+"""Families of the rates that need no benchmark to be named."""
 
 ROUNDING = 1e-9
 """A mean that should be 0.8 may be computed as slightly less."""
@@ -47,11 +50,14 @@ def _gate(word: str) -> Gate:
         )
     if named in KEYS:
         return Gate(named, *KEYS[named], least)
+    if named in GENERAL:
+        return Gate(named, GENERAL[named], named, least)
     family, dot, name = named.partition(".")
-    if not dot:
+    if not dot or not name or family not in FAMILIES:
         raise UsageError(
             f"--fail-under knows no rate {named!r}",
-            hint=f"give {', '.join(KEYS)}, or a rate of summary.json, such as ifeval.prompt_strict",
+            hint=f"give {', '.join([*KEYS, *GENERAL])}, or a rate of summary.json, such as "
+            "ifeval.prompt_strict",
         )
     return Gate(named, family, name, least)
 
@@ -61,7 +67,7 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
 
     A rate of which nothing was decided does, since nothing shows that it is reached.
     """
-    from heedful.reporting.notation import bounds, percent
+    from heedful.reporting.notation import percent
 
     measure = summary["metrics"].get(gate.family, {}).get(gate.name)
     if measure is None:
@@ -72,7 +78,25 @@ def below(gate: Gate, summary: Mapping[str, Any]) -> str:
         return f"--fail-under: of {about} nothing was decided"
     if measure["value"] >= gate.least - ROUNDING:
         return ""
-    partly = bounds(measure)
-    partly = f" (coverage {percent(measure['coverage'], 1)} %, bounds {partly})" if partly else ""
     value, least = percent(measure["value"]), percent(gate.least)
-    return f"--fail-under: {about} is {value} %, below {least} %{partly}"
+    return f"--fail-under: {about} is {value} %, below {least} %{_partly(measure)}"
+
+
+def unsure(gate: Gate, summary: Mapping[str, Any]) -> str:
+    """Say that a gate is passed only if what was undecided is met; nothing if that is sure."""
+    from heedful.reporting.notation import percent
+
+    measure = summary["metrics"].get(gate.family, {}).get(gate.name)
+    if measure is None or below(gate, summary) or measure["bounds"] is None:
+        return ""
+    if measure["bounds"][0] >= gate.least - ROUNDING:
+        return ""
+    about, value = in_words(gate.family, gate.name), percent(measure["value"])
+    return f"--fail-under: {about} is {value} %, by what was decided{_partly(measure)}"
+
+
+def _partly(measure: Mapping[str, Any]) -> str:
+    from heedful.reporting.notation import bounds, percent
+
+    ends = bounds(measure)
+    return f" (coverage {percent(measure['coverage'], 1)} %, bounds {ends})" if ends else ""

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from heedful.cli import running
 from heedful.cli.connection import CallFlags, ConnectionFlags, Names, given_flags, options
-from heedful.cli.gates import below, gates
+from heedful.cli.gates import below, gates, unsure
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -55,6 +55,8 @@ class ProtocolFlags(ConnectionFlags):
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
         reasks: How often the verdict on a constraint that the reply left out is requested again.
+        reject_contradictions: Leave undecided what code, or the verdict's own explanation,
+            contradicts. Default: such an explanation is only marked.
     """
 
     prompt: str | None = None
@@ -66,6 +68,7 @@ class ProtocolFlags(ConnectionFlags):
     votes: int = 1
     min_confidence: float = 0.0
     reasks: int = 1
+    reject_contradictions: Annotated[bool, Parameter(negative="")] = False
 
 
 @Parameter(name="*", group="Model")
@@ -177,6 +180,7 @@ def carry_out(
                 *_unread(result),
                 *_retry(summary, run),
                 *_too_little(summary, results.min_coverage),
+                *(said for gate in limits if (said := unsure(gate, summary))),
             ],
             next_step=_next_step(summary, model_flags),
         )

@@ -71,6 +71,8 @@ class JudgeOptions(CallOptions, total=False):
         votes: independent samples per question, whose majority decides; 1 by default.
         min_confidence: a majority smaller than this share of the votes does not decide.
         reasks: how often a verdict that the reply left out is requested again; 1 by default.
+        reject_contradictions: leave verdicts undecided that code or their own explanation
+            contradicts; by default an explanation that does is only marked.
     """
 
     model: str | Model | Sequence[str | Model]
@@ -83,6 +85,7 @@ class JudgeOptions(CallOptions, total=False):
     votes: int
     min_confidence: float
     reasks: int
+    reject_contradictions: bool
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
@@ -222,6 +225,10 @@ def _model_judge(options: JudgeOptions) -> Judge:
             )
             for index in range(votes)
         ]
+    if options.get("reject_contradictions"):
+        from heedful.judges.consistent import Consistent
+
+        members = [Consistent(member) for member in members]
     if len(members) == 1:
         return members[0]
     return Panel(*members, min_confidence=options.get("min_confidence", 0.0))

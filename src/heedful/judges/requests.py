@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import RowError
 from heedful.judges.compose import Cascade, Panel
+from heedful.judges.consistent import Consistent
 from heedful.judges.model import Checklist
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ def request(
     Returns:
         The text; ``None`` where no model was called.
     """
+    if isinstance(judge, Consistent):
+        judge = judge.watched
     if isinstance(judge, Checklist):
         positions = [
             position

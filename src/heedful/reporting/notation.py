@@ -33,6 +33,9 @@ __all__ = [
     "without_interval",
 ]
 
+LEVEL = 0.05
+"""A smaller p-value shows a difference."""
+
 NOTHING = "–"
 """Where nothing was decided, or there is no interval."""
 
@@ -49,10 +52,17 @@ MEASURED = ("%", INTERVAL, "counts", COVERAGE, "bounds")
 def percent(value: float | None, digits: int = 2) -> str:
     """Write a share in per cent, or a dash where nothing was decided.
 
-    >>> percent(0.76894), percent(None)
-    ('76.89', '–')
+    A share below all is not written as all:
+
+    >>> percent(0.76894), percent(0.99996), percent(None)
+    ('76.89', '99.996', '–')
     """
-    return NOTHING if value is None else f"{100 * value:.{digits}f}"
+    if value is None:
+        return NOTHING
+    if value < 1:
+        more = (number for number in range(digits, digits + 4) if round(100 * value, number) < 100)  # noqa: PLR2004 - per cent
+        digits = next(more, digits)
+    return f"{100 * value:.{digits}f}"
 
 
 def decimal(value: float | None, digits: int = 3) -> str:
@@ -119,12 +129,16 @@ def estimate(
 
 
 def p_value(value: float) -> str:
-    """Write a p-value with three digits.
+    """Write a p-value with three digits, or more where it would seem to reach 0.05.
 
-    >>> p_value(0.0421), p_value(0.00001)
-    ('0.042', '< 0.001')
+    >>> p_value(0.0421), p_value(0.04996), p_value(0.00001)
+    ('0.042', '0.04996', '< 0.001')
     """
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"  # noqa: PLR2004 - three digits
+    if value < 0.001:  # noqa: PLR2004 - three digits
+        return "< 0.001"
+    below = value < LEVEL
+    shown = (f"{value:.{digits}f}" for digits in range(3, 9))
+    return next((number for number in shown if (float(number) < LEVEL) == below), f"{value:.3f}")
 
 
 def counts(measure: Measure) -> str:

@@ -22,6 +22,12 @@ GENERAL = ("cfbench", "infobench", "labels")
 
 LEAD = ("cfbench", "isr")
 
+MOST = 0.9
+"""Share of the samples that a benchmark's own rate must be about to stand for all."""
+
+ROUNDING = 1e-9
+"""A difference of exactly the margin may be computed as slightly more."""
+
 PAIRS = 5
 """Pairs that have a sentence."""
 
@@ -30,8 +36,9 @@ class GateResult(NamedTuple):
     """Whether a run is no worse than another in a rate.
 
     Attributes:
-        verdict: ``worse`` if the difference is beyond the margin and p is below 0.05; ``shown`` if
-            the interval excludes a difference beyond the margin; otherwise ``open``.
+        verdict: ``worse`` if the difference is beyond the margin and p, of no difference, is below
+            0.05; ``shown`` if the interval excludes a difference beyond the margin; otherwise
+            ``open``.
         said: the same in words, with the numbers.
     """
 
@@ -47,11 +54,15 @@ def headlines(comparison: Mapping[str, Any]) -> list[str]:
     """
     pairs = comparison["pairs"]
     shown = against(comparison) if len(pairs) > 1 else pairs
-    return [sentence for pair in shown[:PAIRS] if (sentence := _headline(pair))]
+    sentences = [_headline(pair, len(pairs)) for pair in shown[:PAIRS]]
+    return list(filter(None, sentences))
 
 
 def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[GateResult]:
     """Check whether the first run of a pair is no worse than the second.
+
+    A check is of its own pair: its p is not adjusted for other pairs, and so it goes with the
+    interval.
 
     Args:
         pair: as :func:`heedful.compare` returns it.
@@ -69,14 +80,19 @@ def _checked(pair: Pair, rate: Rate, measured: Any, margin: float) -> GateResult
         return GateResult("open", f"{about}: nothing was compared")
     value, ends = measured["difference"]["value"], measured["difference"]["interval"]
     beyond = f"more than {percent(margin, 1)} points worse"
-    numbers = f"{_points(value, ends)}, {_p(measured)}"
-    if value < -margin and measured["p_holm"] < LEVEL:
-        return GateResult("worse", f"{about}: {numbers}; {pair['first']} is {beyond}")
+    numbers = f"{_points(value, ends)}, {_p(measured['p'])}"
+    least = -margin - ROUNDING
+    if value < least and measured["p"] < LEVEL:
+        shown = f"is {beyond}"
+        if margin and (ends is None or ends[1] >= -margin):
+            shown = f"is worse, but whether it is {beyond} is open"
+            shown += ": the estimate is, the interval isn't"
+        return GateResult("worse", f"{about}: {numbers}; {pair['first']} {shown}")
     low = ends[0] if ends else -1.0
-    if low < -margin:
+    if low < least:
         return GateResult("open", f"{about}: {numbers}; whether it is {beyond} is open")
     said = f"{about}: {numbers}; {pair['first']} isn't {beyond}"
-    if measured["coverage"] < 1 and measured["bounds"][0] < -margin:
+    if measured["coverage"] < 1 and measured["bounds"][0] < least:
         said += f", unless what was undecided makes it so ({_covered(measured)})"
     return GateResult("shown", said)
 
@@ -92,12 +108,19 @@ def _tested(pair: Pair) -> dict[Rate, Any]:
 
 
 def _lead(measures: Mapping[Rate, Any]) -> Rate | None:
-    """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR."""
+    """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR.
+
+    A benchmark's own rate stands for all samples only if nearly all of them have it.
+    """
     own = [rate for rate in measures if rate[0] not in GENERAL]
+    if own and LEAD in measures:
+        most = MOST * measures[LEAD]["compared"]
+        own = [rate for rate in own if measures[rate]["compared"] >= most]
     return next(iter([*own, *(rate for rate in measures if rate == LEAD), *measures]), None)
 
 
-def _headline(pair: Pair) -> str:
+def _headline(pair: Pair, pairs: int) -> str:
+    """Say what a pair shows, of so many whose p-values are adjusted together."""
     measures = _tested(pair)
     lead = _lead(measures)
     if lead is None:
@@ -107,7 +130,7 @@ def _headline(pair: Pair) -> str:
         others = f"; nor on {_rates(len(measures) - 1)}" if len(measures) > 1 else ""
         return (
             f"No difference is shown between {pair['first']} and {pair['second']} on "
-            f"{_numbers(lead, measures[lead], 1)}{others}."
+            f"{_numbers(lead, measures[lead], 1, pairs)}{others}."
         )
     main = lead if lead in shown else min(shown, key=lambda rate: measures[rate]["p_holm"])
     sign = 1 if measures[main]["difference"]["value"] > 0 else -1
@@ -116,18 +139,32 @@ def _headline(pair: Pair) -> str:
     along = [rate for rate in shown if rate != main and _sign(measures[rate]) == sign]
     back = [rate for rate in shown if _sign(measures[rate]) == -sign]
     rest = len(measures) - len(shown)
-    parts = [f"{better} is {verb} than {worse} on {_numbers(main, measures[main], sign)}"]
+    is_better = f"{better} is {verb} than {worse}"
+    if _may_be_lost(pair, measures[main]):
+        is_better = f"{better} seems {verb} than {worse}, unless what was undecided makes it so,"
+    parts = [f"{is_better} on {_numbers(main, measures[main], sign, pairs)}"]
     parts += [f"also on {_listed(along)}"] if along else []
     parts += [f"{'worse' if verb == 'better' else 'lower'} on {_listed(back)}"] if back else []
     parts += [f"no difference is shown on {_rates(rest)}"] if rest else []
     return "; ".join(parts) + "."
 
 
-def _numbers(rate: Rate, measured: Mapping[str, Any], sign: int) -> str:
+def _may_be_lost(pair: Pair, measured: Mapping[str, Any]) -> bool:
+    """Check whether a difference may be one of what the sides left undecided."""
+    if measured["coverage"] == 1 or not measured["bounds"]:
+        return False
+    low, high = measured["bounds"]
+    p = pair["undecided"]["p"]
+    return low <= 0 <= high and p is not None and p < LEVEL
+
+
+def _numbers(rate: Rate, measured: Mapping[str, Any], sign: int, pairs: int) -> str:
     value, ends = measured["difference"]["value"], measured["difference"]["interval"]
     if sign < 0:
         value, ends = -value, ends and [-ends[1], -ends[0]]
-    shown = f"{in_words(*rate)}: {_points(value, ends)}, {_p(measured)}"
+    shown = f"{in_words(*rate)}: {_points(value, ends)}, {_p(measured['p'])}"
+    if pairs > 1:  # the interval goes with p alone
+        shown += f", adjusted for {pairs} pairs (Holm): {_p(measured['p_holm'])}"
     if measured["coverage"] == 1:
         return shown
     low, high = measured["bounds"]
@@ -140,8 +177,8 @@ def _points(value: float, ends: Sequence[float] | None) -> str:
     return f"{signed(value, 1)} points{between}"
 
 
-def _p(measured: Mapping[str, Any]) -> str:
-    shown = p_value(measured["p_holm"])
+def _p(p: float) -> str:
+    shown = p_value(p)
     return f"p {shown}" if shown.startswith("<") else f"p = {shown}"
 
 

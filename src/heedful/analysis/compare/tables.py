@@ -122,7 +122,7 @@ def _all_tables(
         yield from overview(comparison, brief=brief)
     for pair in () if brief else pairs:
         if pair["metrics"]:
-            yield _metrics(pair, terminal=groups is not None)
+            yield _metrics(pair, ADJUSTED if several else COLUMNS, terminal=groups is not None)
         if groups is not None:
             rates = {label(f, name): measured for f, name, measured in _ranked(pair["metrics"])}
             yield from undecided(rates, _named(pair))
@@ -223,14 +223,14 @@ def _settings(pair: Mapping[str, Any]) -> Table:
     )
 
 
-def _metrics(pair: Mapping[str, Any], *, terminal: bool) -> Table:
+def _metrics(pair: Mapping[str, Any], columns: Sequence[str], *, terminal: bool) -> Table:
     systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
     note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
     ranked_rates = list(_ranked(pair["metrics"]))
     bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)
     return Table(
         _named(pair),
-        ("metric", *COLUMNS),
+        ("metric", *columns),
         [(label(family, name), *cells(measured)) for family, name, measured in ranked_rates],
         f"{note} {bare}".strip(),
         details=DETAILS,
@@ -265,7 +265,8 @@ def _counts(pair: Mapping[str, Any], pairs: int) -> Table:
         + f". {COUNTED}"
         + (" Adjusted for the number of pairs (Holm)." if pairs > 1 else "")
     )
-    columns = ("", "only first", "only second", "both", "neither", "undecided", "p")
+    p = "p (Holm)" if pairs > 1 else "p"
+    columns = ("", "only first", "only second", "both", "neither", "undecided", p)
     return Table(f"Wins and losses: {_named(pair)}", columns, rows, note)
 
 

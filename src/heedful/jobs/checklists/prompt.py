@@ -42,8 +42,8 @@ __all__ = ["ChecklistPrompt"]
 NAMES = ("plain", "rubric", "if_critic")
 """Names that :func:`make` knows."""
 
-_PLACES = ("conversation", "format", "mark")
-_NEEDED = (("conversation",),)
+_PLACES = ("conversation", "raw_instruction", "format", "mark")
+_NEEDED = (("conversation", "raw_instruction"),)
 _PARSER = 1
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
@@ -250,6 +250,7 @@ def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> M
     places = {
         "conversation": layout.conversation(sample.conversation, fence, language),
         "mark": fence.mark,
+        "raw_instruction": layout.raw_instruction(template, sample),
     }
     return Message(role="user", content=fill(template, places))
 

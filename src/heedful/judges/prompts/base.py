@@ -124,7 +124,7 @@ def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:
     if sample.response is None:
         return "the row has no response"
     own = getattr(prompt, "text", None)
-    shown = own is None or asks_for(own, "conversation")
+    shown = own is None or asks_for(own, "conversation", "raw_instruction")
     if shown and lacks_instruction(sample):
         return NO_INSTRUCTION
     return None

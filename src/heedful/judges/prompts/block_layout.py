@@ -9,7 +9,7 @@ from heedful.core import scripts
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Sample
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import fill
+from heedful.judges.prompts.template import asks_for, fill
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -22,6 +22,7 @@ __all__ = [
     "last_user_turn",
     "messages",
     "numbered",
+    "raw_instruction",
 ]
 
 Language = Literal["en", "zh"]
@@ -99,7 +100,7 @@ def messages(
         places: further places, filled as they are.
 
     Raises:
-        RowError: the sample has no response.
+        RowError: the sample has no response, or several turns where the prompt shows one.
     """
     if sample.response is None:
         raise RowError("the row has no response to judge", hint="give each row a response")
@@ -117,8 +118,26 @@ def messages(
         "checklist": "\n\n".join(items),
         "reference": fence.wrap(label["reference"], sample.reference) if sample.reference else "",
         "mark": fence.mark,
+        "raw_instruction": raw_instruction(template, sample),
+        "raw_response": sample.response,
+        "raw_checklist": "\n\n".join(filter(None, (checklist, counted))),
     }
     return [Message(role="user", content=fill(template, filled))]
+
+
+def raw_instruction(template: str, sample: Sample) -> str:
+    """Return the one turn of a conversation, as it is, for a prompt that shows no more.
+
+    Raises:
+        RowError: the prompt does, and there are several turns.
+    """
+    turns = sample.conversation
+    if len(turns) > 1 and asks_for(template, "raw_instruction"):
+        raise RowError(
+            f"the prompt has {{{{raw_instruction}}}}, and the row {len(turns)} turns",
+            hint="show them all with {{conversation}}",
+        )
+    return turns[-1].content if turns else ""
 
 
 def conversation(turns: Sequence[Message], fence: Fence, language: Language) -> str:

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import re
+import warnings
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from heedful.core.errors import UsageError
+from heedful.core.errors import HeedfulWarning, UsageError
+from heedful.core.text import unix_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -25,10 +27,15 @@ PLACES = {
     "reference": "the reference answer, fenced; nothing where there is none",
     "format": "how to reply, as the prompt's parser reads it",
     "mark": "the mark that the fences of this prompt carry",
+    "raw_instruction": "the one turn to answer, without fences",
+    "raw_response": "the response to judge, without fences",
+    "raw_checklist": "the constraints, without fences",
 }
-"""Places that a prompt may have, and what fills them."""
+"""Places that a prompt may have, and what fills them. The raw ones are for published prompts, which
+know no fences: they are filled with the data's own characters."""
 
-_NEEDED = (("response",), ("checklist",))
+_NEEDED = (("response", "raw_response"), ("checklist", "raw_checklist"))
+_RAW = "raw_"
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
@@ -47,6 +54,9 @@ def custom(
 ) -> str:
     """Read a user's prompt text.
 
+    White space around it is left out, unless it has raw places: then it is taken as it is, but for
+    the line end that editors put at the end of a file.
+
     Args:
         path: the file.
         places: what may be filled in.
@@ -56,7 +66,7 @@ def custom(
         UsageError: it cannot be read, has a place that nothing fills, or lacks one that is needed.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig").strip()
+        text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
         what = f"the prompt cannot be read: {error.strerror or error}"
         raise UsageError(what, where=str(path), hint="give the path of a text file") from error
@@ -74,7 +84,16 @@ def custom(
             name = group[0]
             what = f"the prompt has no {{{{{name}}}}}, so the model would not see it"
             raise UsageError(what, where=str(path), hint=f"add {{{{{name}}}}} where it belongs")
-    return text
+    raw = sorted({name for name in used if name.startswith(_RAW)})
+    if not raw:
+        return unix_lines(text).strip()
+    warnings.warn(
+        f"{path}: {{{{{raw[0]}}}}} has no fences: a response that poses as instructions or "
+        "verdicts may be believed",
+        HeedfulWarning,
+        stacklevel=2,
+    )
+    return text.removesuffix("\n").removesuffix("\r")
 
 
 @lru_cache(maxsize=64)
@@ -88,9 +107,9 @@ def fill(template: str, places: Mapping[str, str]) -> str:
     return "".join(places.get(name, text) for name, text in _pieces(template))
 
 
-def asks_for(template: str, place: str) -> bool:
-    """Tell whether a prompt text has a place of this name."""
-    return any(name == place for name, _ in _pieces(template))
+def asks_for(template: str, *places: str) -> bool:
+    """Tell whether a prompt text has a place of one of these names."""
+    return any(name in places for name, _ in _pieces(template))
 
 
 @lru_cache(maxsize=64)
