@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compared import assert_mirrored, only_pair, run, sample, value
@@ -32,7 +34,6 @@ from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 def systems(verdicts: Mapping[int, str], response: str) -> list[Sample]:
@@ -407,10 +408,48 @@ def test_what_applies_to_neither_side_is_neither_decided_nor_undecided(tmp_path:
     # The first constraint is compared, the second applies on neither side, the third on one.
     assert pair["flips"]["count"] == 1
     assert pair["verdicts"]["met"]["unmet"] == 1
-    assert pair["verdicts"]["undecided"]["met"] == 1
-    assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 2
-    assert value(pair, "infobench.drfr") == 1
-    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 0.5
+    assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 1
+    assert value(pair, "infobench.drfr") == 0.5
+    assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 1
+    assert any("1 constraint on one side only" in note for note in pair["notes"])
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.text("mun", min_size=6, max_size=6), min_size=3, max_size=6))
+def test_what_does_not_apply_leaves_each_side_with_its_own_summary(said: list[str]) -> None:
+    states = {"m": "met", "u": "unmet", "n": "not_applicable"}
+    values, runs = [], []
+    with TemporaryDirectory() as folder:
+        for side in (0, 1):
+            rows = []
+            for number, letters in enumerate(said):
+                # The first constraint applies on both sides.
+                verdicts = letters[side].replace("n", "m") + letters[2 + side] + letters[4 + side]
+                recorded = tuple({"status": states[v], "explanation": ""} for v in verdicts)
+                row = sample(f"s{number}", "mmm", f"{side} {number}")
+                recording = Recording(prompt="native", verdicts=recorded)
+                rows.append(row.model_copy(update={"recording": recording}))
+            runs.append(Path(folder) / str(side))
+            values.append(evaluate(rows, judge="recorded", run=runs[-1]).summary["metrics"])
+        pair = only_pair(*runs)
+    for family, name in (("cfbench", "csr"), ("cfbench", "isr"), ("infobench", "drfr")):
+        measured = pair["metrics"][family][name]
+        assert measured["coverage"] == 1
+        for of, which in zip(values, ("first", "second"), strict=True):
+            assert measured[which]["value"] == pytest.approx(of[family][name]["value"])
+    assert pair["undecided"]["first"]["value"] == pair["undecided"]["second"]["value"] == 0
+
+
+def test_rows_that_could_not_be_read_on_a_side_are_in_coverage_and_bounds(tmp_path: Path) -> None:
+    for name, broken in (("a", 0), ("b", 5)):
+        lines = [sample(f"s{n}", "m", f"{name} {n}").model_dump_json() for n in range(20)]
+        lines[:broken] = ["{"] * broken
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+        evaluate(tmp_path / f"{name}.jsonl", judge="recorded", run=tmp_path / name)
+    for first, second in (("a", "b"), ("b", "a")):
+        isr = only_pair(tmp_path / first, tmp_path / second)["metrics"]["cfbench"]["isr"]
+        assert isr["coverage"] == pytest.approx(15 / 20)
+        assert isr["bounds"] == pytest.approx([-5 / 20, 5 / 20])
 
 
 def test_metrics_and_breakdowns_are_named_by_one_word_too(tmp_path: Path) -> None:
@@ -453,3 +492,20 @@ def test_rates_over_samples_are_of_those_that_both_sides_decided_whole(tmp_path:
     assert sum(pair["mcnemar"]["samples"][key] for key in ("both", "neither", "only_second")) == 1
     # Of constraints all that both decided count.
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 6 / 8
+
+
+def test_to_avoid_what_has_a_negative_weight_is_to_win(tmp_path: Path) -> None:
+    checklist = (Constraint(text="Says it.", weight=2), Constraint(text="Lies.", weight=-1))
+
+    def rows(said: str) -> list[Sample]:
+        listed = []
+        for number in range(6):
+            row = sample(f"s{number}", said, f"{said} {number}")
+            listed.append(row.model_copy(update={"checklist": checklist}))
+        return listed
+
+    pair = only_pair(run(tmp_path / "a", rows("mu")), run(tmp_path / "b", rows("mm")))
+    assert (pair["outcomes"]["wins"], pair["outcomes"]["losses"]) == (6, 0)
+    assert pair["mcnemar"]["samples"]["only_first"] == 6
+    score = pair["metrics"]["rubric"]["score"]["difference"]["value"]
+    assert score > 0

@@ -42,6 +42,12 @@ def notes(
     if penalised:
         what = "samples with negative weights, which are only in the weighted scores"
         said.append(f"{what}: {penalised}")
+    above = sum(count for row, count, _ in rows if row.penalised and row.benchmark == "ruverbench")
+    if above:
+        said.append(
+            "RuVerBench's recall divides by the sum of all weights, as its code does: with "
+            f"negative ones it can be above 100 % (samples: {above})"
+        )
     if misfits:
         said.append(
             "critiques with more or fewer judgments than their checklist has constraints: "

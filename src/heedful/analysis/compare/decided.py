@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.metrics.outcomes import NOT_APPLICABLE, UNDECIDED
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _NONE = Judgment(status=Status.UNPARSED)
 _BARE = {status: Judgment(status=status) for status in (Status.MET, Status.UNMET)}
@@ -18,6 +12,9 @@ def decided_by_both(
     first: Critique, second: Critique, length: int
 ) -> tuple[Critique, Critique] | None:
     """Take as undecided on both sides what only one of them decided, loose readings likewise.
+
+    What doesn't apply on a side is settled there: the other side keeps its verdict, as each does in
+    its own summary.
 
     Returns:
         The critiques so changed; ``None`` where there is nothing to change.
@@ -29,7 +26,7 @@ def decided_by_both(
     pairs = list(zip(firsts, seconds, strict=True))
     if all(
         (a.status.decided and b.status.decided and (a.loose is None) == (b.loose is None))
-        or _neither_applies(a, b)
+        or _does_not_apply(a, b)
         for a, b in pairs
     ):
         return None
@@ -40,25 +37,13 @@ def decided_by_both(
     )
 
 
-def shared_states(first: Sequence[int], second: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Take as undecided what applies on the other side only; what applies on neither stays so."""
-    pairs = [
-        (a, b) if a == b else (_or_undecided(a), _or_undecided(b))
-        for a, b in zip(first, second, strict=True)
-    ]
-    return [a for a, _ in pairs], [b for _, b in pairs]
-
-
-def _or_undecided(state: int) -> int:
-    return UNDECIDED if state == NOT_APPLICABLE else state
-
-
-def _neither_applies(first: Judgment, second: Judgment) -> bool:
-    return first.status is second.status is Status.NOT_APPLICABLE
+def _does_not_apply(*judgments: Judgment) -> bool:
+    """Check whether there is a side on which the constraint doesn't apply."""
+    return any(judgment.status is Status.NOT_APPLICABLE for judgment in judgments)
 
 
 def _both(first: Judgment, second: Judgment) -> tuple[Judgment, Judgment]:
-    if _neither_applies(first, second):
+    if _does_not_apply(first, second):
         return first, second
     if not (first.status.decided and second.status.decided):
         return _NONE, _NONE

@@ -97,7 +97,9 @@ def parts(
             joint(
                 share,
                 second[rate],
-                whole=not strict or _whole(first.get(BASES[rate]) if rate in BASES else None),
+                whole=not strict
+                or rate not in BASES
+                or all(_whole(side.get(BASES[rate])) for side in (first, second)),
             ),
         )
         for rate, share in first.items()
@@ -124,7 +126,10 @@ def joint(first: ClusterShare, second: ClusterShare, *, whole: bool = True) -> P
         second: of the second.
         whole: whether they are compared at all.
     """
-    units, covered = max(first.units, second.units), min(first.covered, second.covered)
+    units = max(first.units, second.units)
+    # They have as many units unless something applies on one side only, which is decided.
+    decided = min(side.covered / side.units if side.units else 1.0 for side in (first, second))
+    covered = decided * units
     if not (whole and first.denominator and second.denominator):
         # Whatever is known of it, so that the difference lies between its bounds.
         ends = [

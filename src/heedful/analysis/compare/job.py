@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
-    from heedful.analysis.compare.pairing import Pairing
+    from heedful.analysis.compare.pairing import Pairing, PairingCounts
     from heedful.analysis.compare.sides import Side
 
     Match = Literal["id", "instruction", "conversation"]
@@ -183,6 +183,7 @@ def _pair(
     # The labels of one response say nothing of how well another was judged.
     known = [rate for rate in comparison.rates() if rate != LABELS or not counts.responses]
     result = comparison.result(_chosen(metrics, known), seed)
+    _count_unread(result["metrics"], _readable(first, second, counts))
     rows = counts.paired + counts.only_first + counts.only_second + counts.ambiguous
     result["notes"] += [what for what, _ in faults]
     if judged_alike and counts.responses and _reads(first.judge):
@@ -197,6 +198,34 @@ def _pair(
         "coverage": (counts.paired - counts.checklists) / rows,
         **result,
     }
+
+
+def _readable(first: Side, second: Side, counts: PairingCounts) -> float:
+    """Compute the share of the samples whose rows could be read on both sides.
+
+    A row that couldn't be read has no id, so as many of the other side's rows are taken to be its
+    counterparts as have none.
+    """
+    lost = min(counts.only_first, second.unread), min(counts.only_second, first.unread)
+    both = min(second.unread - lost[0], first.unread - lost[1])
+    if first.only is not None or second.only is not None:
+        both = 0  # whose they are isn't known
+    unread = sum(lost) + both
+    return counts.paired / (counts.paired + unread)
+
+
+def _count_unread(metrics: Mapping[str, Mapping[str, Any]], readable: float) -> None:
+    """Take rows that couldn't be read as undecided, in coverage and bounds, as a summary does."""
+    if readable == 1:
+        return
+    for measured in (measured for rates in metrics.values() for measured in rates.values()):
+        measured["coverage"] *= readable
+        if measured["bounds"] is not None:
+            low, high = measured["bounds"]
+            measured["bounds"] = [
+                low * readable - (1 - readable),
+                high * readable + (1 - readable),
+            ]
 
 
 def _compared(responses: int, *, judged_alike: bool) -> str:

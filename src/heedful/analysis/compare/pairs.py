@@ -6,8 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, SSR, Systems, Turns
-from heedful.analysis.compare.decided import decided_by_both, shared_states
+from heedful.analysis.compare.decided import decided_by_both
 from heedful.analysis.compare.differences import Clusters, Differences, joint, parts, pooled_part
+from heedful.core.text import amount
 from heedful.metrics.agreement_intervals import rate_estimates
 from heedful.metrics.contrasts import LEVEL, adjust_p, contrast
 from heedful.metrics.gathering import GROUPS, agreement
@@ -50,6 +51,9 @@ SUCCESS = ("advancedif", "success")
 TASKS = "tasks of advancedif"
 """Dimension of AdvancedIF's rows for the mean over its tasks."""
 
+AVOIDED = {MET: UNMET, UNMET: MET}
+"""What a verdict on a criterion with a negative weight counts as, where all must be met."""
+
 STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 
 VERDICTS = ("", "", "", "verdicts")
@@ -84,6 +88,7 @@ class RunComparison:
         self._outcomes: Counter[str] = Counter()
         self._passes: Counter[tuple[bool, bool]] = Counter()
         self._loose = [False, False]
+        self._one_sided = 0
         self._flips: list[dict[str, Any]] = []
 
     def add(self, cluster: int, first: Scored, second: Scored) -> None:
@@ -94,10 +99,10 @@ class RunComparison:
         # The checklists are the same; types and tags may not be, and one side's must hold for both.
         samples, critiques = (first.sample, first.sample), (first.critique, second.critique)
         verdicts = tuple(map(sort_verdicts, samples, critiques))
-        states = shared_states(verdicts[0].states, verdicts[1].states)
-        self._count(*states)
-        for place, (a, b) in enumerate(zip(*states, strict=True)):
-            if a != b and UNDECIDED not in (a, b):
+        states = verdicts[0].states, verdicts[1].states
+        self._count(*states, [constraint.is_penalty for constraint in first.sample.checklist])
+        for place, pair in enumerate(zip(*states, strict=True)):
+            if set(pair) == {MET, UNMET}:
                 self._flip(first, second, place)
         alone = tuple(map(outcome, samples, critiques, verdicts, self._scorings))
         rows = alone
@@ -127,7 +132,10 @@ class RunComparison:
         multiif = rows[0].benchmark == "multiif"
         if rows[0].benchmark == "sysbench":
             flags = rows[0].all_ok, rows[1].all_ok
-            self._systems.add(sample, (verdicts[0].states, verdicts[1].states), flags)
+            first, second = (
+                [state for state in side.states if state != NOT_APPLICABLE] for side in verdicts
+            )
+            self._systems.add(sample, (first, second), flags)
         if multiif:
             tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
@@ -148,22 +156,41 @@ class RunComparison:
         first, second = shares
         return {} if first is None or second is None else {SUCCESS: joint(first, second)}
 
-    def _count(self, ours: Sequence[int], theirs: Sequence[int]) -> None:
-        """Count verdicts and samples by how the sides saw them."""
-        pairs = [pair for pair in zip(ours, theirs, strict=True) if NOT_APPLICABLE not in pair]
+    def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
+        """Count verdicts and samples by how the sides saw them.
+
+        A sample does better with fewer criteria met that have a negative weight.
+        """
+        both = list(zip(ours, theirs, strict=True))
+        pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
+        self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)
         self._transitions.update(pairs)
         shared = [(a, b) for a, b in pairs if UNDECIDED not in (a, b)]
-        won = sum(a == MET for a, _ in shared) - sum(b == MET for _, b in shared)
+        won = sum(
+            ((a == MET) - (b == MET)) * (-1 if penalty else 1)
+            for a, b, penalty in zip(ours, theirs, penalties, strict=True)
+            if {a, b} <= {MET, UNMET}
+        )
         result = (
             "undecided" if not shared else "ties" if not won else "wins" if won > 0 else "losses"
         )
         self._outcomes[result] += 1
-        if shared and len(shared) == len(pairs):
-            first, second = (all(pair[side] == MET for pair in shared) for side in (0, 1))
-            self._passes[first, second] += 1
-            self._clusters.add(PASSES, (float(first), 1.0, float(second), 1.0))
-        left = [float(sum(pair[side] == UNDECIDED for pair in pairs)) for side in (0, 1)]
-        self._clusters.add(LEFT, (left[0], float(len(pairs)), left[1], float(len(pairs))))
+        own = [
+            [
+                AVOIDED.get(state, state) if penalty else state
+                for state, penalty in zip(side, penalties, strict=True)
+                if state != NOT_APPLICABLE
+            ]
+            for side in (ours, theirs)
+        ]
+        left = [side.count(UNDECIDED) for side in own]
+        if all(own):
+            if not any(left):
+                first, second = (side.count(MET) == len(side) for side in own)
+                self._passes[first, second] += 1
+                self._clusters.add(PASSES, (float(first), 1.0, float(second), 1.0))
+            units = list(map(float, map(len, own)))
+            self._clusters.add(LEFT, (float(left[0]), units[0], float(left[1]), units[1]))
         if shared:
             cells = Counter(shared)
             self._clusters.add(
@@ -303,6 +330,11 @@ class RunComparison:
             for dimension in sorted(self._differences.dropped - {TASKS})
         ]
         notes += self._systems.notes()
+        if self._one_sided:
+            notes.append(
+                f"{amount(self._one_sided, 'constraint')} on one side only: what doesn't apply on "
+                "a side is not in its rates, as in its own summary"
+            )
         if undecided["p"] is not None and undecided["p"] < LEVEL:
             shares = " and ".join(
                 f"{percent(undecided[side]['value'], 1)} %" for side in ("first", "second")
