@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from heedful.bench.grading import latex
+from heedful.bench.grading.alike import LONGEST, doubt, likeness
 from heedful.bench.grading.answers import numbers
 from heedful.bench.grading.dates import same_moment
 from heedful.bench.grading.expressions import TooLargeError
@@ -20,9 +21,6 @@ from heedful.bench.grading.structures import compared
 from heedful.bench.grading.tidying import tidy
 from heedful.bench.grading.units import in_one_unit, measure
 from heedful.bench.grading.words import is_phrase, is_text, same_words, verdict_word
-
-LONGEST = 4_000
-"""Characters; a longer text isn't an answer."""
 
 LONGEST_SENTENCE = 15
 """Words of a sentence whose only number is taken for its answer."""
@@ -42,6 +40,17 @@ def compare_quickly(gold: str, answer: str) -> EqualityResult | None:
     Returns:
         ``None`` where that is not enough; :func:`compare` goes on.
     """
+    quick = _quickly(gold, answer)
+    return None if quick is None else _unless_doubtful(quick, gold, answer)
+
+
+def _unless_doubtful(result: EqualityResult, gold: str, answer: str) -> EqualityResult:
+    """Leave undecided what compares as equal, and may mean something else."""
+    reason = doubt(gold, answer) if result.equal else ""
+    return EqualityResult(None, result.method, reason) if reason else result
+
+
+def _quickly(gold: str, answer: str) -> EqualityResult | None:
     if max(len(gold), len(answer)) > LONGEST:
         reason = f"longer than {LONGEST:,} characters"
         return EqualityResult(gold.strip() == answer.strip() or None, "text", reason)
@@ -83,8 +92,10 @@ def compare(gold: str, answer: str) -> EqualityResult:
     :mod:`heedful.bench.grading.math_pool`.
     """
     quick = compare_quickly(gold, answer)
-    if quick is not None:
-        return quick
+    return quick if quick is not None else _unless_doubtful(_slowly(gold, answer), gold, answer)
+
+
+def _slowly(gold: str, answer: str) -> EqualityResult:
     first, second = in_one_unit(tidy(gold)), in_one_unit(tidy(answer))
     if _DECIMAL_COMMA.match(first) or _DECIMAL_COMMA.match(second):
         return EqualityResult(None, "text", "one of them begins with a comma")
@@ -99,6 +110,8 @@ def compare(gold: str, answer: str) -> EqualityResult:
         reason = "one of them is in words" if _is_mentioned(first, second) else ""
         if _is_count(gold) != _is_count(answer):
             reason = "a number of combinations, or a point"
+        if not reason and result.method != "numeric":
+            reason = likeness(gold, answer)
         return EqualityResult(None, result.method, reason) if reason else result
     return result
 

@@ -97,6 +97,20 @@ def has_jumps(expression: Any) -> bool:
     return bool(expression.has(*jumps))
 
 
+def has_endless_product(expression: Any) -> bool:
+    """Check for a product without end, of which sympy would evaluate thousands of factors."""
+    import sympy
+
+    return any(product.has(sympy.oo) for product in expression.atoms(sympy.Product))
+
+
+def is_infinite_sum(node: Any) -> bool:
+    """Check for one sum without end."""
+    import sympy
+
+    return isinstance(node, sympy.Sum) and len(node.limits) == 1 and node.limits[0][2] is sympy.oo
+
+
 def pieces(expressions: list[Any], symbols: list[Any], rng: random.Random) -> list[dict[Any, Any]]:
     """Return points in all pieces on which the expressions are analytic.
 

@@ -76,7 +76,7 @@ def collected(
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
-        **_sizes(job),
+        **_sizes(job, last, configuration["processes"]),
         "problems": rows.problems,
         "checkpoint": {
             "step": best["step"] if best else last,
@@ -96,13 +96,20 @@ def collected(
     }
 
 
-def _sizes(job: TrainingPlan) -> dict[str, Any]:
-    """Count the rows and their tokens."""
+def _sizes(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
+    """Count the rows, those that the steps have come to, and their tokens."""
+    rows, settings = len(job.tokens.rows), job.settings
+    batch = settings.batch_size * processes
+    full, rest = divmod(steps, math.ceil(math.ceil(rows / batch) / settings.gradient_accumulation))
+    # The last step of a pass takes what is left.
+    seen = full * rows + min(rows, rest * batch * settings.gradient_accumulation)
     counts, tokens = job.rows.counts, job.tokens
     return {
         "rows": {
             "read": counts["rows"],
-            "trained_on": len(tokens.rows),
+            "usable": rows,
+            "trained_on": min(rows, seen),
+            "passes": seen / rows,
             "left_out": {
                 name.removeprefix("dropped:"): count
                 for name, count in sorted(counts.items())
@@ -138,7 +145,9 @@ def summary(report: Mapping[str, Any]) -> str:
     """Summarise the training in a few sentences."""
     rows, kept, held_out = report["rows"], report["checkpoint"], report["held_out"]
     kind = "pair" if report["stage"] == "dpo" else "row"
-    said = [f"Trained on {amount(rows['trained_on'], kind)} in {_hours(report['seconds'])}."]
+    seen, usable = rows["trained_on"], rows["usable"]
+    which = amount(usable, kind) if seen == usable else f"{seen:,} of {amount(usable, kind)}"
+    said = [f"Trained on {which} ({rows['passes']:.1f} passes) in {_hours(report['seconds'])}."]
     out = sum(rows["left_out"].values())
     if out:
         why = ", ".join(f"{name} {count:,}" for name, count in rows["left_out"].items())

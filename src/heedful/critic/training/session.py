@@ -74,6 +74,9 @@ class TrainingSession:
                 first = f"the first, line {problems[0]['line']}, {problems[0]['id']}"
                 said = f"{amount(out, noun)} of {read:,} left out"
                 self._watch.note(f"{said}; {first}: {problems[0]['problem']}")
+        if mapped := self._job.chat.mapped:
+            roles = ", ".join(sorted(mapped))
+            self._watch.note(f"the chat template doesn't show all of the roles {roles}: mapped")
         if self._job.also_trained_on:
             said = amount(self._job.also_trained_on, "held-out sample")
             self._watch.note(f"{said} trained on as well: F1 will be too good")

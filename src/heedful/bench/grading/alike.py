@@ -1,0 +1,164 @@
+"""Doubts about two answers that compare as equal, and may mean different things.
+
+What is left of ``Tom: 3, Jerry: 4`` without its words is what is left of ``Tom: 4, Jerry: 3``; the
+ends of an interval are a list of two numbers. Where one of two equal answers is of such a kind,
+and the other of another, equality isn't certain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from heedful.bench.grading import latex
+from heedful.bench.grading.tidying import tidy
+
+LONGEST = 4_000
+"""Characters; a longer text isn't an answer."""
+
+_NUMBER = r"-?\d+(?:[.,]\d+)*(?:/\d+)?"
+_TOKEN = re.compile(rf"{_NUMBER}|[^\W\d_]+|[%°$]")
+_ALGEBRA = re.compile(r"[=+*^\\<>|_!]|(?<=[\w)])\s?[-/]")
+_PLUS_MINUS = re.compile(r"\\[mp]{2}(?![a-zA-Z])|±|∓")
+_MEMBER = re.compile(r"\\in(?![a-z])|∈")
+_INTERVAL = re.compile(r"[(\[][^()\[\],;]+[,;][^()\[\]]*[)\]]")
+_ENDLESS = re.compile(r"\\infty|∞")
+_HELD = re.compile(r"[(\[<>]|(?<![_}])\{|\\(?:in|le|ge|cup)(?![a-z])")
+_COMMAND = re.compile(r"\\[a-z]+\s*\{")
+_VARIABLE = re.compile(r"(?<![a-zA-Z\\])(?P<letter>[a-zA-Z])(?:_\{?\w+\}?|\d)?\s*=(?!=)")
+_CROWDED = re.compile(r"=\s*-?\d[\d.]*\s+[a-zA-Z]+\s*=")
+_WHOLE = re.compile(r"[,;(]\s*[a-zA-Z]\s*(?:\\in(?![a-z])|∈)\s*(?:\\mathbb\s*\{?\s*[ZN]|[ℤℕZN])")
+_PERIODS = re.compile(r"\\pi(?![a-z])|π|\\circ|°")
+_RANGE = re.compile(r"(?P<low>\d{3,40})\s?[-–]\s?(?P<high>\d{3,40})")
+_LIST = re.compile(r"(?:[a-z]\s*=\s*)?[1-9]\d[05](?:,[1-9]\d[05])+")
+_UNGROUPED = re.compile(r"\d{6,}")
+_AND = re.compile(r"(?<![a-zA-Z])and(?![a-zA-Z])")
+
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_WORD = re.compile(r"[a-zA-Z]{3,}")
+_DIGIT = re.compile(r"\d")
+_HOUR = re.compile(r"\b(?:noon|midnight)\b|正午|中午|午夜", re.IGNORECASE)
+_ROMAN = re.compile(r"[IVXLCDM]{2,15}")
+_THOUSANDS = re.compile(r"[\d.,]{1,20} ?[kK万千]")
+_SET = re.compile(r"\\mathbb\s*\{\s*([A-Z])\s*\}")
+_POWER = re.compile(r"\d[eE][+-]?\d+\s*[a-zA-Z]")
+_INVERSE = re.compile(r"\\(?:sin|cos|tan)\s*\^\s*\{?-1|\\arc(?:sin|cos|tan)")
+_DEGREES = re.compile(r"\\circ|°|degree")
+_PREFIXED = re.compile(
+    r"[\d}]\s*(?:\\?(?:text|mathrm)\{[~\s]*)?[mkMGnpµμ](?P<unit>[AVWJNFCTHgsmlL])\b"
+)
+_PER = re.compile(r"/\s*\([^()]*\)")
+
+
+def likeness(gold: str, answer: str) -> str:
+    """Say why two answers that compare as different may be equal; nothing where they aren't."""
+    return _likeness(gold, answer) or _likeness(answer, gold)
+
+
+def _likeness(one: str, other: str) -> str:
+    worded = _CHINESE.search(one) and not _DIGIT.search(one) and not _DIGIT.search(other)
+    number = _DIGIT.search(other) is not None
+    prefixed = _PREFIXED.search(one)
+    likely = {
+        "they are in two languages": (
+            worded and _WORD.search(other) and not _CHINESE.search(other)
+        ),
+        "an hour in words": _HOUR.search(one) and number,
+        "a Roman numeral": _ROMAN.fullmatch(one.strip()) and number,
+        "thousands, or a variable": _THOUSANDS.fullmatch(one.strip()) and other.isdecimal(),
+        "a set of numbers, or a letter": _SET.sub(r"\1", one) == other,
+        "a power of ten with a unit": _POWER.search(one),
+        "an angle in degrees": _INVERSE.search(one) and _DEGREES.search(other),
+        "units that may be converted": (
+            prefixed and re.search(rf"(?<![a-zA-Z]){prefixed['unit']}(?![a-zA-Z])", other)
+        ),
+        "a compound unit": _PER.search(one) and other.count("/") > 1,
+    }
+    return next((reason for reason, is_so in likely.items() if is_so), "")
+
+
+def doubt(gold: str, answer: str) -> str:
+    """Say why two answers that compare as equal may not be; nothing where they are."""
+    if gold == answer or max(len(gold), len(answer)) > LONGEST:
+        return ""
+    if not any(map(_PERIODS.search, (gold, answer))) and _only_one(_WHOLE, gold, answer):
+        return "only one of them is restricted to whole numbers"
+    gold, answer = tidy(gold), tidy(answer)
+    if latex.key(gold) == latex.key(answer):
+        return ""
+    between = _doubt_between(gold, answer) or _doubt_between(answer, gold)
+    if between or not _swapped(gold, answer):
+        return between
+    return "words and numbers that belong together otherwise"
+
+
+def _only_one(pattern: re.Pattern[str], gold: str, answer: str) -> bool:
+    return bool(pattern.search(gold)) != bool(pattern.search(answer))
+
+
+def _doubt_between(one: str, other: str) -> str:
+    """Say why two tidied answers of different kinds may not be equal, in one direction."""
+    pair = _INTERVAL.fullmatch(one.strip()) is not None
+    names = _variables(one), _variables(other)
+    doubts = {
+        "signs that may be chosen apart": len(_PLUS_MINUS.findall(one)) > 1,
+        "several values without anything between them": _CROWDED.search(one) is not None,
+        "they are of different variables": (
+            len(set(names[0])) > 1 and bool(names[1]) and set(names[0]) != set(names[1])
+        ),
+        "an interval, or the list of its ends": (_is_interval(one) and _is_bare(other))
+        or (pair and _are_values_of_one(other)),
+        "a difference, or two numbers with a dash": (
+            _is_counted_down(one) and not _is_counted_down(other)
+        ),
+        "a list, or a number whose digits are grouped": (
+            _LIST.fullmatch(one) is not None and _UNGROUPED.fullmatch(other) is not None
+        ),
+    }
+    return next((reason for reason, is_so in doubts.items() if is_so), "")
+
+
+def _is_interval(text: str) -> bool:
+    """Check for an interval that can't be a point."""
+    if _MEMBER.search(text) and _INTERVAL.search(text):
+        return True
+    square = "[" in text or "]" in text or _ENDLESS.search(text) is not None
+    return square and _INTERVAL.fullmatch(text.strip()) is not None
+
+
+def _is_bare(text: str) -> bool:
+    """Check for a list without brackets."""
+    return _HELD.search(_COMMAND.sub("", text)) is None
+
+
+def _are_values_of_one(text: str) -> bool:
+    """Check for two values of one variable: with a sign for both, or each with its name."""
+    names = _variables(text)
+    return _PLUS_MINUS.search(text) is not None or (len(names) > 1 and len(set(names)) == 1)
+
+
+def _variables(text: str) -> list[str]:
+    return [match["letter"] for match in _VARIABLE.finditer(text)]
+
+
+def _is_counted_down(text: str) -> bool:
+    match = _RANGE.fullmatch(text.strip())
+    return match is not None and int(match["low"]) < int(match["high"])
+
+
+def _swapped(gold: str, answer: str) -> bool:
+    """Check whether both have the same words and numbers, but other ones stand together."""
+    if _ALGEBRA.search(gold) or _ALGEBRA.search(answer):
+        return False
+    ours, theirs = map(_together, (gold, answer))
+    if ours == theirs:
+        return False
+    tokens = [Counter(token for part in each for token in part) for each in (ours, theirs)]
+    numbers = [token for token in tokens[0] if token[-1].isdigit()]
+    return tokens[0] == tokens[1] and 1 < len(numbers) < len(tokens[0])
+
+
+def _together(text: str) -> list[tuple[str, ...]]:
+    """Return the words and numbers of each part of a list, the parts in one order."""
+    text = _AND.sub(",", text.casefold())
+    return sorted(tuple(_TOKEN.findall(part)) for part in latex.parts(text))
