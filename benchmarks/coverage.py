@@ -140,8 +140,8 @@ def unequal_tasks(random: Random, n: int, rate: float, _correlation: float) -> O
     """Simulate a mean over tasks of unequal sizes: 2 samples, a quarter of n, and n."""
     tasks = list(zip((2, max(2, n // 4), n), (0.5, rate, (1 + rate) / 2), strict=True))
     hits = [(int(random.binomial(size, own)), size) for size, own in tasks]
-    clusters = [
-        {pair: n for pair, n in (((ONE,), h), ((NONE,), size - h)) if n} for h, size in hits
+    clusters: list[Counter[tuple[tuple[float, float], ...]]] = [
+        Counter([(ONE,)] * h + [(NONE,)] * (size - h)) for h, size in hits
     ]
     return Outcome(sum(own for _, own in tasks) / 3, mean_interval(clusters))
 
