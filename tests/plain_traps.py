@@ -145,7 +145,7 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ),
     ("The first letters of the lines must spell ROSE.", "1. Rain\n2. Over\n3. Sun\n4. End", None),
     ("The first letters of the lines must spell ROSE.", "My poem:\nRain\nOver\nSun\nEnd", None),
-    ("The first letters of the lines must spell ROSE.", "Rain\nOver\nSun\nEnd\n\n— Ann", None),
+    ("The first letters of the lines must spell ROSE.", "Rain\nOver\nSun\nEnd\n\n— Ann", True),
     ("Write an acrostic of the word 'ROSE'.", "Rain over sunny England.", None),
     ("每句首字连起来是“春夏秋冬”", "春天到了，夏天到了，秋天到了，冬天到了。", True),
     ("每句首字连起来是“春夏秋冬”", "春天到了。夏天到了。秋天到了。冬天到了。", True),

@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named
+from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.phrases import folded
 from heedful.verify.text.characters import emoji_at_end
-from heedful.verify.text.layout import unmarked
+from heedful.verify.text.layout import Layout, unmarked
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
     _Test = Callable[[Layout], tuple[Outcome, str]]
@@ -194,7 +193,13 @@ def equals(
         )
         return (words or None if alike else False), reason
 
-    return decide(*judged(response.layout, part, which, test))
+    outcome, reason = judged(response.layout, part, which, test)
+    if outcome is None and part == "line" and isinstance(which, int):
+        # "Ann" below a letter is its last line if that is what the last line is to be.
+        lines = readings(response.layout, part)[0]
+        if abs(which) <= len(lines) and test(Layout(lines[which - (which > 0)]))[0]:
+            outcome = True
+    return decide(outcome, reason)
 
 
 # --- tests of an edge ---------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 from heedful.verify.text.boundaries import STOPS
+from heedful.verify.text.framing import closings, greetings, remarks
 from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
@@ -107,12 +108,13 @@ class Layout:
 
     @cached_property
     def body(self) -> str:
-        """The text that every reader counts: without title, headings, code and opening remark."""
+        """The text that every reader counts: without title, headings, code and remarks."""
         counted = [
             line.text
             for at, line in enumerate(self.lines)
             if line.kind not in {"heading", "code", "rule"}
             and at not in self._trimmings
+            and at not in self._remarks
             and not _HEADLIKE.fullmatch(line.text)
         ]
         return self.plain if len(counted) == len(self.lines) else unmarked("\n".join(counted))
@@ -144,6 +146,9 @@ class Layout:
         """The positions of the lines that are not blank."""
         return [at for at, line in enumerate(self.lines) if line.kind not in {"blank", "rule"}]
 
+    def _is_written(self, at: int) -> bool:
+        return 0 <= at < len(self.lines) and self.lines[at].kind not in {"blank", "rule"}
+
     @cached_property
     def _trimmings(self) -> frozenset[int]:
         """The positions of a title and of an opening remark that stand before the text itself."""
@@ -154,6 +159,33 @@ class Layout:
             else:
                 break
         return frozenset(places)
+
+    @cached_property
+    def _remarks(self) -> frozenset[int]:
+        """The positions of closing remarks such as "(40 words)"."""
+        number = remarks([self.lines[at].text for at in self._written]) if self.titled else 0
+        return frozenset(self._written[len(self._written) - number :])
+
+    @cached_property
+    def _frames(self) -> list[frozenset[int]]:
+        """The positions of what may be no part of the text, by each reading; the first is empty.
+
+        A greeting may be none while a signature is one, and only a part of either may be.
+        """
+        if not self.titled:
+            return [frozenset()]
+        places = self._written
+        opening = len(self._trimmings)
+        alone = [not any(map(self._is_written, (at - 1, at + 1))) for at in places]
+        texts = [self.lines[at].text for at in places]
+        ends = [0, *closings(texts, alone)]
+        greeted = opening + greetings(texts[opening:], alone[opening:])
+        starts = [0, *range(opening + 1, greeted + 1)]  # a title alone is left out elsewhere
+        return [
+            frozenset(places[:start]) | frozenset(places[len(places) - end :])
+            for end in ends
+            for start in (starts if end == 0 else [0, *range(opening, greeted + 1)])
+        ]
 
     def _is_title(self, at: int) -> bool:
         line = self.lines[at]
@@ -187,28 +219,49 @@ class Layout:
 
     @cached_property
     def paragraph_readings(self) -> list[list[str]]:
-        """The paragraphs: as blocks and as lines, each with and without title, headings, lists."""
-        written = [self.lines[at] for at in self._written]
-        trimmed = [self.lines[at] for at in self._written if at not in self._trimmings]
-        remaining = {id(line) for line in trimmed}
-        core = [[line for line in block if id(line) in remaining] for block in self.blocks]
-        prose = [_prose(block) for block in core]
+        """The paragraphs: as blocks and as lines, each with and without title, headings, lists.
+
+        What frames the text, such as a greeting, may count or not.
+        """
+        return _distinct(
+            [_join(block) for block in blocks if block]
+            for frame in self._frames
+            for blocks in self._paragraphs_within(frame)
+        )
+
+    def _paragraphs_within(self, frame: frozenset[int]) -> list[list[list[LayoutLine]]]:
+        whole = self._without(self.blocks, frame)
+        core = self._without(whole, self._trimmings)
         headless = [[line for line in block if not _headlike(line)] for block in core]
-        readings = [
-            [_join(block) for block in self.blocks],
-            [_join(block) for block in core if block],
-            [_join(block) for block in headless if block],
-            [_join(block) for block in prose if block],
-            [_join(block) for block in _under_labels(headless)],
-            [line.text for line in written],
-            [line.text for line in trimmed if not _headlike(line)],
+        return [
+            whole,
+            core,
+            headless,
+            [_prose(block) for block in core],
+            _under_labels(headless),
+            [[line] for block in whole for line in block],
+            [[line] for block in headless for line in block],
         ]
-        return _distinct(readings)
+
+    def _without(
+        self, blocks: list[list[LayoutLine]], places: frozenset[int]
+    ) -> list[list[LayoutLine]]:
+        """Leave lines out of blocks, and blocks that hold no other."""
+        left_out = {id(self.lines[at]) for at in places}
+        rest = [[line for line in block if id(line) not in left_out] for block in blocks]
+        return [block for block in rest if block]
 
     @cached_property
     def stanza_readings(self) -> list[list[str]]:
         """The stanzas: what blank lines and rules part, all and without title and headings."""
-        blocks = self._separated
+        return _distinct(
+            [_join(block) for block in blocks if block]
+            for frame in self._frames
+            for blocks in self._stanzas_within(frame)
+        )
+
+    def _stanzas_within(self, frame: frozenset[int]) -> list[list[list[LayoutLine]]]:
+        blocks = self._without(self._separated, frame)
         trimmed = {id(self.lines[at]) for at in self._trimmings}
         bare = [
             [line for line in block if not _headlike(line)]
@@ -218,7 +271,7 @@ class Layout:
         readings = [blocks, bare]
         if len(blocks) > 1 and len(blocks[0]) == len(blocks[1]) + 1:
             readings.append([blocks[0][1:], *blocks[1:]])
-        return _distinct([[_join(block) for block in each if block] for each in readings])
+        return readings
 
     # --- items, headings, lines ---------------------------------------------------------------
 
@@ -247,12 +300,10 @@ class Layout:
 
     @cached_property
     def written_lines(self) -> list[list[str]]:
-        """The lines that are not blank: all, and without title and opening remark."""
+        """The lines that are not blank: all, and without what frames the text, as a title does."""
         return _distinct(
-            [
-                [self.lines[at].text for at in self._written],
-                [self.lines[at].text for at in self._written if at not in self._trimmings],
-            ]
+            [self.lines[at].text for at in self._written if at not in frame]
+            for frame in (*self._frames, self._trimmings)
         )
 
     @cached_property

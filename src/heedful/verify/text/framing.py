@@ -1,0 +1,146 @@
+"""Lines around a text that some count as part of it and others do not: a greeting, a signature.
+
+A letter's "Dear Ann," and "Kind regards, Bob", a poem's "— Li Bai", a closing "(40 words)" or "Let
+me know if you need more!". Which they are is not known for certain, so whoever counts should count
+with and without them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_LONGEST = 60
+"""Characters of a greeting, or of a line of a signature."""
+_MOST_LINES = 6
+"""Lines of a sign-off with the signature below it."""
+_MOST_GREETINGS = 3
+_MOST_REMARKS = 3
+"""Lines that speak of the text or to its reader."""
+_LONGEST_REMARK = 300
+
+_AROUND = " \t*_>"
+_GREETING = re.compile(
+    r"(?:dear|hi|hello|hey|greetings|good (?:morning|afternoon|evening|day)"
+    r"|to whom it may concern|to (?:my|the|all)|sure|certainly|of course|absolutely|okay|ok|great"
+    r"|here(?:'s|’s| is| are))\b.*"
+    r"|(?:subject|re|from|to|cc|date)\s*:.*"
+    r"|(?:主题|发件人|收件人|日期|致)\s*[:：].*|(?:尊敬的|亲爱的|敬爱的).*"
+    r"|.{0,20}(?:您|你|你们|大家)好[!！,，。]?|(?:好的|当然|没问题|以下是).*",
+    re.IGNORECASE,
+)
+_SIGN_OFF = re.compile(
+    r"(?:(?:and|with|many|kind|kindest|best|warm|warmest|all|my|our|very|yours?|much|in|deepest)\s+)*"
+    r"(?:regards|wishes|sincerely|truly|faithfully|respectfully|cordially|cheers|thanks|thank you"
+    r"|love|best|yours?|take care|gratitude|hugs|xoxo|signed|talk soon|see you soon)"
+    r"(?:\s+(?:again|so much|very much|a lot|yours|always|forever|truly|in advance|and regards))?"
+    r"\s*[,.!:~—-]*"
+    r"|(?:此致|敬礼|祝好|谢谢|感谢|敬上|顺祝|顺颂|祝你|祝您|祝愿|恭祝|谨上|敬启|致敬)[^。？?]{0,12}[!！。,，:：]?",
+    re.IGNORECASE,
+)
+_ATTRIBUTION = re.compile(r"(?:—|–|―|--|-|~|～|by\s|作者|署名|出自)\s*\S.*", re.IGNORECASE)
+_REMARK = re.compile(
+    r"[(（\[【].*[)）\]】][.。]?|\d+ words\.?"
+    r"|(?:total )?(?:word|character|sentence|line|syllable)s?(?: count| total)?\s*[:=].*"
+    r"|(?:total )?(?:word|character) count\b.*|(?:全文)?(?:共|字数|总字数|总计)[^。]{0,15}"
+    r"|(?:please )?(?:let me know|feel free)\b.*|(?:i )?hope (?:this|that|it|these)\b.*"
+    r"|(?:would you like|do you want|want me|is there anything)\b.*"
+    r"|if you(?:['’]d| would| want| need| have)\b.*|(?:note|disclaimer|p\.?\s?s\.?)\b.*"
+    r"|.{0,12}(?:希望.{0,12}(?:帮助|满意|喜欢)|请(?:随时)?告诉我|需要我).*"
+    r"|(?:注|备注|说明|附)[:：].*|如果[您你]?(?:还|需要|有|想).*",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"(?:[^\W\d_][\w.'’-]*|[A-Z]\.)(?:\s+(?:[^\W\d_][\w.'’-]*|[A-Z]\.)){0,3}")
+_SMALL = frozenset(["de", "da", "di", "del", "der", "van", "von", "of", "the", "and", "la", "el"])
+_HAN_NAME = re.compile(r"[\u4e00-\u9fff·]{2,4}")
+
+
+def greetings(lines: Sequence[str], alone: Sequence[bool]) -> int:
+    """Count the lines at the start that greet, or stand above a text as "Subject: …" does.
+
+    Args:
+        lines: that are not blank. The last is never such a line.
+        alone: for each, whether blank lines stand around it, so that a name may be a greeting too.
+
+    >>> greetings(["Subject: Rain", "Ann,", "It rained."], [True, True, True])
+    2
+    >>> greetings(["Rain,", "snow."], [False, False])
+    0
+    """
+    number = 0
+    for line, apart in zip(lines[:-1][:_MOST_GREETINGS], alone, strict=False):
+        bare = line.strip(_AROUND)
+        named = apart and bare[-1:] in {",", "，"} and _is_name(bare[:-1])
+        if len(bare) > _LONGEST or not (named or _GREETING.fullmatch(bare)):
+            break
+        number += 1
+    return number
+
+
+def _is_name(bare: str) -> bool:
+    """Check whether a short text may be a name: words with capitals, or a few Chinese letters."""
+    if not _NAME.fullmatch(bare) or bare[-1] == ".":
+        return False
+    return all(
+        word[0].isupper() or word in _SMALL or _HAN_NAME.fullmatch(word) for word in bare.split()
+    )
+
+
+def remarks(lines: Sequence[str]) -> int:
+    """Count the lines at the end that speak of the text or to its reader: "(40 words)".
+
+    Args:
+        lines: that are not blank. The first is never such a remark.
+
+    >>> remarks(["Rain fell.", "(Word count: 2)", "Let me know if you need more!"])
+    2
+    """
+    number = 0
+    for line in reversed(lines[1:][-_MOST_REMARKS:]):
+        if len(line) > _LONGEST_REMARK or not _REMARK.fullmatch(line.strip(_AROUND)):
+            break
+        number += 1
+    return number
+
+
+def closings(lines: Sequence[str], alone: Sequence[bool]) -> Iterator[int]:
+    """Say how many lines at the end may be no part of the text: each possible number above 0.
+
+    Args:
+        lines: that are not blank. The first is never such a line.
+        alone: for each, whether blank lines stand around it.
+
+    >>> list(closings(["Rain fell.", "Kind regards,", "Ann"], [True, False, False]))
+    [1, 2]
+    >>> list(closings(["Rain fell.", "Snow fell."], [True, True]))
+    []
+    """
+    last = remarks(lines)
+    yield from range(1, last + 1)
+    end = len(lines) - last
+    signed = _signature(lines[:end], alone)
+    yield from range(last + 1, last + signed + 1)
+    if signed and (more := remarks(lines[: end - signed])):
+        yield from range(last + signed + 1, last + signed + more + 1)
+
+
+def _signature(lines: Sequence[str], alone: Sequence[bool]) -> int:
+    """Count the lines of a sign-off and of what stands below it, or of a name alone."""
+    bare = [line.strip(_AROUND) for line in lines[-_MOST_LINES:]]
+    number = 0
+    for up, line in enumerate(reversed(bare), start=1):
+        if up >= len(lines) or len(line) > _LONGEST:
+            break
+        if _SIGN_OFF.fullmatch(line):
+            number = up
+    if number or len(lines) < 2:  # noqa: PLR2004 - a text and what is below it
+        return number
+    others = [line.strip(_AROUND) for line in lines[:-1]]
+    if _ATTRIBUTION.fullmatch(bare[-1]):
+        # A bullet below other bullets belongs to the list.
+        return int(len(bare[-1]) <= _LONGEST and not _ATTRIBUTION.fullmatch(others[-1]))
+    named = alone[len(lines) - 1] and _is_name(bare[-1]) and not _is_name(others[-1])
+    return int(named)

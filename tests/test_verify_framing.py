@@ -1,0 +1,102 @@
+"""What frames a text, such as a greeting or a signature, never decides a verdict."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from heedful import Response
+from heedful.core.errors import UndecidedError
+from heedful.core.nouns import Check
+from heedful.verify import check
+from heedful.verify.text.layout import Layout
+
+ABOVE = [
+    "Dear Ms. Jones,",
+    "Hi team,",
+    "Subject: The weather",
+    "To whom it may concern:",
+    "Ann,",
+    "Certainly! Here is the poem.",
+    "尊敬的王老师：",
+    "大家好！",
+]
+BELOW = [
+    "Kind regards,\nAlice Brown",
+    "Thanks,\n\nBob",
+    "Best wishes,\nAnn Lee\nHead of Weather",
+    "Ann",
+    "— Emily Dickinson",
+    "*By Emily Dickinson*",
+    "——李白",
+    "此致\n敬礼\n\n小明",
+    "谢谢！",
+    "(Word count: 40)",
+    "Word count: 40",
+    "Let me know if you need anything else!",
+    "I hope this helps!",
+    "（共四十字）",
+    "希望对你有帮助！",
+]
+BLOCKS = [
+    "It rained in the morning. We stayed in.",
+    "The snow fell all night. Nobody went out.",
+    "Fog lay on the hills. The birds were quiet.",
+]
+
+
+def outcome(text: str, id_: str, **args: Any) -> bool | None:
+    try:
+        return check(Check(id=f"heedful:{id_}", args=args), Response(text)).met
+    except UndecidedError:
+        return None
+
+
+@given(
+    st.sampled_from(["", *ABOVE]),
+    st.sampled_from(["", *BELOW]),
+    st.sampled_from(["paragraph", "stanza", "line"]),
+    st.integers(1, 3),
+)
+def test_what_is_around_a_text_counts_or_not(above: str, below: str, part: str, size: int) -> None:
+    core = BLOCKS[:size]
+    text = "\n\n".join(filter(None, [above, *core, below]))
+    bounds = {"unit": f"{part}s", "at_least": size, "at_most": size}
+    framed = bool(above or below)
+    assert outcome(text, "count", **bounds) is not False
+    assert outcome(text, "ends_with", phrases=["."], part=part) is not False
+    assert outcome(text, "contains", phrases=[core[-1].split()[-1]], part=part, which=-1) in {
+        True,
+        None,
+    }
+    assert outcome(text, "starts_with", phrases=["It"], part=part, which=1) is not False
+    if not framed and size > 1:
+        assert outcome(text, "count", **bounds) is True
+        assert outcome(text, "contains", phrases=["morning"], part=part, which=-1) is False
+
+
+@given(st.sampled_from(["", *ABOVE]), st.sampled_from(["", *BELOW]), st.integers(1, 3))
+def test_the_count_of_what_is_framed_is_one_of_two(above: str, below: str, size: int) -> None:
+    text = "\n\n".join(filter(None, [above, *BLOCKS[:size], below]))
+    sizes = {len(each) for each in Layout(text).paragraph_readings}
+    assert size in sizes
+    assert min(sizes) >= size
+    assert outcome(text, "count", unit="paragraphs", at_least=max(sizes) + 1) is False
+
+
+@pytest.mark.parametrize("below", [each for each in BELOW if each[0] in "(（LI"])
+def test_a_closing_remark_is_no_sentence_for_certain(below: str) -> None:
+    text = f"It rained. We stayed in.\n\n{below}"
+    assert outcome(text, "count", unit="sentences", at_least=2, at_most=2) is not False
+    assert outcome(text, "contains", phrases=["stayed"], part="sentence", which=-1) is not False
+
+
+@given(st.lists(st.sampled_from([*ABOVE, *BELOW, "", "It rained.", "---"]), max_size=12))
+def test_any_mixture_has_readings_that_leave_the_whole_in(parts: list[str]) -> None:
+    layout = Layout("\n".join(parts))
+    written = [line for line in layout.text.split("\n") if line and line != "---"]
+    assert written in layout.written_lines
+    assert len(layout.paragraph_readings) < 200
