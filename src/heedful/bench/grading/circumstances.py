@@ -21,7 +21,10 @@ _CHECK = re.compile(
 )
 _CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|answer)\b|所以|因此|答案|故", re.IGNORECASE)
 _EXTREME = r"(?:max(?:imum|imal)?|min(?:imum|imal)?|largest|smallest|greatest|least|highest|lowest)"
-_VERB = r"(?:earn|reach|get|buy|make|pay|read|finish|complete|cover|save|raise|win|travel|experience|fill|break)"
+_VERB = (
+    r"(?:earn|reach|get|buy|make|pay|read|finish|complete|cover|save|raise|win|travel"
+    r"|experience|fill|break)"
+)
 _TRAILING = (
     re.compile(
         r"""[,;]?\ (?:(?:and|which|it|this)\ ){0,2}(?:is\ )?
