@@ -126,10 +126,24 @@ def shares(pairs: Sequence[tuple[float, float]]) -> Ends:
     return pooled([(hits / units, 1.0) for hits, units in pairs])
 
 
+ONE, NONE = (1.0, 1.0), (0.0, 1.0)
+"""A sample that passes, and another."""
+
+
 def over_tasks(pairs: Sequence[tuple[float, float]]) -> Ends:
     """Compute the interval of a mean over tasks."""
     parts = (pairs[task::TASKS] for task in range(TASKS))
     return mean_interval([Counter((pair,) for pair in part) for part in parts])
+
+
+def unequal_tasks(random: Random, n: int, rate: float, _correlation: float) -> Outcome:
+    """Simulate a mean over tasks of unequal sizes: 2 samples, a quarter of n, and n."""
+    tasks = list(zip((2, max(2, n // 4), n), (0.5, rate, (1 + rate) / 2), strict=True))
+    hits = [(int(random.binomial(size, own)), size) for size, own in tasks]
+    clusters: list[Counter[tuple[tuple[float, float], ...]]] = [
+        Counter([(ONE,)] * h + [(NONE,)] * (size - h)) for h, size in hits
+    ]
+    return Outcome(sum(own for _, own in tasks) / 3, mean_interval(clusters))
 
 
 def ssr(random: Random, n: int, rate: float, correlation: float) -> Outcome:
@@ -322,6 +336,7 @@ def kinds() -> Iterator[Kind]:
     single = partial(of_rate, sizes=(1, 1))
     yield Kind("samples that pass or fail (ISR, PSR)", plain, partial(single, interval=pooled))
     yield Kind("mean over 3 tasks", plain, partial(single, interval=over_tasks))
+    yield Kind("mean over tasks of 2, n / 4 and n", plain, unequal_tasks)
     yield Kind("leading turns of five (SSR)", grid, ssr)
     yield Kind("mean reward", grid, rewards)
     correlations = [(truth, c) for truth in (0.0, 0.5, 0.9) for c in (0.0, 0.5)]

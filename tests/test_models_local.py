@@ -4,24 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from extras import needs
-from heedful.core.errors import HeedfulError, InputError, ModelError, StopRunError, UsageError
+from heedful.core.errors import (
+    HeedfulError,
+    HeedfulWarning,
+    InputError,
+    ModelError,
+    StopRunError,
+    UsageError,
+)
 from heedful.core.nouns import Message, Sample
 from heedful.judges.making import make_judge
 from heedful.judges.model import Checklist
 from heedful.models import Completion, LocalModel, ModelNotFound, OpenAIModel, Sampling
 from heedful.models.folder import Protocol
 from heedful.models.named import make
-from tiny_model import save_tiny_model
+from tiny_model import TEMPLATE, save_tiny_model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -194,16 +203,48 @@ def test_what_it_cannot_do_stops_the_run(folder: Path, sampling: Sampling, what:
     assert what in str(error)
 
 
-def test_a_template_may_refuse_one_conversation(folder: Path) -> None:
-    async def asking() -> None:
-        model = LocalModel(str(folder))
+def test_a_template_may_refuse_one_conversation(copy: Path) -> None:
+    refusing = "{% if '42' in messages[0].content %}{{ raise_exception('not 42') }}{% endif %}"
+    (copy / "chat_template.jinja").write_text(refusing + TEMPLATE)
+    error = error_of(LocalModel(str(copy)), ("42", GREEDY, 0))
+    assert isinstance(error, ModelError)
+    assert re.search(r"the chat template refuses.*not 42", str(error))
+
+
+NO_SYSTEM = "{% if messages[0].role == 'system' %}{{ raise_exception('no system') }}{% endif %}"
+SILENT = "{% for m in messages if m.role in ('user', 'assistant') %}<|{{ m.role }}|>{{ m.content }}"
+
+
+@pytest.mark.parametrize(
+    ("template", "roles", "prompt"),
+    [
+        (NO_SYSTEM + TEMPLATE, "system user", "<|user|>a0\n\na1<|end|><|assistant|>"),
+        (SILENT + "{% endfor %}<|assistant|>", "system user", "<|user|>a0\n\na1<|assistant|>"),
+        (TEMPLATE, "user tool", "<|user|>a0<|end|><|user|>a1<|end|><|assistant|>"),
+        (TEMPLATE, "system user", "<|system|>a0<|end|><|user|>a1<|end|><|assistant|>"),
+    ],
+)
+def test_roles_that_a_template_does_not_know_are_mapped(
+    copy: Path, template: str, roles: str, prompt: str
+) -> None:
+    import transformers
+
+    (copy / "chat_template.jinja").write_text(template)
+    turns = [Message(role=role, content=f"a{n}") for n, role in enumerate(roles.split())]
+
+    async def asking() -> Completion:
+        model = LocalModel(str(copy))
         try:
-            await model.generate([Message(role="tool", content="42")], GREEDY)
+            return await model.generate(turns, GREEDY)
         finally:
             await model.close()
 
-    with pytest.raises(ModelError, match=r"the chat template refuses.*no tools here"):
-        asyncio.run(asking())
+    mapped = [f"<|{role}|>" in prompt for role in roles.split()] != [True, True]
+    with pytest.warns(HeedfulWarning, match="roles") if mapped else nullcontext():
+        answer = asyncio.run(asking())
+    tokenizer = transformers.AutoTokenizer.from_pretrained(copy)
+    expected = len(tokenizer(prompt, add_special_tokens=False)["input_ids"])
+    assert answer.usage.prompt_tokens == expected
 
 
 def test_a_batch_that_does_not_fit_is_halved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

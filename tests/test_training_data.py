@@ -203,7 +203,9 @@ def test_rows_left_out_are_counted_and_named(
     result = report(output)
     assert result["rows"] == {
         "read": 4,
+        "usable": 2,
         "trained_on": 2,
+        "passes": 1.0,
         "left_out": {"too long": 1, "unreadable": 1},
     }
     assert [problem["line"] for problem in result["problems"]] == [2, 3]
@@ -281,8 +283,13 @@ def test_a_template_that_changes_the_answer_costs_the_row(model: Path, tmp_path:
     ids = [*encoded.prompt, *encoded.answer]
     kept = [token for token, mark in zip(ids, marked, strict=True) if mark]
     assert chat.tokenizer.decode(kept) == "MET"
+    assert chat.mapped == set()
+    chat.encode([Message(role="tool", content="x")], "MET")
+    assert chat.mapped == {"tool"}
+    refusing = "{% if messages[0].content == 'x' %}{{ raise_exception('no x') }}{% endif %}"
+    template.write_text(refusing + TEMPLATE)
     with pytest.raises(RowError, match="refuses the conversation"):
-        chat.encode([Message(role="tool", content="x")], "MET")
+        opened(model, str(template)).encode(asked("x"), "MET")
 
 
 def test_a_loss_that_is_no_number_stops_the_training(
@@ -441,3 +448,76 @@ def test_layers_that_an_adapter_cannot_find_are_an_error_of_use(
     flags = ["--lora-rank", 2, "--lora-targets", "no_such_layer"]
     assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *flags) == 2
     assert "no_such_layer" in capsys.readouterr().err
+
+
+def test_the_report_counts_rows_seen_and_not_rows_given(model: Path, tmp_path: Path) -> None:
+    rows = [{**ROW, "completion": ANSWER, "id": str(number)} for number in range(9)]
+    data = write(tmp_path / "data.jsonl", rows)
+    seen = {}
+    for steps in (2, 7):
+        output = tmp_path / f"out{steps}"
+        words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK]
+        assert run(*words, "--max-steps", steps) == 0
+        seen[steps] = report(output)["rows"]
+    assert (seen[2]["usable"], seen[2]["trained_on"]) == (
+        9,
+        4,
+    )  # two rows a step, and one in the last of a pass
+    assert seen[2]["passes"] == pytest.approx(4 / 9)
+    assert (seen[7]["trained_on"], seen[7]["passes"]) == (9, pytest.approx(13 / 9))
+
+
+def test_rows_of_a_length_go_into_a_batch(model: Path, tmp_path: Path) -> None:
+    """All are trained on, as by default; only their order differs."""
+    rows = [
+        {**ROW, "completion": [{**ANSWER[0], "content": "MET " * (1 + 20 * (number % 2))}]}
+        for number in range(8)
+    ]
+    data = write(tmp_path / "data.jsonl", rows)
+    curves = []
+    for flags in ((), ("--group-by-length",)):
+        output = tmp_path / f"out{len(flags)}"
+        words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK]
+        assert run(*words, "--epochs", 1, *flags) == 0
+        assert report(output)["rows"]["trained_on"] == 8
+        curves.append([step["loss"] for step in report(output)["curve"]])
+    assert len(curves[0]) == len(curves[1]) == 4
+    assert curves[0] != curves[1]
+
+
+def test_adapters_learn_faster_by_default() -> None:
+    from heedful.critic.training import DpoSettings, SftSettings
+
+    for kind in (SftSettings, DpoSettings):
+        alone, adapter = kind(), kind(lora_rank=4)
+        assert adapter.learning_rate == pytest.approx(10 * alone.learning_rate)
+        assert kind(lora_rank=4, learning_rate=3e-4).learning_rate == 3e-4
+    assert SftSettings(lora_rank=4).learning_rate == 1e-4
+
+
+def test_a_tracker_that_is_not_installed_is_named(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from heedful.critic.training import job
+
+    monkeypatch.setattr(job, "find_spec", lambda name: None if name == "mlflow" else object())
+    words = ["critic", "train", "sft", tmp_path / "data.jsonl", "-m", model, "-o", tmp_path / "o"]
+    assert run(*words, "--report-to", "mlflow") == 2
+    assert "pip install mlflow" in capsys.readouterr().err
+
+
+def test_a_tracker_gets_losses_and_evaluations(model: Path, tmp_path: Path) -> None:
+    needed = "tensorboard.backend.event_processing.event_accumulator"
+    reader = pytest.importorskip(needed, reason="tensorboard is not installed")
+    data = write(tmp_path / "rows.jsonl", samples())
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+"]))
+    output = tmp_path / "out"
+    words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK, "--max-steps", 3]
+    more = ["--evaluation", held_out, "--eval-every", 1, "--max-completion-tokens", 2]
+    assert run(*words, *more, "--report-to", "tensorboard") == 0
+    assert len(report(output)["curve"]) == len(report(output)["evaluations"]) == 3
+    (events,) = output.glob("checkpoints/**/*tfevents*")
+    logged = reader.EventAccumulator(str(events))
+    logged.Reload()
+    for name in ("train/loss", "eval/coverage"):
+        assert [scalar.step for scalar in logged.Scalars(name)] == [1, 2, 3]

@@ -23,7 +23,8 @@ class TrainingFlags:
     """Settings of a training; see :class:`heedful.critic.training.settings.Settings`.
 
     Attributes:
-        learning_rate: Of AdamW, at its highest. Default: 1e-5 for sft, 5e-7 for dpo.
+        learning_rate: Of AdamW, at its highest. Default: 1e-5 for sft, 5e-7 for dpo; ten times
+            that with LoRA.
         epochs: Passes over the data. Default: 2 for sft, 1 for dpo.
         max_steps: Optimizer steps, in the place of epochs.
         batch_size: Rows (or pairs) that a device computes at a time. Default: 4.
@@ -55,6 +56,8 @@ class TrainingFlags:
         chat_template: A .jinja file, or plain for ours. Default: the model's own.
         prompt: The prompt of the critiques, where the data does not name it.
         prompt_file: The file whose text replaced that of the prompt in the export.
+        report_to: Trackers that get losses and evaluations while training. Each takes its address
+            and names from its own environment variables.
     """
 
     learning_rate: float | None = None
@@ -86,6 +89,7 @@ class TrainingFlags:
     chat_template: str | None = None
     prompt: str | None = None
     prompt_file: Path | None = None
+    report_to: tuple[Literal["tensorboard", "wandb", "mlflow", "trackio"], ...] | None = None
 
     def given(self) -> dict[str, Any]:
         """Return those that were given, by name."""
@@ -134,6 +138,7 @@ def sft(
     output: Annotated[Path, Parameter(name=["--output", "-o"])],
     watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
+    group_by_length: bool | None = None,
     flags: TrainingFlags = _DEFAULTS,
 ) -> int:
     """Fine-tune a model on critiques, or on checklists.
@@ -144,6 +149,7 @@ def sft(
         output: The folder for the trained model and the report.
         watch: The output while it goes on.
         config: A file with settings, TOML or JSON; flags win.
+        group_by_length: Put rows of about the same length into a batch: less padding.
         flags: The settings.
 
     Returns:
@@ -151,7 +157,9 @@ def sft(
     """
     from heedful.critic.training import SftSettings, load_settings, train_sft
 
-    settings = load_settings(SftSettings, config, flags.given())
+    settings = load_settings(
+        SftSettings, config, flags.given() | {"group_by_length": group_by_length}
+    )
     return _run(
         lambda on_progress: train_sft(
             data,

@@ -222,13 +222,13 @@ class Variance(NamedTuple):
 
     Attributes:
         rate: the rate.
-        clusters: their number.
+        clusters: their number; fewer where some are much larger than others (Kish's effective one).
         expected: the variance that is expected, in units of rate x (1 - rate).
         observed: the variance between the clusters; ``None`` for a single one.
     """
 
     rate: float
-    clusters: int
+    clusters: float
     expected: float
     observed: float | None
 
@@ -274,35 +274,66 @@ def rate_trials(spread: Spread) -> EffectiveTrials:
 
 
 def _variance(spread: Spread) -> Variance:
-    n = spread.clusters
+    # Where a few clusters hold most units, the data are worth no more than these.
+    n = spread.m**2 / spread.mm
     squares = spread.yy - 2 * spread.rate * spread.ym + spread.rate**2 * spread.mm
     return Variance(
         min(1.0, max(0.0, spread.rate)),
         n,
         spread.expected,
-        max(0.0, squares) / spread.m**2 * n / (n - 1) if n > 1 else None,
+        max(0.0, squares) / spread.m**2 * n / (n - 1) if spread.clusters > 1 else None,
     )
 
 
 def effective(strata: Sequence[Variance]) -> EffectiveTrials:
-    """Return the number of trials that the mean of some strata is worth."""
+    """Return the number of trials that the mean of some strata is worth.
+
+    Strata may be of very different sizes and rates, so each has a variance of its own, shrunk with
+    the weight that its own clusters leave: two clusters that happen to be alike don't show that
+    their stratum doesn't vary. The degrees of freedom are Satterthwaite's (1946, Biometrics 2).
+    Strata that are alike tell together how clusters vary, which matters near 0 % and 100 %: the
+    trials are not more than by all strata's variances, shrunk together.
+    """
     k = len(strata)
     rate = math.fsum(stratum.rate for stratum in strata) / k
-    binomial = rate * (1 - rate)
+    if k == 1:
+        n = strata[0].clusters
+        return EffectiveTrials(rate, _together(strata, rate), student(n - 1 + WEIGHT))
+    # A few clusters at 0 % or 100 % don't determine their stratum's rate: as by Agresti and Coull.
+    own = [(stratum.rate * stratum.clusters + 2) / (stratum.clusters + 4) for stratum in strata]
+    variances = list(map(_shrunk, strata, own))
+    total, mean = math.fsum(variances), math.fsum(own) / k
+    degrees = total**2 / math.fsum(
+        variance**2 / (stratum.clusters - 1 + WEIGHT)
+        for variance, stratum in zip(variances, strata, strict=True)
+    )
+    trials = min(_together(strata, rate), k**2 * mean * (1 - mean) / total)
+    return EffectiveTrials(rate, trials, student(degrees))
+
+
+def _together(strata: Sequence[Variance], rate: float) -> float:
+    """Compute the trials by all strata's variances, shrunk together."""
+    k, binomial = len(strata), rate * (1 - rate)
     expected = math.fsum(stratum.expected for stratum in strata) / k**2
-    degrees = sum(stratum.clusters for stratum in strata) - k
-    variance = expected
-    if binomial > 0:
-        # The data determine the variance between clusters less towards 0 % and 100 %.
-        data_weight = degrees * 4 * binomial
-        observed = math.fsum(
-            stratum.expected * binomial if stratum.observed is None else stratum.observed
-            for stratum in strata
-        )
-        variance = (WEIGHT * expected + data_weight * observed / k**2 / binomial) / (
-            WEIGHT + data_weight
-        )
-    return EffectiveTrials(rate, 1 / variance, student(degrees + WEIGHT))
+    if not binomial:
+        return 1 / expected
+    # The data determine the variance between clusters less towards 0 % and 100 %.
+    weight = sum(stratum.clusters - 1 for stratum in strata) * 4 * binomial
+    observed = math.fsum(
+        stratum.expected * binomial if stratum.observed is None else stratum.observed
+        for stratum in strata
+    )
+    return (WEIGHT + weight) / (WEIGHT * expected + weight * observed / k**2 / binomial)
+
+
+def _shrunk(stratum: Variance, rate: float) -> float:
+    """Compute a stratum's variance, if its rate is taken to be a certain one."""
+    binomial = rate * (1 - rate)
+    if stratum.observed is None:
+        return stratum.expected * binomial
+    # The data determine the variance between clusters less towards 0 % and 100 %.
+    weight = (stratum.clusters - 1) * 4 * stratum.rate * (1 - stratum.rate)
+    return (WEIGHT * stratum.expected * binomial + weight * stratum.observed) / (WEIGHT + weight)
 
 
 def _mean_variance(clusters: Mapping[tuple[Pair, ...], int]) -> Variance | None:

@@ -9,12 +9,14 @@ from __future__ import annotations
 import copy
 import re
 import threading
+import warnings
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import ModelError, StopRunError
+from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
 from heedful.models.base import Completion, ModelNotFound, Usage
 from heedful.models.replies import split_thinking
+from heedful.models.roles import fitting
 from heedful.models.token_sampling import Draft, RowLimits, TokenSampler
 
 if TYPE_CHECKING:
@@ -68,6 +70,7 @@ class Engine:
         self._tokenizer = tokenizer
         self._model = model
         self._device = str(model.device)
+        self._mapped = False
         settings = self._model.generation_config
         ends = settings.eos_token_id
         ends = self._tokenizer.eos_token_id if ends is None else ends
@@ -195,7 +198,16 @@ class Engine:
             {"role": message.role, "content": content}
             for message, content in zip(messages, contents, strict=True)
         ]
-        text = self._rendered(turns, options)
+        _, text, mapped = fitting(turns, lambda each: self._rendered(each, options))
+        if mapped and not self._mapped:
+            self._mapped = True
+            roles = ", ".join(sorted({message.role for message in messages}))
+            warnings.warn(
+                f"the chat template of {self._name} doesn't show all of the roles {roles}: they "
+                "are put as user and assistant turns, or as system where it knows that",
+                HeedfulWarning,
+                stacklevel=2,
+            )
         prompt: list[int] = []
         for position, part in enumerate(text.split(mark)):
             if part:

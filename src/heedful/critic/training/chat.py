@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError, UsageError
+from heedful.models.roles import fitting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,6 +66,7 @@ class Chat:
     Attributes:
         tokenizer: of transformers.
         ends: the tokens that end an answer.
+        mapped: the roles of prompts in which the template doesn't know all.
     """
 
     def __init__(self, tokenizer: Any, ends: set[int], template: str | None, where: str) -> None:
@@ -81,6 +83,7 @@ class Chat:
         """
         self.tokenizer = tokenizer
         self._where = where
+        self.mapped: set[str] = set()
         if template is not None:
             tokenizer.chat_template = _template(template)
         if not tokenizer.chat_template:
@@ -121,7 +124,12 @@ class Chat:
     def _texts(self, prompt: Sequence[Message], answer: str) -> tuple[str, str]:
         """Return the prompt as the model is given it, and the prompt with the answer."""
         turns = [{"role": message.role, "content": message.content} for message in prompt]
-        question = self._rendered(turns, prompt_only=True)
+        # As the model will be asked: an engine maps roles in the same way.
+        turns, question, mapped = fitting(
+            turns, lambda each: self._rendered(each, prompt_only=True)
+        )
+        if mapped:
+            self.mapped |= {message.role for message in prompt}
         said = self._rendered([*turns, {"role": "assistant", "content": answer}])
         if not said.startswith(question):
             raise RowError("the chat template does not put the answer behind the prompt")

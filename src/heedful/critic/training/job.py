@@ -163,6 +163,10 @@ def _check_packages(settings: Settings) -> None:
         UsageError: it is not.
     """
     needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
+    trackers = [name for name in settings.report_to if find_spec(name) is None]
+    if trackers:
+        names = " ".join(trackers)
+        raise UsageError(f"--report-to needs {names}", hint=f"pip install {names}")
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
         names = ", ".join(missing)

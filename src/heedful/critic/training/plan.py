@@ -23,7 +23,15 @@ if TYPE_CHECKING:
 _EVALUATED_TOKENS = 8192
 """Generated at most in an evaluation: IF-Critic's limit (arXiv 2511.01014)."""
 
-_FREE = {"keep", "keep_adapter", "eval_batch_size", "prompt_file", "chat_template", "dtype"}
+_FREE = {
+    "keep",
+    "keep_adapter",
+    "eval_batch_size",
+    "prompt_file",
+    "chat_template",
+    "dtype",
+    "report_to",
+}
 """Settings that may change from session to session, or that are recorded by what they come to."""
 
 
@@ -72,6 +80,8 @@ class TrainingPlan:
         from heedful.critic.training.trainer import computing_dtype
 
         settings = self.settings.model_dump(mode="json", exclude=_FREE)
+        if not settings.get("group_by_length"):  # trainings that older versions began have none
+            settings.pop("group_by_length", None)
         template = self.chat.tokenizer.chat_template.encode()
         prompt_file = self.settings.prompt_file
         return {

@@ -38,7 +38,7 @@ _CURVE = {
 _MAX_POINTS = 100
 """Points of a curve at most; where there are more, each is the mean of several steps."""
 
-_RATES = ("f1_met", "f1_unmet", "mean_f1")
+RATES = ("f1_met", "f1_unmet", "mean_f1")
 _SHOWN = {"f1_met": "positive F1", "f1_unmet": "negative F1", "mean_f1": "their mean"}
 
 
@@ -76,7 +76,7 @@ def collected(
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
-        **_sizes(job),
+        **_sizes(job, last, configuration["processes"]),
         "problems": rows.problems,
         "checkpoint": {
             "step": best["step"] if best else last,
@@ -96,13 +96,20 @@ def collected(
     }
 
 
-def _sizes(job: TrainingPlan) -> dict[str, Any]:
-    """Count the rows and their tokens."""
+def _sizes(job: TrainingPlan, steps: int, processes: int) -> dict[str, Any]:
+    """Count the rows, those that the steps have come to, and their tokens."""
+    rows, settings = len(job.tokens.rows), job.settings
+    batch = settings.batch_size * processes
+    full, rest = divmod(steps, math.ceil(math.ceil(rows / batch) / settings.gradient_accumulation))
+    # The last step of a pass takes what is left.
+    seen = full * rows + min(rows, rest * batch * settings.gradient_accumulation)
     counts, tokens = job.rows.counts, job.tokens
     return {
         "rows": {
             "read": counts["rows"],
-            "trained_on": len(tokens.rows),
+            "usable": rows,
+            "trained_on": min(rows, seen),
+            "passes": seen / rows,
             "left_out": {
                 name.removeprefix("dropped:"): count
                 for name, count in sorted(counts.items())
@@ -138,14 +145,16 @@ def summary(report: Mapping[str, Any]) -> str:
     """Summarise the training in a few sentences."""
     rows, kept, held_out = report["rows"], report["checkpoint"], report["held_out"]
     kind = "pair" if report["stage"] == "dpo" else "row"
-    said = [f"Trained on {amount(rows['trained_on'], kind)} in {_hours(report['seconds'])}."]
+    seen, usable = rows["trained_on"], rows["usable"]
+    which = amount(usable, kind) if seen == usable else f"{seen:,} of {amount(usable, kind)}"
+    said = [f"Trained on {which} ({rows['passes']:.1f} passes) in {_hours(report['seconds'])}."]
     out = sum(rows["left_out"].values())
     if out:
         why = ", ".join(f"{name} {count:,}" for name, count in rows["left_out"].items())
         said.append(f"{out:,} of {rows['read']:,} were left out ({why}).")
     said.append(f"Kept: step {kept['step']:,} of {kept['of']:,} ({kept['because']}).")
     if held_out is not None:
-        met, unmet, mean = (percent(held_out["pooled"][rate]["value"], 1) for rate in _RATES)
+        met, unmet, mean = (percent(held_out["pooled"][rate]["value"], 1) for rate in RATES)
         said.append(
             f"On the held-out samples it has positive F1 {met}, negative F1 {unmet}, mean {mean}, "
             f"at a coverage of {percent(held_out['coverage'], 1)} %, measured on the model as it "
@@ -160,11 +169,11 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
     held_out = report["held_out"]
     if held_out is not None:
         evaluations, kept = report["evaluations"], report["checkpoint"]["step"]
-        columns = ("step", *(_SHOWN[rate] for rate in _RATES), "coverage %")
+        columns = ("step", *(_SHOWN[rate] for rate in RATES), "coverage %")
         rows = [
             [
                 f"{measured['step']:,}" + (" (kept)" if measured["step"] == kept else ""),
-                *(percent(measured[rate], 1) for rate in _RATES),
+                *(percent(measured[rate], 1) for rate in RATES),
                 percent(measured["coverage"], 1),
             ]
             for measured in evaluations
@@ -173,13 +182,13 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
         rows = [
             [
                 kind,
-                *(percent(measured[rate]["value"], 1) for rate in _RATES),
+                *(percent(measured[rate]["value"], 1) for rate in RATES),
                 f"{measured['verdicts']:,}",
                 percent(measured["coverage"], 1),
             ]
             for kind, measured in held_out["by_constraint_type"].items()
         ]
-        columns = ("type", *(_SHOWN[rate] for rate in _RATES), "verdicts", "coverage %")
+        columns = ("type", *(_SHOWN[rate] for rate in RATES), "verdicts", "coverage %")
         if rows:
             parts.append(Table("By constraint type", columns, rows, "Of the model kept."))
     settings = {**report["settings"], **report["versions"]}
@@ -204,7 +213,7 @@ def _held_out_rows(job: TrainingPlan) -> dict[str, Any] | None:
 def _short(measured: Mapping[str, Any]) -> dict[str, Any]:
     pooled = measured["pooled"]
     return {
-        **{rate: pooled[rate]["value"] for rate in _RATES},
+        **{rate: pooled[rate]["value"] for rate in RATES},
         "score": pooled["mean_f1"]["bounds"][0],
         "coverage": measured["coverage"],
         "verdicts": measured["verdicts"],
@@ -232,7 +241,7 @@ def _charts(report: Mapping[str, Any]) -> Iterator[Chart]:
                     if evaluation[rate] is not None
                 ],
             )
-            for rate in _RATES
+            for rate in RATES
         ]
         lines.append(
             Line(

@@ -10,9 +10,9 @@ import json
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heedful.core.errors import InputError, UsageError
 from heedful.data.formats.fields import explain
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 Scheduler = Literal["linear", "cosine", "constant", "constant_with_warmup"]
 Loss = Literal["dpo", "segments"]
+Tracker = Literal["tensorboard", "wandb", "mlflow", "trackio"]
 
 
 class Settings(BaseModel):
     """Settings that fine-tuning and preference training share.
 
     Attributes:
-        learning_rate: of AdamW, at its highest.
+        learning_rate: of AdamW, at its highest; with LoRA, by default ten times as high.
         epochs: passes over the data; may be a fraction.
         max_steps: optimizer steps, in the place of epochs.
         batch_size: rows (or pairs) that a device computes at a time.
@@ -64,9 +65,14 @@ class Settings(BaseModel):
             for ours; by default the tokenizer's own.
         prompt: the prompt of the critiques, where the data does not name it.
         prompt_file: the file whose text replaced that of the prompt in the export.
+        report_to: trackers that get losses and evaluations while training, by their packages'
+            names; each takes its address and so on from its own environment.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    adapter_rate: ClassVar[float]
+    """The default learning rate of LoRA, whose weights start from nothing."""
 
     learning_rate: float = Field(gt=0)
     epochs: float = Field(default=1, gt=0)
@@ -97,13 +103,28 @@ class Settings(BaseModel):
     chat_template: str | None = None
     prompt: str | None = None
     prompt_file: Path | None = None
+    report_to: tuple[Tracker, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _adapter_rate(cls, values: Any) -> Any:
+        if isinstance(values, dict) and values.get("lora_rank"):
+            return {"learning_rate": cls.adapter_rate, **values}
+        return values
 
 
 class SftSettings(Settings):
-    """Settings of fine-tuning; see :class:`Settings`."""
+    """Settings of fine-tuning; see :class:`Settings` for the others.
 
+    Attributes:
+        group_by_length: rows of about the same length go into a batch, which wastes less on
+            padding; the order of rows is then less random.
+    """
+
+    adapter_rate: ClassVar[float] = 1e-4
     learning_rate: float = Field(default=1e-5, gt=0)
     epochs: float = Field(default=2, gt=0)
+    group_by_length: bool = False
 
 
 class DpoSettings(Settings):
@@ -118,6 +139,7 @@ class DpoSettings(Settings):
             ``segments`` of the tokens in the segments.
     """
 
+    adapter_rate: ClassVar[float] = 5e-6
     learning_rate: float = Field(default=5e-7, gt=0)
     beta: float = Field(default=0.1, gt=0)
     loss: Loss = "dpo"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.critic.training.chat import Chat, Encoded
-    from heedful.critic.training.settings import DpoSettings, Settings
+    from heedful.critic.training.settings import DpoSettings, Settings, SftSettings
     from heedful.data.training_sets.layouts import Example
 
 _IGNORED = -100
@@ -40,7 +40,7 @@ def sft_trainer(
     chat: Chat,
     rows: Sequence[tuple[Example, Encoded]],
     folder: Path,
-    settings: Settings,
+    settings: SftSettings,
 ) -> Any:
     """Make TRL's trainer that learns answers, and nothing of the prompts.
 
@@ -62,6 +62,8 @@ def sft_trainer(
         for _, encoded in rows
     ]
     arguments = _arguments(len(rows), folder, settings)
+    if settings.group_by_length:
+        arguments["train_sampling_strategy"] = "group_by_length"
     return SFTTrainer(
         model=str(model),
         args=SFTConfig(**arguments, dataset_kwargs={"skip_prepare_dataset": True}),
@@ -164,7 +166,7 @@ def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
         "save_total_limit": settings.keep,
         "logging_steps": 1,
         "logging_nan_inf_filter": False,
-        "report_to": "none",
+        "report_to": list(settings.report_to) or "none",
         "disable_tqdm": True,
         "ddp_find_unused_parameters": False,
     }
