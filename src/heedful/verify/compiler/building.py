@@ -27,6 +27,7 @@ _CACHE_SIZE = 1 << 14
 
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
+_OF_STRINGS = frozenset({"heedful:contains", "heedful:excludes"})
 _NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
 _OF_WORDS = _EDGES | _NOT_AT_EDGES | _OF_PHRASES
 _COUNTED_PARTS: dict[str, Part] = {
@@ -292,6 +293,10 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         bound["part"] = _BODY
     elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
+    if bound.pop("inside", None):
+        if id_ not in _OF_STRINGS:
+            return None
+        bound["inside"] = True
     if "shape" in bound:
         bound["schema"] = json_schema(bound)
     for key in _LISTED & bound.keys():
