@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.choices import choice_letter
 from properties import of_a_hundred
 
 NUMBERS = st.integers(11, 99)
@@ -35,6 +36,8 @@ AFTER_ITS_VALUE = st.sampled_from(
         "学生的答案是{b}，这是错误的，应为{a}。",
         "There are ${a}$ values of $x$ for which $f(x) = {b}$.",
         "#### Final Answer\n{a}",
+        "#### Solving $x = {b}$\nSo $x = {b}$.\n\n### Conclusion\nThe values are:\n\\[\n{a}\n\\]",
+        "#### {a}\n\nThis uses {b} steps",
         "I think it's {a}!",
         "{a} is the GCD of 480 and {b}.",
     ]
@@ -71,3 +74,21 @@ def test_a_value_counts_and_not_its_circumstances(text: str, value: int, other: 
 )
 def test_purposes_scales_and_several_values(text: str, answer: str | None) -> None:
     assert final_answer(text) == answer
+
+
+CHOICES = {"A": "a cup", "B": "5 years", "C": "iron", "D": "none of these"}
+
+
+@pytest.mark.parametrize(
+    ("text", "letter"),
+    [
+        ("D\n\nExplanation: iron is C, a cup is A.", "D"),
+        ("D. none of these\n\nBecause A, B and C don't fit.", "D"),
+        ("Suppose A is correct. Contradiction. So C.", "C"),
+        ("The answer would be B if time were unlimited, but it is C.", "C"),
+        ("A.错误；B.错误；C.正确；D.错误。", "C"),
+        ("A、B、D错误；C正确", "C"),
+    ],
+)
+def test_a_choice_counts_and_not_its_explanation(text: str, letter: str) -> None:
+    assert choice_letter(text, CHOICES) == letter

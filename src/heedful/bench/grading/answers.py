@@ -58,6 +58,7 @@ _RETRACTED = re.compile(
 _MISTAKEN = re.compile(
     r"\b(?:mistake|error|wrong|incorrect|correction|scratch\sthat)\b|不对|错了|更正", re.IGNORECASE
 )
+_OPENS_VALUE = re.compile(r"[-−$\\\d(\[]")
 _HEADING = re.compile(
     r"(?:the\s)?(?:final\s)?(?:answer|solution|result|conclusion)\W*$|(?:step|part|case)\b",
     re.IGNORECASE,
@@ -171,7 +172,7 @@ def final_answer(text: str) -> str | None:
         later = stated_answer(text[mistake.end() :]) if mistake else None
         return later or (_core(final["answer"]) if final else box)
     text = on_one_line(as_concluded(text.translate(_FULL_WIDTH)))
-    marked = [each for each in _MARKED.finditer(text) if not _HEADING.match(each["answer"] or "")]
+    marked = [each for each in _MARKED.finditer(text) if not _is_heading(each)]
     if marked:
         return (marked[-1]["marked"] or marked[-1]["answer"] or "").strip()
     if _STATED.search(text):
@@ -182,6 +183,15 @@ def final_answer(text: str) -> str | None:
             if settled is not None:
                 return settled
     return None
+
+
+def _is_heading(marked: re.Match[str]) -> bool:
+    """Check whether what follows ``####`` is the title of a passage, and no answer."""
+    title = marked["answer"] or ""
+    goes_on = marked.string[marked.end() :].strip()
+    return bool(title and goes_on) and (
+        _HEADING.match(title) is not None or _OPENS_VALUE.match(title) is None
+    )
 
 
 def stated_answer(text: str) -> str | None:
