@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-__all__ = ["without_code"]
-
 _FENCE = re.compile(r"\s*(?:>\s*)*(`{3,}|~{3,})([^\n]*)")
 _SPAN = re.compile(r"(`{1,2})[^`\n]+\1")
 _ESCAPED = re.compile(r"\\[!-/:-@\[-`{-~]")
