@@ -46,7 +46,7 @@ def undecided_tables(data_sets: int) -> None:
         print(_line(data_sets, (correlation, share, rise), sysbench=sysbench), flush=True)
 
 
-LOST = {"at random": 0.0, "harder rows": RISE}
+LOST: dict[str, float | None] = {"at random": 0.0, "harder rows": RISE, "of unmet only": None}
 """Which verdicts are undecided."""
 
 RATES = {"ISR": ("cfbench", "isr"), "CSR": ("cfbench", "csr"), "DRFR": ("infobench", "drfr")}
@@ -138,9 +138,9 @@ def _compared(sides: tuple[Truth, Truth], name: str, truth: float) -> tuple[floa
     return value, p is not None and p < LEVEL, low <= truth <= high
 
 
-def _line(data_sets: int, setting: tuple[float, float, float], *, sysbench: bool) -> str:
+def _line(data_sets: int, setting: tuple[float, float, float | None], *, sysbench: bool) -> str:
     """Simulate data sets of a setting: correlation within rows, share undecided, and its rise."""
-    random = np.random.default_rng([SEED, *(round(100 * number) for number in setting)])
+    random = np.random.default_rng([SEED, *(round(100 * (number or 0.0)) for number in setting)])
     large = _simulate(random, 100_000, setting)
     truth = _rate(large.met, sysbench=sysbench)
     complete: list[float] = []
@@ -165,14 +165,17 @@ def _line(data_sets: int, setting: tuple[float, float, float], *, sysbench: bool
     )
 
 
-def _simulate(random: np.random.Generator, rows: int, setting: tuple[float, float, float]) -> Truth:
+def _simulate(
+    random: np.random.Generator, rows: int, setting: tuple[float, float, float | None]
+) -> Truth:
     correlation, share, rise = setting
     shape = (rows, CONSTRAINTS)
     hardness = random.normal(size=(rows, 1))
     normal = np.sqrt(correlation) * hardness + np.sqrt(1 - correlation) * random.normal(size=shape)
-    weight = np.exp(rise * hardness)
+    weight = np.exp((rise or 0.0) * hardness)
     undecided = random.random(shape) < np.minimum(1, share * weight / weight.mean())
-    return Truth(normal < NormalDist().inv_cdf(MET), undecided)
+    met = normal < NormalDist().inv_cdf(MET)
+    return Truth(met, undecided & ~met if rise is None else undecided)
 
 
 def _rate(met: NDArray[np.bool_], *, sysbench: bool) -> float:

@@ -29,7 +29,7 @@ from heedful.analysis.compare.tables import document
 from heedful.cli import main
 from heedful.metrics.agreement import mcnemar
 from heedful.metrics.contrasts import contrast
-from heedful.reporting.notation import interval, signed
+from heedful.reporting.notation import interval, p_value, percent, signed
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -509,3 +509,15 @@ def test_to_avoid_what_has_a_negative_weight_is_to_win(tmp_path: Path) -> None:
     assert pair["mcnemar"]["samples"]["only_first"] == 6
     score = pair["metrics"]["rubric"]["score"]["difference"]["value"]
     assert score > 0
+
+
+@given(st.floats(0, 1), st.floats(-6e-4, 6e-4))
+def test_what_is_written_is_on_the_side_of_a_border_that_the_number_is_on(
+    share: float, near: float
+) -> None:
+    for p in (share, 0.05 + near / 10):
+        shown = p_value(p).removeprefix("< ")
+        assert (float(shown) < 0.05) == (p < 0.05) or abs(p - 0.05) < 1e-8
+    for rate in (share, 1 - abs(near)):
+        for digits in (1, 2):
+            assert (float(percent(rate, digits)) == 100) == (rate > 1 - 0.5 * 10 ** -(digits + 5))

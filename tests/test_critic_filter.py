@@ -299,6 +299,27 @@ def test_a_judgment_without_an_answer_is_asked_about_again_and_then_not_verified
     assert [len(_judgments(prompt)) for prompt in asked] == [2, 1]
 
 
+@pytest.mark.filterwarnings("ignore:.*has no fences")
+def test_prompts_of_ones_own_take_the_place_of_ours(tmp_path: Path) -> None:
+    """A verification that is blind to the response, without fences, character for character."""
+    (tmp_path / "verification.txt").write_text(" Is this sound?\n{{raw_items}}\n", "utf-8")
+    verifier = Named("v", GOOD)
+    settings = FilterSettings(skip=("rules",), threshold=0.5, per_call=1, prompts=tmp_path)
+    given = row(critique(MET, MET), critique(MET, UNMET))
+    filter_critiques([given], verifiers=[verifier], settings=settings)
+    sent = {call.messages[-1].content for call in verifier.calls}
+    assert len(sent) == 3
+    assert all(text.startswith(" Is this sound?\nConstraint: ") for text in sent)
+    assert not any("<<<" in text or (given.response or "") in text for text in sent)
+    with pytest.raises(UsageError, match="holds no prompt"):
+        filter_critiques(
+            [given], verifiers=[verifier], settings=replace(settings, prompts=tmp_path / "none")
+        )
+    (tmp_path / "revision.txt").write_text("Revise {{response}}", "utf-8")
+    with pytest.raises(UsageError, match="items"):
+        filter_critiques([given], verifiers=[verifier], settings=settings)
+
+
 def test_judgments_are_verified_together_or_one_by_one() -> None:
     verifier = Named("v", GOOD)
     given = [row(critique(MET, MET), critique(MET, UNMET))]

@@ -504,3 +504,20 @@ def test_a_tracker_that_is_not_installed_is_named(
     words = ["critic", "train", "sft", tmp_path / "data.jsonl", "-m", model, "-o", tmp_path / "o"]
     assert run(*words, "--report-to", "mlflow") == 2
     assert "pip install mlflow" in capsys.readouterr().err
+
+
+def test_a_tracker_gets_losses_and_evaluations(model: Path, tmp_path: Path) -> None:
+    needed = "tensorboard.backend.event_processing.event_accumulator"
+    reader = pytest.importorskip(needed, reason="tensorboard is not installed")
+    data = write(tmp_path / "rows.jsonl", samples())
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+"]))
+    output = tmp_path / "out"
+    words = ["critic", "train", "sft", data, "-m", model, "-o", output, *QUICK, "--max-steps", 3]
+    more = ["--evaluation", held_out, "--eval-every", 1, "--max-completion-tokens", 2]
+    assert run(*words, *more, "--report-to", "tensorboard") == 0
+    assert len(report(output)["curve"]) == len(report(output)["evaluations"]) == 3
+    (events,) = output.glob("checkpoints/**/*tfevents*")
+    logged = reader.EventAccumulator(str(events))
+    logged.Reload()
+    for name in ("train/loss", "eval/coverage"):
+        assert [scalar.step for scalar in logged.Scalars(name)] == [1, 2, 3]

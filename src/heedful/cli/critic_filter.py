@@ -53,6 +53,8 @@ class StageFlags:
             the survivors of the stages before (judgment).
         similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
             or another that heedful.critic.data.mbr has.
+        prompts: A folder with prompts of yours: verification.txt (cross), extraction.txt and
+            revision.txt (rules), or some of them. Replies are read as those to ours.
         partial: Keep a row that lost some of its constraints, with the others as its checklist.
     """
 
@@ -62,6 +64,7 @@ class StageFlags:
     min_votes: int = 2
     confidence_over: Literal["samples", "survivors"] = "samples"
     similarity: str = "ratio"
+    prompts: Path | None = None
     partial: Annotated[bool, Parameter(negative="")] = False
 
     def settings(self, per_call: int | None, how: Sampling) -> FilterSettings:

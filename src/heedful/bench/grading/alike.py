@@ -72,6 +72,7 @@ def _likeness(one: str, other: str) -> str:
         "units that may be converted": (
             prefixed and re.search(rf"(?<![a-zA-Z]){prefixed['unit']}(?![a-zA-Z])", other)
         ),
+        "a vector, or a list": "pmatrix" in one and "pmatrix" not in other and "," in other,
         "a compound unit": _PER.search(one) and other.count("/") > 1,
     }
     return next((reason for reason, is_so in likely.items() if is_so), "")

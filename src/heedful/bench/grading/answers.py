@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from heedful.bench.grading.circumstances import as_concluded
 from heedful.bench.grading.conclusions import conclusion
 from heedful.bench.grading.prose import (
     JOINT,
@@ -50,9 +51,17 @@ _RETRACTED = re.compile(
     r"""\b(?:wait|correction|scratch\ that|no,|but\ (?:actually|in\ fact|no
     |(?:it\ )?should|it\ (?:is|must))
     |I\ made\ an?\ (?:mistake|error)
-    |(?:that|this|it)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b
-    |不对|错了|更正|[?？吗]\s*不""",
+    |(?:that|this|it|which)(?:['’]s|\ is|\ was)\ (?:wrong|incorrect|not\ right|a\ mistake))\b
+    |不对|错了|更正|错误的|应[为是该]|[?？吗]\s*不""",
     re.IGNORECASE | re.VERBOSE,
+)
+_MISTAKEN = re.compile(
+    r"\b(?:mistake|error|wrong|incorrect|correction|scratch\sthat)\b|不对|错了|更正", re.IGNORECASE
+)
+_OPENS_VALUE = re.compile(r"[-−$\\\d(\[]")
+_HEADING = re.compile(
+    r"(?:the\s)?(?:final\s)?(?:answer|solution|result|conclusion)\W*$|(?:step|part|case)\b",
+    re.IGNORECASE,
 )
 _CLAUSE = re.compile(
     r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
@@ -153,13 +162,17 @@ def final_answer(text: str) -> str | None:
     >>> final_answer("So she pays $1,200 in all."), final_answer("The largest $n$ is 34.")
     ('1,200', '34')
     """
+    _, tag, said = text.rpartition("</think>")
+    text = said if tag and said.strip() else text
     box = last_boxed(text)
     if box is not None:
         *_, (_, end, _) = boxed(text)
         final = _FINAL.search(text, end)
-        return _core(final["answer"]) if final else box
-    text = on_one_line(text.translate(_FULL_WIDTH))
-    marked = list(_MARKED.finditer(text))
+        mistake = None if final else _MISTAKEN.search(text, end)
+        later = stated_answer(text[mistake.end() :]) if mistake else None
+        return later or (_core(final["answer"]) if final else box)
+    text = on_one_line(as_concluded(text.translate(_FULL_WIDTH)))
+    marked = [each for each in _MARKED.finditer(text) if not _is_heading(each)]
     if marked:
         return (marked[-1]["marked"] or marked[-1]["answer"] or "").strip()
     if _STATED.search(text):
@@ -170,6 +183,15 @@ def final_answer(text: str) -> str | None:
             if settled is not None:
                 return settled
     return None
+
+
+def _is_heading(marked: re.Match[str]) -> bool:
+    """Check whether what follows ``####`` is the title of a passage, and no answer."""
+    title = marked["answer"] or ""
+    goes_on = marked.string[marked.end() :].strip()
+    return bool(title and goes_on) and (
+        _HEADING.match(title) is not None or _OPENS_VALUE.match(title) is None
+    )
 
 
 def stated_answer(text: str) -> str | None:

@@ -46,7 +46,7 @@ _PHRASES = (
     ),
     rf"(?<!\w){_LEAD}L[)）\]]*\s*[:：]?\s*(?:right|true|correct|yes|✓|✔|√|✅|it\ is)(?!\w)",
     (
-        rf"(?:选项)?(?<![A-Za-z]){_LEAD}L(?![A-Za-z])(?:[)）\]】}}*]*)\s*(?:选?项)?\s*(?:是|为)?"
+        rf"(?:选项)?(?<![A-Za-z]){_LEAD}L(?![A-Za-z])(?:[)）\]】}}*.．]*)\s*(?:选?项)?\s*(?:是|为)?"
         rf"(?:正确|对)的?(?:答案|选项)?"
     ),
     rf"[;；]\s*{_LEAD}L(?:[)）\]】}}*]*\s+is)?{_STOP}",
@@ -76,8 +76,9 @@ _DENIALS = (
         rf"|\brul(?:e|es|ed|ing)\ out"
         rf"|不是|不选|而非|排除)\s*(?:be\s+|the\s+)?(?:(?:answer|option|choice)s?\s+)?{_SEVERAL}{_END}"
     ),
+    r"\bwould\ be\s+L\s+(?:if|were|had)\b[^.;,\n]{0,80}",
     (
-        rf"(?<!\w){_SEVERAL}\s*(?:选项)?(?:\s*(?:is|are|was|were|would\ be|must\ be)\s+"
+        rf"(?<!\w){_SEVERAL}\s*[.．、]?\s*(?:选项)?(?:\s*(?:is|are|was|were|would\ be|must\ be)\s+"
         rf"(?:both\s+|all\s+|clearly\s+)?(?:not\b|wrong|incorrect|false|ruled\ out|out\b"
         rf"|impossible)"
         rf"[^.;,\n]{{0,80}}|\s*(?:isn['’]t|aren['’]t|can(?:not|['’]t)\ be)\b[^.;,\n]{{0,80}}"
@@ -86,6 +87,11 @@ _DENIALS = (
 )
 """What says of choices that they are not the answer."""
 
+_EXPLAINED = re.compile(
+    r"\n\s{0,9}[*_#]{0,4}(?:Explanation|Reason(?:ing|s)?|Rationale|Because|Justification|解析|理由|解释)(?![a-z])",
+    re.IGNORECASE,
+)
+_SUPPOSED = re.compile(r"\b(?:suppose|assume|assuming)\b[^.\n;]{0,200}[.;]", re.IGNORECASE)
 _QUESTION = r"(?<!\w)L[)）\]]*\s*[?？]$"
 _SENTENCE = re.compile(r"(?<=[.。\n?？])")
 _RETRACTED = re.compile(r"\b(?:wait|correction|actually|no,)|不对|错了", re.IGNORECASE)
@@ -108,7 +114,13 @@ def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
         choices: the labels and what they stand for, in order; the texts may be empty.
     """
     labels = _labels(choices)
-    text = _affirmed(text.translate(_WIDE_LETTERS), labels)
+    text = text.translate(_WIDE_LETTERS)
+    explained = _EXPLAINED.search(text)
+    if explained:
+        label = _only(_WRAPPED.sub("", text[: explained.start()]), labels)
+        if label is not None:
+            return label
+    text = _affirmed(_SUPPOSED.sub("", text), labels)
     label = _only(_WRAPPED.sub("", text), labels)
     if label is not None:
         return label

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.bench.grading.circumstances import both_values, is_no_claim, without_circumstances
 from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
 from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT, SAID_FRACTION
 from heedful.bench.grading.units import SAID_UNIT
@@ -27,17 +28,21 @@ _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
 _AMOUNT = r"""(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
     (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
+_SCALE = r"""\s?(?:[百千万亿]{1,4}(?![米克瓦])
+    |(?:dozen|hundred|thousand|million|billion|trillion)(?![a-z]))"""
 _TOKEN = re.compile(
     rf"""(?P<formula>{_MASK}+)
     |(?P<date>{_MONTH}\ \d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\ \d{{4}})?
-        |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d)
-    |(?P<time>(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+
+        |\d{{1,2}}(?:st|nd|rd|th)?\ (?:of\ )?{_MONTH}(?:,?\ \d{{4}})?(?![a-z])|\d{{4}}-\d\d-\d\d
+        |(?:\d{{4}}年)?\d{{1,2}}月\d{{1,2}}[日号])
+    |(?P<time>(?:[上下]午|晚上|凌晨|早上|中午)\d{{1,2}}[点时](?:\d{{1,2}}分)?
+        |(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+
         |\d+\s?小?时\s?\d+\s?分钟?(?:\s?\d+\s?秒)?|\d+\s?分钟?\s?\d+\s?秒|\d+\s?元\s?\d+\s?角
         |\d+\s?比\s?\d+|<\s{{0,3}}[-−\w./√π]+(?:\s{{0,3}},\s{{0,3}}[-−\w./√π]+)+\s{{0,3}}>
         |(?<!from\ )\d+\ (?:to|out\ of)\ \d+(?![\d.,]*\d))
     |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负|零下)?(?:\\?\$\s{{0,3}})?[-−]?{_AMOUNT}
-            (?:\s{{0,3}}/\s{{0,3}}\d+(?!\d|\.\d))?(?:\s{{0,3}}\\?%)?
-        |(?:\\?\$\s{{0,3}}){_AMOUNT})
+            (?:\s{{0,3}}/\s{{0,3}}\d+(?!\d|\.\d))?(?:\s{{0,3}}\\?%|{_SCALE})?
+        |(?:\\?\$\s{{0,3}}){_AMOUNT}(?:{_SCALE})?)
     |(?P<function>(?:sqrt|pi|arcsin|arccos|arctan|sin|cos|tan|log|ln|exp)(?![a-zA-Z]))
     |(?P<letter>(?<![a-zA-Z])[a-zA-Z](?:_\{{\w+\}}|_[a-zA-Z\d]|\d+|[₀-₉]+|'+(?=\s{{0,3}}[(=]))?(?![a-zA-Z\d]))
     |(?P<word>[a-zA-Z]+(?:['’-][a-zA-Z]+)*)
@@ -64,8 +69,8 @@ _LISTING = re.compile(
     re.IGNORECASE,
 )
 _NEGATED = re.compile(
-    r"(?:\b(?:not|never|instead\ of|rather\ than)|n['’]t|不是|不为|不等于|而非|不)"
-    r"\s{0,3}(?:be\s|equal\sto\s|exactly\s)?\s{0,3}$",
+    r"(?:\b(?:not|cannot|never|instead\ of|rather\ than)|n['’]t|不是|不为|不等于|而非|不)"
+    r"\s{0,3}(?:be|equal\sto|exactly)?\s{0,3}$",
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\s{0,3}[吗?？]")
@@ -127,7 +132,10 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
         sentence: one sentence.
         introduced_only: whether a value counts only where something introduces it.
     """
-    sentence = without_remarks(sentence)
+    both = both_values(sentence)
+    if both is not None or is_no_claim(sentence):
+        return both
+    sentence = without_circumstances(without_remarks(sentence))
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
     chance = _CHANCE.search(masked)

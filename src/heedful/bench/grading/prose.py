@@ -18,6 +18,7 @@ MATH = {"$$": "$$", r"\[": r"\]", "$": "$", r"\(": r"\)"}
 DISPLAYS = {"$$": "$$", r"\[": r"\]"}
 """Marks around formulas on lines of their own."""
 
+_SUM = re.compile(r"\d[^$]*[\s(]$")
 _ENVIRONMENT = re.compile(
     r"(?<!\[)(?<!\$\$)(?<!\[\s)(?<!\$\$\s)\\begin\{(?P<name>align|equation|gather|multline)(?P<star>\*?)\}"
     r"(?:(?!\\(?:begin|end)\{(?P=name)).){1,4000}\\end\{(?P=name)(?P=star)\}",
@@ -42,6 +43,7 @@ _SENTENCE_END = re.compile(
 )
 _ASIDE = re.compile(
     r"\W{0,20}(?:I hope|hope this|let me know|feel free|please|if you|thank|note\b|remark|see\b"
+    r"|where\b|(?:this|it|that|equality)\s(?:occurs|happens|holds|is\s(?:attained|achieved|reached))\b"
     r"|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
@@ -53,7 +55,11 @@ def formulas_of(text: str) -> list[Passage]:
     return [
         each
         for each in delimited(text, MATH)
-        if not _PROSE.search(each.content + " ") and "**" not in each.content
+        if "**" not in each.content
+        and (
+            text.startswith(("$$", "\\"), each.start)
+            or not (_PROSE.search(each.content + " ") or _SUM.match(each.content))
+        )
     ]
 
 

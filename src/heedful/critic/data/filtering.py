@@ -17,6 +17,7 @@ from heedful.critic.data import rules, stages, verification
 from heedful.critic.data.experts import SAMPLED
 from heedful.critic.data.funnel import Funnel
 from heedful.critic.data.items import READ, WRITE, Drop, FilterItem
+from heedful.critic.data.replies import own_prompts
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import split_options
@@ -27,7 +28,7 @@ from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data, DataOptions
@@ -122,6 +123,7 @@ class FilterSettings:
             by default it is dropped.
         per_call: judgments of a critique that are verified in one call; all by default.
         sampling: how models answer.
+        prompts: a folder with texts of the user's for the prompts of ``cross`` and ``rules``.
     """
 
     skip: Sequence[str] = ()
@@ -133,6 +135,7 @@ class FilterSettings:
     partial: bool = False
     per_call: int | None = None
     sampling: Sampling = field(default_factory=Sampling)
+    prompts: Path | None = None
 
 
 def filter_critiques(
@@ -177,7 +180,7 @@ def filter_critiques(
     if output is not None:
         check_rows_output(Path(output), read_and_written(data, running))
     chosen = stages.in_order(settings.order, settings.skip)
-    makers = _makers(verifiers, expert, extractor, settings.per_call, settings.sampling)
+    makers = _makers(verifiers, expert, extractor, settings)
     makers["judgment"] = lambda: stages.MajorityStage(
         settings.threshold, settings.min_votes, settings.confidence_over
     )
@@ -196,25 +199,31 @@ def _makers(
     verifiers: Sequence[Model],
     expert: Model | None,
     extractor: Model | None,
-    per_call: int | None,
-    sampling: Sampling,
+    settings: FilterSettings,
 ) -> dict[str, Callable[[], Stage]]:
     """Return functions that make the stages with models; only stages that run need theirs."""
+    own = own_prompts(settings.prompts)
     return {
-        "cross": lambda: verification.CrossModelStage(tuple(verifiers), sampling, per_call),
-        "rules": lambda: _rules(extractor, verifiers, expert, sampling),
+        "cross": lambda: verification.CrossModelStage(
+            tuple(verifiers), settings.sampling, settings.per_call, own
+        ),
+        "rules": lambda: _rules(extractor, verifiers, expert, settings.sampling, own),
     }
 
 
 def _rules(
-    extractor: Model | None, verifiers: Sequence[Model], expert: Model | None, sampling: Sampling
+    extractor: Model | None,
+    verifiers: Sequence[Model],
+    expert: Model | None,
+    sampling: Sampling,
+    own: Mapping[str, str],
 ) -> rules.RulesStage:
     if extractor is None and verifiers:
         extractor = verifiers[0]
     if extractor is None or expert is None:
         who = "revise judgments" if expert is None else "copy out what is counted"
         raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-    return rules.RulesStage(extractor, expert, sampling)
+    return rules.RulesStage(extractor, expert, sampling, own)
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:

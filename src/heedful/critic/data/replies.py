@@ -9,23 +9,38 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, TypeVar
 
-from heedful.core.errors import ModelError
+from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Message
 from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import Purpose
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import fill, shipped, version
+from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from heedful.core.nouns import Expense, Sample
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
 T = TypeVar("T")
+
+OWN = ("verification", "extraction", "revision")
+"""The prompts that users may replace."""
+
+_PLACES = (
+    "conversation",
+    "response",
+    "items",
+    "mark",
+    "raw_instruction",
+    "raw_response",
+    "raw_items",
+)
+_NEEDED = (("items", "raw_items"),)
 
 REASKS = 1
 """How often constraints that a reply leaves out are requested again."""
@@ -135,6 +150,7 @@ def prompt(
     sample: Sample,
     items: Sequence[tuple[str, str]],
     language: Language,
+    own: str | None = None,
     **places: str,
 ) -> list[Message]:
     """Write a prompt: the conversation, the response, and the items, each fenced.
@@ -144,6 +160,7 @@ def prompt(
         sample: with the conversation and, where the prompt has a place for it, the response.
         items: a label of ours and the text of each.
         language: of the prompt.
+        own: a text of the user's, in the place of ours.
         places: further texts of our own to fill in.
     """
     turns = [turn.content for turn in sample.conversation]
@@ -155,12 +172,38 @@ def prompt(
         "items": "\n\n".join(fence.wrap(label, text) for label, text in items),
         "mark": fence.mark,
     }
-    template = shipped(f"{name}.{language}.txt", "heedful.critic.data")
+    template = own or shipped(f"{name}.{language}.txt", "heedful.critic.data")
+    places |= {
+        "raw_instruction": layout.raw_instruction(template, sample),
+        "raw_response": response,
+        "raw_items": "\n\n".join(text for _, text in items),
+    }
     return [Message(role="user", content=fill(template, places))]
 
 
-def prompt_version(parser: int, name: str) -> str:
+def own_prompts(folder: Path | None) -> dict[str, str]:
+    """Read the user's texts of the filters' prompts, by the prompt's name.
+
+    Args:
+        folder: holds some of ``verification.txt``, ``extraction.txt`` and ``revision.txt``.
+
+    Raises:
+        UsageError: it holds none, or one cannot be used.
+    """
+    if folder is None:
+        return {}
+    files = {name: folder / f"{name}.txt" for name in OWN}
+    texts = {name: custom(file, _PLACES, _NEEDED) for name, file in files.items() if file.is_file()}
+    if not texts:
+        hint = f"put {', '.join(file.name for file in files.values())} there, or some of them"
+        raise UsageError("the folder holds no prompt", where=str(folder), hint=hint)
+    return texts
+
+
+def prompt_version(parser: int, name: str, own: str | None = None) -> str:
     """Name a prompt in both languages together with the parser of its replies."""
+    if own is not None:
+        return version(parser, own)
     texts = (shipped(f"{name}.{language}.txt", "heedful.critic.data") for language in ("en", "zh"))
     return version(parser, *texts)
 

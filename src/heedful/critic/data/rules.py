@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Constraint, Judgment, Status
@@ -66,11 +66,13 @@ class RulesStage:
         extractor: copies out the parts of the response.
         expert: revises the judgments.
         sampling: how both answer.
+        prompts: texts of the user's, in the place of ours, by name.
     """
 
     extractor: Model
     expert: Model
     sampling: Sampling
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     name = "rules"
 
@@ -85,7 +87,9 @@ class RulesStage:
         return {
             "extractor": dict(self.extractor.config),
             "expert": dict(self.expert.config),
-            "prompts": [replies.prompt_version(_PARSER, name) for name in _PROMPTS],
+            "prompts": [
+                replies.prompt_version(_PARSER, name, self.prompts.get(name)) for name in _PROMPTS
+            ],
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
         }
 
@@ -128,7 +132,9 @@ class RulesStage:
                 (_numbered(number, language), item.sample.checklist[position].text)
                 for number, position in enumerate(positions, start=1)
             ]
-            return replies.prompt("extraction", item.sample, items, language)
+            return replies.prompt(
+                "extraction", item.sample, items, language, self.prompts.get("extraction")
+            )
 
         def parse(text: str, positions: Sequence[int]) -> dict[int, list[str]]:
             # Parts that are not in the response are requested again.
@@ -155,7 +161,9 @@ class RulesStage:
                 _with_fact(number, item, position, group[position], language)
                 for number, position in enumerate(positions, start=1)
             ]
-            return replies.prompt("revision", item.sample, items, language)
+            return replies.prompt(
+                "revision", item.sample, items, language, self.prompts.get("revision")
+            )
 
         def parse(text: str, positions: Sequence[int]) -> dict[int, Judgment]:
             constraints = [item.sample.checklist[position] for position in positions]

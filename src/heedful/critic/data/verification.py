@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
@@ -78,11 +78,13 @@ class CrossModelStage:
         verifiers: at least one.
         sampling: how they answer.
         per_call: judgments of a critique in one call; ``None`` for all.
+        prompts: texts of the user's, in the place of ours, by name.
     """
 
     verifiers: Sequence[Model]
     sampling: Sampling
     per_call: int | None = None
+    prompts: Mapping[str, str] = field(default_factory=dict)
 
     name = "cross"
 
@@ -103,7 +105,7 @@ class CrossModelStage:
         """The models, the prompt with its version, and the sampling."""
         return {
             "verifiers": [dict(model.config) for model in self.verifiers],
-            "prompt": replies.prompt_version(_PARSER, _PROMPT),
+            "prompt": replies.prompt_version(_PARSER, _PROMPT, self.prompts.get(_PROMPT)),
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
             "per_call": self.per_call,
         }
@@ -144,7 +146,7 @@ class CrossModelStage:
                 described(number, item, position, group[position], language)
                 for number, position in enumerate(positions, start=1)
             ]
-            return replies.prompt(_PROMPT, item.sample, items, language)
+            return replies.prompt(_PROMPT, item.sample, items, language, self.prompts.get(_PROMPT))
 
         return await item.calls.ask(
             model,

@@ -38,7 +38,7 @@ _CURVE = {
 _MAX_POINTS = 100
 """Points of a curve at most; where there are more, each is the mean of several steps."""
 
-_RATES = ("f1_met", "f1_unmet", "mean_f1")
+RATES = ("f1_met", "f1_unmet", "mean_f1")
 _SHOWN = {"f1_met": "positive F1", "f1_unmet": "negative F1", "mean_f1": "their mean"}
 
 
@@ -154,7 +154,7 @@ def summary(report: Mapping[str, Any]) -> str:
         said.append(f"{out:,} of {rows['read']:,} were left out ({why}).")
     said.append(f"Kept: step {kept['step']:,} of {kept['of']:,} ({kept['because']}).")
     if held_out is not None:
-        met, unmet, mean = (percent(held_out["pooled"][rate]["value"], 1) for rate in _RATES)
+        met, unmet, mean = (percent(held_out["pooled"][rate]["value"], 1) for rate in RATES)
         said.append(
             f"On the held-out samples it has positive F1 {met}, negative F1 {unmet}, mean {mean}, "
             f"at a coverage of {percent(held_out['coverage'], 1)} %, measured on the model as it "
@@ -169,11 +169,11 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
     held_out = report["held_out"]
     if held_out is not None:
         evaluations, kept = report["evaluations"], report["checkpoint"]["step"]
-        columns = ("step", *(_SHOWN[rate] for rate in _RATES), "coverage %")
+        columns = ("step", *(_SHOWN[rate] for rate in RATES), "coverage %")
         rows = [
             [
                 f"{measured['step']:,}" + (" (kept)" if measured["step"] == kept else ""),
-                *(percent(measured[rate], 1) for rate in _RATES),
+                *(percent(measured[rate], 1) for rate in RATES),
                 percent(measured["coverage"], 1),
             ]
             for measured in evaluations
@@ -182,13 +182,13 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
         rows = [
             [
                 kind,
-                *(percent(measured[rate]["value"], 1) for rate in _RATES),
+                *(percent(measured[rate]["value"], 1) for rate in RATES),
                 f"{measured['verdicts']:,}",
                 percent(measured["coverage"], 1),
             ]
             for kind, measured in held_out["by_constraint_type"].items()
         ]
-        columns = ("type", *(_SHOWN[rate] for rate in _RATES), "verdicts", "coverage %")
+        columns = ("type", *(_SHOWN[rate] for rate in RATES), "verdicts", "coverage %")
         if rows:
             parts.append(Table("By constraint type", columns, rows, "Of the model kept."))
     settings = {**report["settings"], **report["versions"]}
@@ -213,7 +213,7 @@ def _held_out_rows(job: TrainingPlan) -> dict[str, Any] | None:
 def _short(measured: Mapping[str, Any]) -> dict[str, Any]:
     pooled = measured["pooled"]
     return {
-        **{rate: pooled[rate]["value"] for rate in _RATES},
+        **{rate: pooled[rate]["value"] for rate in RATES},
         "score": pooled["mean_f1"]["bounds"][0],
         "coverage": measured["coverage"],
         "verdicts": measured["verdicts"],
@@ -241,7 +241,7 @@ def _charts(report: Mapping[str, Any]) -> Iterator[Chart]:
                     if evaluation[rate] is not None
                 ],
             )
-            for rate in _RATES
+            for rate in RATES
         ]
         lines.append(
             Line(

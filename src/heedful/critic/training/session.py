@@ -6,6 +6,7 @@ of every evaluation; the first one writes and speaks.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RunError, UsageError
@@ -153,6 +154,14 @@ class TrainingSession:
         with trainer.accelerator.autocast():
             measured = self._measured(engine)
         model.train()
+        if self._job.settings.report_to:
+            pooled = measured["pooled"]
+            rates = {f"eval_{name}": pooled[name]["value"] for name in report.RATES}
+            logged = {name: value for name, value in rates.items() if value is not None}
+            logged["eval_coverage"] = measured["coverage"]
+            # Of a copy: it would take the step's own losses for logged, and drop them.
+            control = copy(trainer.control)
+            trainer.callback_handler.on_log(trainer.args, state, control, logged)
         best = folder.best()
         self._state.wait_for_everyone()  # all have looked before the first one writes
         if self._job.settings.select == "best" and (
