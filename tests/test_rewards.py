@@ -518,10 +518,13 @@ def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
 
 
 def test_fields_stand_for_a_sample() -> None:
-    fields = {"prompt": "Greet.", "checklist": ["No commas."], "response": "Hello there, Ann."}
-    checked = {**fields, "checklist": [{"text": "No commas.", "check": "punctuation:no_comma"}]}
+    fields: dict[str, Any] = {
+        "prompt": "Greet.",
+        "checklist": [{"text": "No commas.", "check": "punctuation:no_comma"}],
+        "response": "Hello there, Ann.",
+    }
     with Reward(gates="none") as reward:
-        given, made = reward.score_sync([checked, Sample(**checked)])
+        given, made = reward.score_sync([fields, Sample(**fields)])
     assert given.value == made.value == 0
 
 
