@@ -13,12 +13,16 @@ from hypothesis import strategies as st
 from commands import run
 from critiques import read
 from heedful import Constraint, Message, Sample
+from heedful.critic.data import Expert, sample_critiques
 from heedful.critic.data.code_verdicts import CodeVerdicts, ExportSettings
+from heedful.critic.data.examples import Examples
+from heedful.critic.data.pairs import Pairs
 from heedful.judges import Measurement, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 WORDS = {"id": "length_constraints:number_words", "args": {"relation": "at least", "num_words": 5}}
@@ -54,6 +58,13 @@ def exported(results: Path, *flags: object) -> list[dict[str, Any]]:
     folder = results.parent / "sft"
     assert run("critic", "export", results, "-o", folder, *flags) == 0
     return read(folder / "train.jsonl")
+
+
+def critique(signs: str) -> str:
+    return "\n\n".join(
+        f"<c{k}>\nSeen.\nVERDICT: {'MET' if sign == '+' else 'UNMET'}\n</c{k}>"
+        for k, sign in enumerate(signs, start=1)
+    )
 
 
 def verdicts(rows: list[dict[str, Any]], constraint: str) -> Counter[str]:
@@ -153,3 +164,32 @@ def test_of_each_type_as_many_are_met_as_unmet(said: list[tuple[str, bool]], see
             assert counts[kind, "met"] == counts[kind, "unmet"] == fewest
         passes.append(taken)
     assert passes[0] == passes[1]
+
+
+def test_counts_are_in_the_samples_of_a_measured_critic_and_in_its_pairs(tmp_path: Path) -> None:
+    sample = Sample.model_validate(
+        {
+            "id": "1",
+            "conversation": [{"role": "user", "content": "Write."}],
+            "checklist": CHECKLIST[:2],
+            "response": "Two words.",
+            "recording": {"prompt": "plain", "text": critique("-+")},
+        }
+    )
+    asked = []
+
+    def reply(messages: Sequence[Message], _: int) -> str:
+        asked.append(messages[0].content)
+        return critique("++" if len(asked) == 1 else "-+")
+
+    expert = Expert(ScriptedModel(reply), "plain", measure=Measurement())
+    rows = list(sample_critiques([sample], expert=expert, samples=2))
+    assert all("Counted by code: " in text for text in asked)
+    source = tmp_path / "pairs.jsonl"
+    made = Pairs([row.sample for row in rows if row.sample])
+    made.write(source)
+    (pair,) = read(source)
+    assert pair["measure"] is True
+    assert pair["prompt"][0]["content"] == asked[0]
+    (example,) = Examples(source)
+    assert example.beside["measure"] is True

@@ -14,6 +14,7 @@ from heedful.core.nouns import Critique, Status
 from heedful.data.formats import FORMATS, open_source
 from heedful.judges import prompts
 from heedful.metrics import Summary
+from heedful.metrics.expectation import OpenOutcome, Prediction, Units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,8 +85,10 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["drfr"]["value"] == pytest.approx(3 / 4)
     assert strict["csr"]["undecided"] == 0
     assert strict["csr"]["coverage"] < 1
-    # The turn with "N/A" is met in full as probably as a decided verdict is met.
-    assert strict["isr"]["value"] == pytest.approx((0 + 1 + 3 / 4) / 3)
+    # The turn with "N/A" is met in full with the chance that its one verdict and the others' give.
+    drawn = Prediction.of([(Units(1, 2, 0), 1), (Units(1, 1, 0), 1), (Units(1, 1, 1), 1)])
+    assert drawn is not None
+    assert strict["isr"]["value"] == pytest.approx((0 + 1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
 
 
 def test_a_type_without_points_counts_in_all_but_wcsr(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from heedful import (
     make_judge,
     respond,
 )
+from heedful.core.errors import RunError
 from heedful.models import Sampling, ScriptedModel
 from properties import of_a_hundred
 
@@ -296,3 +297,43 @@ def test_rows_of_any_shape_are_read_fail_alone_or_are_refused_in_one_line(rows: 
     else:
         assert len(evaluation) >= len(evaluation.summary["problems"])
         assert all("\n" not in each["problem"] for each in evaluation.summary["problems"])
+
+
+# --- the rows of a run ----------------------------------------------------------------------------
+
+CHANGES: dict[str, Any] = {
+    "response": lambda rows: [rows[0] | {"response": "Good morning to you!"}, *rows[1:]],
+    "checklist": lambda rows: [rows[0] | {"checklist": ["No commas."]}, *rows[1:]],
+    "prompt": lambda rows: [*rows[:2], rows[2] | {"prompt": "Say hello."}],
+    "order": lambda rows: rows[::-1],
+    "longer": lambda rows: [*rows, rows[0] | {"id": "4"}],
+    "shorter": lambda rows: rows[:-1],
+    "none": lambda _: [],
+    "unreadable": lambda rows: [rows[0], {"response": 3}, *rows[2:]],
+}
+SHORT = {"prompt": "Greet.", "checklist": ["At most 3 words in all."]}
+NUMBERED = [{"id": str(n), **SHORT, "response": f"Hi{'!' * n}"} for n in range(3)]
+
+
+def framed(rows: list[dict[str, Any]]) -> Any:
+    return pytest.importorskip("pandas").DataFrame(rows)
+
+
+@pytest.mark.parametrize("held", [list, iter, framed])
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_run_of_other_rows_is_refused(tmp_path: Path, change: str, held: Any) -> None:
+    first = evaluate(held(NUMBERED), run=tmp_path / "run").summary["verdicts"]
+    with pytest.raises(RunError, match="the input is another one"):
+        evaluate(held(CHANGES[change](NUMBERED)), run=tmp_path / "run")
+    again = evaluate(held(NUMBERED), run=tmp_path / "run")  # which the refusal left as it was
+    assert again.summary["verdicts"] == first
+    assert [row.sample.response for row in again if row.sample] == ["Hi", "Hi!", "Hi!!"]
+
+
+def test_responses_to_other_rows_are_refused(tmp_path: Path) -> None:
+    model = ScriptedModel("Hello.")
+    rows = [{"id": "1", "prompt": "Greet.", "checklist": ["No commas."]}]
+    respond(rows, models=[model], run=tmp_path / "run")
+    assert len(list(respond(iter(rows), models=[model], run=tmp_path / "run"))) == 1
+    with pytest.raises(RunError, match="the input is another one"):
+        respond([rows[0] | {"prompt": "Thank me."}], models=[model], run=tmp_path / "run")

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import Response, check
+from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.text.layout import Layout
+
+if TYPE_CHECKING:
+    from heedful.verify.custom.units import Unit
 
 LEAST = {"at_least": 1}
 NONE = {"at_most": 0}
@@ -221,3 +228,29 @@ def test_verdicts(id_: str, args: dict[str, Any], text: str, *, expected: bool |
     except UndecidedError:
         verdict = None
     assert verdict is expected
+
+
+NOTHING = CountRange(1, 0)
+MARKS: dict[Unit, str] = {"bold_passages": "**{}**", "italic_passages": "*{}*", "hashtags": "#{}"}
+AROUND_CODE = {
+    "hidden": ["`{}`", "``{}``", "```\n{}\n```", "~~~md\n{}\n~~~", "````\n```\n{}\n```\n````"],
+    "shown": ["{}", "It is {}.", "({})", "- {}", "他说 {} 了。", "`code` {}", "```\nx\n```\n{}"],
+}
+
+
+@given(
+    st.sampled_from(sorted(MARKS)),
+    st.sampled_from(["rain", "heavy_rain", "Rain"]),
+    st.sampled_from(AROUND_CODE["hidden"]),
+    st.sampled_from(AROUND_CODE["shown"]),
+)
+def test_marks_in_code_are_none(unit: Unit, word: str, hidden: str, shown: str) -> None:
+    mark = MARKS[unit].format(word)
+    assert (tally(Layout(hidden.format(mark)), unit) or NOTHING).low == 0
+    assert (tally(Layout(f"{hidden.format(mark)}\n\nIt rained."), unit) or NOTHING).low == 0
+    if unit != "hashtags":  # which some put between backticks to be copied
+        assert tally(Layout(hidden.format(mark)), unit) == (0, 0)
+        assert tally(Layout("\\" + mark.replace("*", "\\*")), unit) == (0, 0)
+        assert (tally(Layout(f"f(**{word}, **b) and {word}**2**3"), unit) or NOTHING).low == 0
+    assert (tally(Layout(shown.format(mark)), unit) or NOTHING).high == 1
+    assert (tally(Layout(f"{hidden.format(mark)}\n{mark}"), unit) or NOTHING).high >= 1

@@ -67,12 +67,14 @@ def sample(
         The exit code.
     """
     from heedful.critic import data as critic
-    from heedful.judges.making import prompt_for
+    from heedful.judges import Measurement
+    from heedful.judges.making import prompt_for, protocol_of
 
     model = connect_one(model_flags)
     how = sampling(model_flags, 1.0 if sampled.samples > 1 else 0.0)
     how = how.model_copy(update={"seed": model_flags.seed})
-    expert = critic.Expert(model, prompt_for(model, sampled.prompt), how)
+    measure = Measurement() if protocol_of(model).measure else None
+    expert = critic.Expert(model, prompt_for(model, sampled.prompt), how, measure)
     choice = (data.format, data.task, sampled.samples, sampled.overwrite)
     name = ("critic sample", *choice, dict(expert.config))
     job = partial(

@@ -17,7 +17,7 @@ from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Sequence
+    from collections.abc import Container, Iterable, Sequence
     from typing import Unpack
 
     from heedful.core.nouns import Sample
@@ -29,6 +29,7 @@ __all__ = [
     "DataOptions",
     "ReadingOptions",
     "Selection",
+    "content",
     "default_run",
     "encode",
     "fingerprint",
@@ -308,6 +309,21 @@ def _records(source: InMemory) -> Iterator[Iterator[Row]]:
     from heedful.data.formats.memory import rows
 
     return (turns for _, turns in groupby(rows(source), key=lambda row: (row.file, row.line)))
+
+
+def content(rows: Iterable[Item[Sample]]) -> str:
+    """Name rows in memory by what is in them, as :func:`fingerprint` does files."""
+    digest = hashlib.blake2b(digest_size=16)
+    for row in rows:
+        try:
+            value = "" if row.value is None else encode(row.value)
+        except ValueError:  # half a surrogate pair: no JSON, but content all the same
+            value = repr(row.value)
+        for part in (str(row.id), str(row.problem), value):
+            whole = part.encode("utf-8", "backslashreplace")
+            digest.update(b"%d:" % len(whole))
+            digest.update(whole)
+    return digest.hexdigest()
 
 
 def encode(sample: Sample) -> str:

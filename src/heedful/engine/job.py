@@ -105,6 +105,9 @@ class Job(ABC, Generic[Row, Result]):
     def begin(self, store: Store) -> None:
         """Record in a run how its numbers are computed, before the first row."""
 
+    def name_input(self) -> None:
+        """Name an input that is no file in the configuration; done only for a run that is kept."""
+
     def check(self, run: Path | None) -> None:
         """Refuse, before anything is done, what could not be written after it."""
 
@@ -158,6 +161,8 @@ class Job(ABC, Generic[Row, Result]):
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
         self.check(directory)
+        if directory is not None:
+            self.name_input()
         config = self.config
         with only_writer(directory), refuse_unusable(directory):
             store = Store(directory)
@@ -287,6 +292,8 @@ class Job(ABC, Generic[Row, Result]):
         refuse_unknown(options)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
+        if _directory(options) is not None:
+            self.name_input()
         with opened_for_dry_run(_directory(options), self.config) as store:
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry

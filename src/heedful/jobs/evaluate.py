@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -16,6 +17,7 @@ from heedful.data.formats import Source, Sources
 from heedful.engine.inputs import (
     DataOptions,
     Selection,
+    content,
     fingerprint,
     open_data,
     split_options,
@@ -39,7 +41,7 @@ from heedful.judges.making import JudgeOptions, make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
@@ -146,6 +148,12 @@ class EvaluationJob(Job[Sample, Evaluation]):
         if exclude:
             self._config["exclude_generation_failures"] = True
         self._requested = self._decided = 0
+
+    def name_input(self) -> None:
+        """Name rows in memory by their content, so that a run goes on with the same rows only."""
+        if self._config["input"] is None:
+            self._rows = list(self._rows) if isinstance(self._rows, Iterator) else self._rows
+            self._config["input"] = [content(self._selection.items(self._rows))]
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
 
-__all__ = ["JudgeOptions", "make_judge", "prompt_for"]
+__all__ = ["PROMPT", "JudgeOptions", "make_judge", "prompt_for", "protocol_of"]
 
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from heedful.core.delimited import Ahead
+from heedful.verify.text.code import without_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -73,18 +74,30 @@ def possible_links(text: str) -> int:
     return _targets(text) + len(_POSSIBLE.findall(text))
 
 
-_BOLD = re.compile(
-    r"\*\*(?=\S)[^*\n]+\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)|<(?P<opened>b|strong)>(?=.)"
+_NAMES_OF_CODE = "init|main|name|call|str|repr|file|doc|all|new|del|len|iter|next|enter|exit|dict"
+_BOLD_TEXT = re.compile(
+    r"(?<![A-Za-z0-9])\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*(?![A-Za-z0-9])"
+    rf"|(?<!\w)__(?!\s|(?:{_NAMES_OF_CODE})__)[^_\n]+(?<!\s)__(?!\w)"
+)
+_BOLD = re.compile(rf"{_BOLD_TEXT.pattern}|<(?P<opened>b|strong)>(?=.)")
+_MAYBE_BOLD = re.compile(
+    r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)|<(?P<opened>b|strong)>(?=.)"
 )
 _BOLD_ENDS = {"b": re.compile(r"</b>|\n"), "strong": re.compile(r"</strong>|\n")}
 
 
-def bold_passages(text: str) -> int:
-    """Count passages of a line between two asterisks, two underscores or HTML's tags.
+def bold_passages(text: str) -> list[int]:
+    """Count passages of a line between two asterisks, two underscores or HTML's tags, but in code.
+
+    Returns:
+        The least number and the greatest: marks within words or beside a space may mean bold.
 
     >>> bold_passages("**Rain**, __snow__ and <b>hail</b>, but no **sun")
-    3
+    [3, 3]
+    >>> bold_passages("2**3 is 4**2, `**a**`")
+    [0, 1]
     """
+    text = without_code(text)
     ahead = {tag: Ahead(pattern, text) for tag, pattern in _BOLD_ENDS.items()}
 
     def end(opening: re.Match[str]) -> int | None:
@@ -92,19 +105,22 @@ def bold_passages(text: str) -> int:
         closing = ahead[opening["opened"]].after(opening.end() + 1)
         return closing.end() if closing and closing[0] != "\n" else None
 
-    return _count_closed(_BOLD, text, end)
+    sure = _count_closed(_BOLD, text, end)
+    for tag, pattern in _BOLD_ENDS.items():
+        ahead[tag] = Ahead(pattern, text)
+    return [sure, max(sure, _count_closed(_MAYBE_BOLD, text, end))]
 
 
-def bold_words(text: str) -> int:
-    """Count the words of bold passages, as spaces part them.
+def bold_words(text: str) -> list[int]:
+    """Count the words of bold passages, as spaces part them; a passage may count as one.
 
     >>> bold_words("**heavy rain** and **snow**")
-    3
+    [2, 2, 3]
     """
-    return sum(len(passage.split()) for passage in _BOLD_TEXT.findall(text))
+    words = sum(len(passage.split()) for passage in _BOLD_TEXT.findall(without_code(text)))
+    passages = bold_passages(text)
+    return [*passages, max(*passages, words)]
 
-
-_BOLD_TEXT = re.compile(r"\*\*(?=\S)[^*\n]+\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
 
 _MARK_BUT_LINK = re.compile(
     r"\*\*(?=\S)[^*\n]+\*\*|^(?:\s{0,3}#{1,6}\s+\S|[^\S\n]*(?:```|~~~)"

@@ -37,6 +37,7 @@ class _Pair(BaseModel):
     chosen: str | None = None
     rejected: str | None = None
     segments: tuple[dict[str, Any], ...] = ()
+    measure: bool = False
 
 
 class Examples:
@@ -106,7 +107,11 @@ class Examples:
                 pair.prompt,
                 chosen=pair.chosen,
                 rejected=pair.rejected,
-                beside={"prompt_name": pair.prompt_name, "segments": list(pair.segments)},
+                beside={
+                    "prompt_name": pair.prompt_name,
+                    **({"measure": True} if pair.measure else {}),
+                    "segments": list(pair.segments),
+                },
             )
 
     def _critiques(self) -> Iterator[Example]:

@@ -18,6 +18,7 @@ from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.jobs.rows import Addition
 from heedful.judges import prompts
+from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Expense, Sample
     from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generation
+    from heedful.judges.base import Measure
     from heedful.judges.prompts import JudgePrompt
     from heedful.models.base import Model
 
@@ -63,7 +65,11 @@ class Expert:
     """Samples critiques from a model."""
 
     def __init__(
-        self, model: Model, prompt: JudgePrompt | str = "plain", sampling: Sampling | None = None
+        self,
+        model: Model,
+        prompt: JudgePrompt | str = "plain",
+        sampling: Sampling | None = None,
+        measure: Measure | None = None,
     ) -> None:
         """Make the expert.
 
@@ -71,6 +77,7 @@ class Expert:
             model: the expert.
             prompt: the prompt and the parser of its reply, or their name.
             sampling: temperature and so on.
+            measure: counts by code, put beside each constraint as a fact.
 
         Raises:
             UsageError: the prompt is unknown, or its critiques have no explanations.
@@ -82,6 +89,7 @@ class Expert:
                 f"critiques by the prompt {UNEXPLAINED} have no explanations",
                 hint="use plain, if_critic, structured or advancedif",
             )
+        self.measure = measure
         self.sampling = sampling or Sampling(temperature=1.0)
         if self.prompt.response_format is not None:
             update = {"response_format": self.prompt.response_format}
@@ -99,6 +107,7 @@ class Expert:
             "model": dict(self.model.config),
             "prompt": f"{self.prompt.name} {self.prompt.version}",
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
+            **({} if self.measure is None else {"measure": self.measure.version}),
         }
 
     async def sample_critique(self, sample: Sample, sample_index: int) -> SampledCritique:
@@ -109,7 +118,8 @@ class Expert:
         Raises:
             StopRunError: no further call can succeed.
         """
-        messages = self.prompt.render(sample, sample.checklist)
+        counted = facts(self.measure, sample, sample.checklist)
+        messages = self.prompt.render(sample, sample.checklist, measurements=counted)
         text: str | None = None
         problem: str | None = None
         expenses: list[Expense] = []
@@ -263,6 +273,8 @@ def _addition(sample: Sample, expert: Expert, critiques: list[SampledCritique]) 
         "others": texts,
         "requested": len(critiques),
     }
+    if expert.measure is not None:
+        recording["measure"] = True
     if final is not None:
         recording["text"] = final
     fields = {"recording": recording, SAMPLED: {"model": expert.model.name}}

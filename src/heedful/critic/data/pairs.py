@@ -21,7 +21,8 @@ from heedful.critic.data.tally import PairCounts
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import check_folder
-from heedful.judges import prompts
+from heedful.judges import Measurement, prompts
+from heedful.judges.base import facts
 
 if TYPE_CHECKING:
     import os
@@ -207,6 +208,8 @@ class _Maker:
         self._similarity = similarity
         self._write: Writer = writer(compared.prompt, reading)
         self._prompt = prompts.make(compared.prompt.name, prompt_file=prompt_file)
+        recorded = sample.recording.model_extra if sample.recording else None
+        self._measure = Measurement() if (recorded or {}).get("measure") is True else None
 
     def pairs(self, rejected: Sampled) -> list[PreferencePair]:
         """Make the pairs in which one sample is rejected: one, or one for each constraint."""
@@ -269,12 +272,15 @@ class _Maker:
                 strict=True,
             )
         )
+        constraints = self._sample.checklist[positions]
+        counted = facts(self._measure, self._sample, constraints)
         return PreferencePair(
             id=name,
             sample=self._sample.id,
             method=self._method,
             prompt_name=self._prompt.name,
-            prompt=tuple(self._prompt.render(self._sample, self._sample.checklist[positions])),
+            prompt=tuple(self._prompt.render(self._sample, constraints, measurements=counted)),
+            measure=self._measure is not None,
             chosen=texts[0],
             rejected=texts[1],
             segments=segments,

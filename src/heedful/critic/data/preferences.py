@@ -52,6 +52,7 @@ class PreferencePair:
         strict: whether the prompt's parser reads both critiques as meant. In the published reading
             a critique may state a constraint in other words than the checklist's, which the parser
             refuses.
+        measure: whether counts of code stand in the prompt.
     """
 
     id: str
@@ -63,6 +64,7 @@ class PreferencePair:
     rejected: str
     segments: tuple[Segment, ...]
     strict: bool
+    measure: bool = False
 
     def record(self) -> dict[str, Any]:
         """Lay it out as a line of the output."""
@@ -71,6 +73,7 @@ class PreferencePair:
             "sample": self.sample,
             "method": self.method,
             "prompt_name": self.prompt_name,
+            **({"measure": True} if self.measure else {}),
             "prompt": [message.model_dump(mode="json") for message in self.prompt],
             "chosen": self.chosen,
             "rejected": self.rejected,

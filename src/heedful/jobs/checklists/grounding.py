@@ -49,6 +49,7 @@ _NAMED = {
         "no_repetition": r"repeat|twice|unique|\bsame\b|different|重复|相同|雷同",
         "dates": r"\bdates?\b|日期",
         "ends_with_emoji": "emoji|emoticon|表情",
+        "question": r"\bquestions?\b|问句|提问",
     }.items()
 }
 """Words without which a text isn't about what a verifier decides."""

@@ -25,9 +25,16 @@ IDS = tuple(
     f"heedful:{name}"
     for name in (
         *("count", "contains", "contains_any", "excludes", "letters", "starts_with", "ends_with"),
-        *("does_not_start_with", "does_not_end_with", "ends_with_emoji", "equals", "table"),
+        *(
+            "does_not_start_with",
+            "does_not_end_with",
+            "ends_with_emoji",
+            "question",
+            "equals",
+            "table",
+        ),
         *("wrapped", "emphasis", "postscript", "json", "format", "language", "case", "dates"),
-        "no_repetition",
+        *("no_repetition", "question"),
     )
 )
 """Verifiers that may be proposed: those that decide only what every reading agrees on."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise, starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Check
@@ -27,6 +27,7 @@ _CACHE_SIZE = 1 << 14
 
 _EDGES = frozenset({"heedful:starts_with", "heedful:ends_with"})
 _OF_PHRASES = frozenset({"heedful:contains", "heedful:excludes", "heedful:contains_any"})
+_OF_STRINGS = frozenset({"heedful:contains", "heedful:excludes"})
 _NOT_AT_EDGES = frozenset({"heedful:does_not_start_with", "heedful:does_not_end_with"})
 _OF_WORDS = _EDGES | _NOT_AT_EDGES | _OF_PHRASES
 _COUNTED_PARTS: dict[str, Part] = {
@@ -115,7 +116,39 @@ def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
+    if any(starmap(_may_be_of_each, combinations(clauses, 2))):
+        return True
     return any(_is_open_between(grammar, *pair) for pair in pairwise(clauses))
+
+
+_USUAL_LENGTHS = {"sentence": 15, "line": 15}
+"""Words or 字 of a part: of so many or fewer, each part may be meant. For all others 30."""
+_USUAL_NUMBER = 4
+"""Sentences or lines of a part, likewise."""
+_WITHIN_PARTS = frozenset({"sentences", "lines"})
+_NUMBERS = ("at_least", "at_most", "more", "less", "exactly", "plain", "holds", "limit")
+
+
+def _may_be_of_each(before: Clause, after: Clause) -> bool:
+    """Check whether a number may be meant for each of the things that an earlier clause counts.
+
+    "Three paragraphs, max 2 sentences": three paragraphs hold more than two sentences.
+    "3 sentences, 2 questions" may be five sentences.
+    """
+    earlier, later = dict(before.values), dict(after.values)
+    part, unit = _COUNTED_PARTS.get(earlier.get("unit", "")), later.get("unit", "")
+    if part is None or {"of", "part"} & later.keys() or "part" in earlier or part == unit[:-1]:
+        return False
+    if part == "sentence" and unit == "questions":
+        return True
+    number = max((earlier[key] for key in _NUMBERS if key in earlier), default=0)
+    usual = _USUAL_LENGTHS.get(part, 30) if unit in LENGTHS else _USUAL_NUMBER
+    within = unit in LENGTHS or (unit in _WITHIN_PARTS and part not in _USUAL_LENGTHS)
+    return (
+        number > 1
+        and within
+        and any(0 < later[key] < number * usual for key in _NUMBERS if key in later)
+    )
 
 
 def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
@@ -260,6 +293,10 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
         bound["part"] = _BODY
     elif subject == _BODY and bound.get("unit") not in _OF_BODY:
         return None
+    if bound.pop("inside", None):
+        if id_ not in _OF_STRINGS:
+            return None
+        bound["inside"] = True
     if "shape" in bound:
         bound["schema"] = json_schema(bound)
     for key in _LISTED & bound.keys():

@@ -1,4 +1,4 @@
-"""Verifiers of what texts begin with: a letter, a capital, a number, an emoji; acrostics.
+"""Verifiers of letters, and of what texts begin with: a capital, a number, an emoji; acrostics.
 
 Marks of Markdown don't count. Where a quotation mark, a number or a bullet stands before the first
 letter, it isn't decided.
@@ -15,7 +15,7 @@ from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.phrases import folded
-from heedful.verify.custom.structure import bounds
+from heedful.verify.custom.structure import bounds, in_part
 from heedful.verify.text.characters import emoji_at_start
 from heedful.verify.text.layout import Layout, unmarked
 from heedful.verify.text.numbers import may_be_number
@@ -300,3 +300,55 @@ def _initials(texts: list[str], *, past_signs: bool = False) -> list[str]:
         else:
             firsts.append(_bare(_first(plain)))
     return firsts
+
+
+# --- letters ------------------------------------------------------------------------------------
+
+
+def _describe_letters(
+    letters: list[str], at_least: int | None, at_most: int | None, part: Part, which: Which
+) -> str:
+    noun = "letter" if len(letters) == 1 else "letters"
+    where = in_part(part, which)
+    if at_most == 0:
+        return f"Do not use the {noun} {quoted(letters)}{where}."
+    return f"Use the {noun} {quoted(letters)} {bounds(at_least, at_most)} times{where}."
+
+
+@verifier("heedful:letters", describe=_describe_letters)
+def letters(
+    response: Response,
+    *,
+    letters: list[str],
+    at_least: int | None = None,
+    at_most: int | None = None,
+    part: Part = "response",
+    which: Which = "each",
+) -> Finding:
+    """Each of the letters occurs often enough, and not too often, large or small, in any word.
+
+    Raises:
+        UndecidedError: it depends on whether title, headings and code count.
+        VerifierError: no bound is given.
+    """
+    required = bounds(at_least, at_most)
+    most = float("inf") if at_most is None else at_most
+
+    def test(layout: Layout) -> tuple[Outcome, str]:
+        outcomes: set[Outcome] = set()
+        reasons = []
+        for letter in letters:
+            # With an accent it may be another letter: decomposed, it is the letter and a mark.
+            counts = [
+                unicodedata.normalize(form, text).lower().count(letter.lower())
+                for text in (layout.text, layout.body)
+                for form in ("NFC", "NFD")
+            ]
+            fits = {(at_least or 0) <= number <= most for number in counts}
+            outcomes.add(fits.pop() if len(fits) == 1 else None)
+            span = dict.fromkeys(map(str, sorted(counts)))
+            reasons.append(f"the letter '{letter}' occurs {' to '.join(span)} times")
+        outcome = False if False in outcomes else None if None in outcomes else True
+        return outcome, f"{'; '.join(reasons)}, asked for {required}"
+
+    return decide(*judged(response.layout, part, which, test))

@@ -214,11 +214,8 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "markdown_tables": _markdown_tables,
     "code_blocks": _code_blocks,
     "emojis": signs.emojis,
-    "bold_passages": lambda layout: [markup.bold_passages(layout.text)],
-    "bold_words": lambda layout: [
-        markup.bold_passages(layout.text),
-        max(markup.bold_passages(layout.text), markup.bold_words(layout.text)),
-    ],
+    "bold_passages": lambda layout: markup.bold_passages(layout.text),
+    "bold_words": lambda layout: markup.bold_words(layout.text),
     "links": lambda layout: [markup.links(layout.text), markup.possible_links(layout.text)],
     "hashtags": signs.hashtags,
     "questions": _questions,

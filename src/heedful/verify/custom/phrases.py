@@ -1,4 +1,4 @@
-"""Verifiers of words, phrases and letters for users' own constraints: there, or absent.
+"""Verifiers of words and phrases for users' own constraints: there, or absent.
 
 Full-width and half-width signs, kinds of quotes, Markdown's marks and case make no difference.
 Where a phrase occurs only in another form (inflected, or with other punctuation) it is not decided.
@@ -36,11 +36,11 @@ _INFLECTED = r"(?:e?s|e?d|ing|ly|er|'s)?"
 @lru_cache(maxsize=512)
 def folded(text: str) -> str:
     """Write a text so that spellings which no reader tells apart are the same."""
-    return _cased(text).casefold()
+    return cased(text).casefold()
 
 
 @lru_cache(maxsize=512)
-def _cased(text: str) -> str:
+def cased(text: str) -> str:
     """Write a text as :func:`folded` does, but keep its capitals."""
     if text.isascii():
         return " ".join(_ELLIPSIS.sub("…", text.replace("`", "'")).split())
@@ -83,10 +83,10 @@ def _patterns(phrase: str) -> _Patterns:
     after = f"(?!{letter})" if re.search(f"{letter}$", phrase) else ""
     inflected = f"(?i:{_INFLECTED})" if re.search("[a-zA-Z]$", phrase) else ""
     core = re.escape(phrase)
-    # Within a compound such as "cat-like" or "i.e." a word may or may not be there.
+    # Within a compound such as "cat-like", "i.e." or "cat_1" a word may or may not be there.
     alone = (
-        rf"(?<!{letter}-)(?<![a-zA-Z]\.)" if before else "",
-        rf"(?!-{letter})(?!\.[a-zA-Z])" if after else "",
+        rf"(?<!{letter}-)(?<![a-zA-Z]\.)(?<![#@_])" if before else "",
+        rf"(?!-{letter})(?!\.[a-zA-Z])(?!_)" if after else "",
     )
     if phrase[:1].isdigit():
         # "000" is no number in "5,000", and "5" none in "1.5"; it may be one in "4,5".
@@ -138,11 +138,13 @@ class _Doubt(NamedTuple):
         longest_inside: Chinese letters. A phrase of no more may be part of another word.
         shortest_inside: Chinese letters. Of fewer, the characters are what is asked for.
         names: whether several capitalised words may be a name, as one word may be.
+        inside: whether the phrase may be part of a longer word.
     """
 
     longest_inside: int
     shortest_inside: int
     names: bool
+    inside: bool = False
 
 
 _PRESENT = _Doubt(longest_inside=2, shortest_inside=2, names=False)
@@ -165,9 +167,9 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
         return CountRange(*(len(each.findall(layout.text)) for each in (_HYPHEN, _DASH)))
     if not wanted:
         return CountRange(layout.text.count(phrase), layout.text.count(phrase))
-    write = _cased if doubt.names or " " not in wanted else folded
+    write = cased if doubt.names or " " not in wanted else folded
     exact = write(phrase)
-    write = folded if exact == wanted else _cased  # what has no capitals may begin a sentence
+    write = folded if exact == wanted else cased  # what has no capitals may begin a sentence
     longest = doubt.longest_inside if len(wanted) >= doubt.shortest_inside else 0
     low, high = [0], [0]
     for text in dict.fromkeys((layout.text, layout.plain)):
@@ -175,6 +177,9 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
             sure = len(_sure_places(write(text), exact, longest))
             low.append(sure - len(_NUMERO.findall(text)) if wanted == "no" else sure)
             high.append(len(_patterns(wanted).maybe.findall(folded(text))))
+            if doubt.inside:
+                low.append(cased(text).count(cased(phrase)))
+                high.append(folded(text).count(wanted))
         if _LETTER.search(wanted):
             high.append(_other_spellings(folded(text), wanted))
     bones = "" if wanted.isascii() else _skeleton(phrase)
@@ -196,10 +201,17 @@ def places(layout: Layout, phrase: str) -> tuple[list[int], list[int]]:
 
 
 def _describe_contains(
-    phrases: list[str], at_least: int | None, at_most: int | None, part: Part, which: Which
+    phrases: list[str],
+    at_least: int | None,
+    at_most: int | None,
+    part: Part,
+    which: Which,
+    *,
+    inside: bool = False,
 ) -> str:
     times = "" if (at_least, at_most) == (1, None) else f" {bounds(at_least, at_most)} times"
-    return f"Use {quoted(phrases)}{times}{in_part(part, which)}."
+    string = "the string " if inside else ""
+    return f"Use {string}{quoted(phrases)}{times}{in_part(part, which)}."
 
 
 @verifier("heedful:contains", describe=_describe_contains)
@@ -211,10 +223,11 @@ def contains(
     at_most: int | None = None,
     part: Part = "response",
     which: Which = "each",
+    inside: bool = False,
 ) -> Finding:
     """Each of the phrases occurs often enough, and not too often.
 
-    A phrase of Latin letters counts as a whole word.
+    A phrase of Latin letters counts as a whole word; ``inside`` of longer ones, too.
 
     Raises:
         UndecidedError: a phrase occurs only inflected or with other punctuation, or the response's
@@ -227,7 +240,7 @@ def contains(
         outcome: Outcome = True
         lacking = []
         for phrase in phrases:
-            low, high = occurrences(layout, phrase)
+            low, high = occurrences(layout, phrase, _PRESENT._replace(inside=inside))
             if high < (at_least or 0) or low > most:
                 outcome = False
             elif low >= (at_least or 0) and high <= most:
@@ -245,12 +258,19 @@ def contains(
 
 @verifier(
     "heedful:excludes",
-    describe=lambda phrases, part, which: f"Do not use {quoted(phrases)}{in_part(part, which)}.",
+    describe=lambda phrases, part, which, inside: (
+        f"Do not use {'the string ' if inside else ''}{quoted(phrases)}{in_part(part, which)}."
+    ),
 )
 def excludes(
-    response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
+    response: Response,
+    *,
+    phrases: list[str],
+    part: Part = "response",
+    which: Which = "each",
+    inside: bool = False,
 ) -> Finding:
-    """None of the phrases occurs; one of Latin letters counts as a whole word.
+    """None of the phrases occurs as a whole word; ``inside`` of longer ones neither.
 
     Raises:
         UndecidedError: as for ``heedful:contains``.
@@ -258,7 +278,8 @@ def excludes(
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         unused = f"{quoted(phrases)} not used"
-        return _any_used(layout, phrases, _ABSENT, wanted=False, unused=unused)
+        doubt = _ABSENT._replace(inside=inside)
+        return _any_used(layout, phrases, doubt, wanted=False, unused=unused)
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -344,54 +365,3 @@ def _any_used(
 _NUMERO = re.compile(r"(?<!\w)No\.(?=\s*\S)")
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _DASH = re.compile("[-‐‑‒–—―−]")
-
-# --- letters ------------------------------------------------------------------------------------
-
-
-def _describe_letters(
-    letters: list[str], at_least: int | None, at_most: int | None, part: Part, which: Which
-) -> str:
-    noun = "letter" if len(letters) == 1 else "letters"
-    where = in_part(part, which)
-    if at_most == 0:
-        return f"Do not use the {noun} {quoted(letters)}{where}."
-    return f"Use the {noun} {quoted(letters)} {bounds(at_least, at_most)} times{where}."
-
-
-@verifier("heedful:letters", describe=_describe_letters)
-def letters(
-    response: Response,
-    *,
-    letters: list[str],
-    at_least: int | None = None,
-    at_most: int | None = None,
-    part: Part = "response",
-    which: Which = "each",
-) -> Finding:
-    """Each of the letters occurs often enough, and not too often, large or small, in any word.
-
-    Raises:
-        UndecidedError: it depends on whether title, headings and code count.
-        VerifierError: no bound is given.
-    """
-    required = bounds(at_least, at_most)
-    most = float("inf") if at_most is None else at_most
-
-    def test(layout: Layout) -> tuple[Outcome, str]:
-        outcomes: set[Outcome] = set()
-        reasons = []
-        for letter in letters:
-            # With an accent it may be another letter: decomposed, it is the letter and a mark.
-            counts = [
-                unicodedata.normalize(form, text).lower().count(letter.lower())
-                for text in (layout.text, layout.body)
-                for form in ("NFC", "NFD")
-            ]
-            fits = {(at_least or 0) <= number <= most for number in counts}
-            outcomes.add(fits.pop() if len(fits) == 1 else None)
-            span = dict.fromkeys(map(str, sorted(counts)))
-            reasons.append(f"the letter '{letter}' occurs {' to '.join(span)} times")
-        outcome = False if False in outcomes else None if None in outcomes else True
-        return outcome, f"{'; '.join(reasons)}, asked for {required}"
-
-    return decide(*judged(response.layout, part, which, test))

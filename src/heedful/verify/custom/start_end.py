@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
+from heedful.verify.custom.counting import tally
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
-from heedful.verify.custom.phrases import folded
+from heedful.verify.custom.phrases import cased, folded
 from heedful.verify.text.characters import emoji_at_end
 from heedful.verify.text.layout import Layout, unmarked
 
@@ -183,15 +184,18 @@ def equals(
     def test(layout: Layout) -> tuple[Outcome, str]:
         text = layout.text.strip()
         reason = f"it is '{text[:40]}{'…' if len(text) > 40 else ''}'"  # noqa: PLR2004 - a glimpse
-        forms = {folded(each).strip("\"' ") for each in (text, layout.plain)}
-        if any(folded(phrase).strip("\"' ") in forms for phrase in phrases):
-            return True, reason
+        for phrase in phrases:
+            write = _written_for(phrase)
+            forms = {write(each).strip("\"' ") for each in (text, layout.plain)}
+            if write(phrase).strip("\"' ") in forms:
+                return True, reason
         alike = any(_tokens(text) == _tokens(phrase) for phrase in phrases if _tokens(phrase))
         # The line taken for the title may not be a title.
         alike |= part == "title" and any(
             folded(phrase) in folded(response.text) for phrase in phrases
         )
-        return (words or None if alike else False), reason
+        sure = words and not any(_written_for(phrase) is cased for phrase in phrases)
+        return (sure or None if alike else False), reason
 
     outcome, reason = judged(response.layout, part, which, test)
     if outcome is None and part == "line" and isinstance(which, int):
@@ -202,7 +206,37 @@ def equals(
     return decide(outcome, reason)
 
 
+@verifier(
+    "heedful:question",
+    describe=lambda part, which: f"Let {named(part, which)} be a question.",
+)
+def question(response: Response, *, part: Part = "response", which: Which = "each") -> Finding:
+    """The response, or a part of it, is a question, or several.
+
+    Raises:
+        UndecidedError: only some of its sentences are, or it only sounds like one.
+    """
+
+    def test(layout: Layout) -> tuple[Outcome, str]:
+        number = tally(layout, "questions")
+        marked = [re.search("[?？؟]", each[-3:]) for each in layout.sentence_readings[-1]]
+        end = f"it ends with '{layout.text.strip()[-20:]}'"
+        if not number or number.high == 0:
+            return False, f"{end}, without a question"
+        return (True if marked and all(marked) else None), end
+
+    return decide(*judged(response.layout, part, which, test))
+
+
 # --- tests of an edge ---------------------------------------------------------------------------
+
+
+def _written_for(phrase: str) -> Callable[[str], str]:
+    """Say how to write a text for the comparison with a phrase: "IT" is not "it"."""
+    return cased if len(phrase) > 1 and phrase.isupper() and _ACRONYM.search(phrase) else folded
+
+
+_ACRONYM = re.compile("[A-Z]{2}")
 
 
 def _not(test: _Test) -> _Test:
@@ -225,9 +259,10 @@ def _of_words(test: _Test, phrases: list[str], edge: int) -> _Test:
         if outcome is False:
             return outcome, reason
         text = layout.plain.strip()
-        written = _WORD.findall(folded(text[:enough] if edge == 0 else text[-enough:]))
         for phrase in phrases:
-            sought = _WORD.findall(folded(phrase))
+            write = _written_for(phrase)
+            written = _WORD.findall(write(text[:enough] if edge == 0 else text[-enough:]))
+            sought = _WORD.findall(write(phrase))
             if (
                 sought
                 and (written[: len(sought)] if edge == 0 else written[-len(sought) :]) == sought
@@ -255,9 +290,15 @@ def _starting(phrases: list[str]) -> _Test:
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         start = f"it starts with '{layout.text.strip()[:20]}'"
-        plain = [folded(text.lstrip()[:enough]) for text in (layout.text, layout.plain)]
-        if any(_at_start(text, folded(phrase)) for text in plain for phrase in phrases):
+        texts = [text.lstrip()[:enough] for text in (layout.text, layout.plain)]
+        if any(
+            _at_start(write(text), write(phrase))
+            for phrase in phrases
+            for write in (_written_for(phrase),)
+            for text in texts
+        ):
             return True, start
+        plain = [folded(text) for text in texts]
         cores = (layout.core, unmarked(layout.core))
         further = [*(folded(text.lstrip()[:enough]) for text in cores), *plain]
         if any(_at_start(text, folded(phrase)) for text in further for phrase in phrases) or any(
@@ -276,13 +317,19 @@ def _ending(phrases: list[str]) -> _Test:
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         end = f"it ends with '{layout.text.strip()[-20:]}'"
-        plain = [folded(text.rstrip()[-enough:]) for text in (layout.text, layout.plain)]
-        plain += [text.rstrip("\"') ") for text in plain]
-        if any(_at_end(text, folded(phrase)) for text in plain for phrase in phrases):
+        texts = [text.rstrip()[-enough:] for text in (layout.text, layout.plain)]
+        if any(
+            _at_end(text, write(phrase))
+            for phrase in phrases
+            for write in (_written_for(phrase),)
+            for written in map(write, texts)
+            for text in (written, written.rstrip("\"') "))
+        ):
             return True, end
+        plain = [folded(text) for text in texts]
         if any(
             (sought := _tokens(phrase)) and _tokens(text)[-len(sought) :] == sought
-            for text in plain[:2]
+            for text in plain
             for phrase in phrases
         ) or any(
             _at_end(form, folded(phrase))

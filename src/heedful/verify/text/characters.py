@@ -11,6 +11,7 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from heedful.verify.text.code import without_code
 from heedful.verify.text.words import EMOJI, without_marks
 
 if TYPE_CHECKING:
@@ -175,13 +176,17 @@ def dashes(layout: Layout) -> list[int]:
     return [len(_DASH.findall(layout.text)), len(_MAYBE_DASH.findall(layout.text))]
 
 
-_HASHTAG = re.compile(r"#(?<![\w#&/\\]#)(?![0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?\b)[^\W\d_]\w*#?")
-_MAYBE_HASHTAG = re.compile(r"[#＃](?<![\w&/].)[^\W_][^\s#,.，。;；!！?？]*#?")
+_HASHTAG = re.compile(
+    r"#(?<![\w#&/\\\"'=]#)(?<!\]\(#)(?![0-9a-fA-F]{3}(?:[0-9a-fA-F]{3})?\b)"
+    r"(?!(?:include|define|ifn?def|endif|region|endregion|pragma|undef|elif|import)\b)[^\W\d_]\w*#?"
+)
+_MAYBE_HASHTAG = re.compile(r"[#＃](?<![\w&/].)(?<!\]\(.)[^\W_][^\s#,.，。;；!！?？]*#?")
 
 
 def hashtags(layout: Layout) -> list[int]:
-    """Count hashtags; a colour or a number after the sign may not be one."""
-    return [len(each.findall(layout.text)) for each in (_HASHTAG, _MAYBE_HASHTAG)]
+    """Count hashtags; those in code, and a colour or a number after the sign, may not be one."""
+    sure = len(_HASHTAG.findall(without_code(layout.text)))
+    return [sure, len(_MAYBE_HASHTAG.findall(layout.text))]
 
 
 _HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
@@ -311,7 +316,8 @@ _BRACKETED = re.compile(r"\[[^\[\]\n]*\]")
 
 def highlights(layout: Layout) -> list[int]:
     """Count passages between asterisks; those between other marks, and headings, may count."""
-    return [len(_HIGHLIGHT.findall(layout.text)), len(_MAYBE_HIGHLIGHT.findall(layout.text))]
+    sure = len(_HIGHLIGHT.findall(without_code(layout.text)))
+    return [sure, len(_MAYBE_HIGHLIGHT.findall(layout.text))]
 
 
 _ITALIC = re.compile(
@@ -324,8 +330,9 @@ _MAYBE_ITALIC = re.compile(
 
 
 def italics(layout: Layout) -> list[int]:
-    """Count passages in italics; bold ones, and other marks, may be meant to be some."""
-    return [len(each.findall(layout.text)) for each in (_ITALIC, _MAYBE_ITALIC)]
+    """Count passages in italics, but in code; bold ones and other marks may be meant to be some."""
+    text = without_code(layout.text)
+    return [len(each.findall(text)) for each in (_ITALIC, _MAYBE_ITALIC)]
 
 
 def _headings(level: int) -> Callable[[Layout], list[int]]:
