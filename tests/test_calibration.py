@@ -14,7 +14,12 @@ from commands import run as command
 from heedful import Constraint, Sample, evaluate
 from heedful.analysis import calibration
 from heedful.core.errors import HeedfulError, InputError, UsageError
-from heedful.metrics.prediction_powered import Stratum, labels_needed, powered_mean
+from heedful.metrics.prediction_powered import (
+    Stratum,
+    labels_needed,
+    powered_mean,
+    small_sample,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -93,6 +98,38 @@ def test_the_interval_covers_the_truth(rate: float) -> None:
         low, high = powered_mean([stratum(chance, 100, 400, rate)])["interval"]
         held += low <= rate <= high
     assert 930 <= held <= 970
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("labels", [4, 6, 12, 40])
+@pytest.mark.parametrize("rate", [0.3, 0.8, 0.95, 1.0])
+def test_few_labels_promise_no_more_than_they_hold(rate: float, labels: int) -> None:
+    chance = random.Random(1)
+    held = 0
+    for _ in range(300):
+        strata = [stratum(chance, labels, 200, rate)]
+        low, high = small_sample(strata, powered_mean(strata))["interval"]
+        held += low <= rate <= high
+    assert held >= 280
+
+
+@given(
+    st.lists(st.tuples(SHARES, SHARES), min_size=2, max_size=12),
+    st.lists(SHARES, min_size=2, max_size=30),
+)
+def test_the_interval_of_a_share_is_one_of_shares(
+    labelled: list[tuple[float, float]], rest: list[float]
+) -> None:
+    labels, verdicts = map(list, zip(*labelled, strict=True))
+    strata = [Stratum(labels, verdicts, rest)]
+    powered = small_sample(strata, powered_mean(strata))
+    for value, (low, high) in (
+        (powered["value"], powered["interval"]),
+        (powered["classical"], powered["classical_interval"]),
+    ):
+        assert 0 <= low <= value + 1e-9
+        assert value - 1e-9 <= high <= 1
+        assert low < high
 
 
 @pytest.mark.slow
@@ -175,6 +212,33 @@ def test_the_same_seed_draws_the_same_rows(judged: Path) -> None:
     first, second, other = (file.read_text() for file in files)
     assert first == second
     assert first != other
+
+
+@pytest.mark.parametrize("first", [[None, True], [False, False]])
+def test_a_draw_never_wipes_labels(judged: Path, first: list[bool | None]) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=20)
+    calibration.draw(judged, file, labels=30)  # nothing is filled in yet
+    label(
+        file,
+        lambda rows: [
+            row.update(labels=first if row is rows[-1] else [None, None]) for row in rows
+        ],
+    )
+    content = file.read_text()
+    with pytest.raises(UsageError, match="labels are filled in"):
+        calibration.draw(judged, file, labels=30)
+    assert file.read_text() == content
+
+
+def test_no_interval_of_a_judges_error_leaves_what_an_error_can_be(judged: Path) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=6)
+    bias = calibration.calibrate(judged, label(file))["bias"]
+    for error in (bias["error"], *bias["models"].values()):
+        if error["interval"] is not None:
+            low, high = error["interval"]
+            assert -1 <= low < high <= 1
 
 
 @pytest.mark.parametrize(

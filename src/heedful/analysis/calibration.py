@@ -16,8 +16,13 @@ from heedful.data.formats import native, open_source
 from heedful.data.formats.base import atomically, refuse_inputs
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
-from heedful.metrics.prediction_powered import Stratum, labels_needed, powered_mean
-from heedful.metrics.proportions import NORMAL_QUANTILE
+from heedful.metrics.prediction_powered import (
+    Stratum,
+    labels_needed,
+    powered_mean,
+    small_sample,
+)
+from heedful.metrics.proportions import NORMAL_QUANTILE, student
 from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
     from heedful.jobs.results import Scored
+    from heedful.metrics.prediction_powered import Powered
 
     Name = str | os.PathLike[str]
 
@@ -79,10 +85,13 @@ def draw(
 
     Raises:
         RunError: there is no such run.
-        UsageError: so many rows cannot be drawn.
+        UsageError: so many rows cannot be drawn, or the file holds labels.
     """
     path = Path(output)
     refuse_inputs(path, [run])
+    if _is_labelled(path):
+        hint = "give another file, or remove this one"
+        raise UsageError("labels are filled in here already", where=str(path), hint=hint)
     units = _units(run, "csr", by)
     chosen = _drawn(units, labels, seed)
     about = {"of": len(units), "labels": labels, "by": by, "seed": seed}
@@ -95,6 +104,22 @@ def draw(
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
     kinds = Counter(unit.kind for unit in units if unit.id in chosen)
     return {"drawn": len(chosen), **about, "kinds": dict(sorted(kinds.items())), "file": str(path)}
+
+
+def _is_labelled(path: Path) -> bool:
+    """Check whether somebody has filled in a label, in a file of whatever content."""
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                row = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            labels = row.get("labels") if isinstance(row, dict) else None
+            if isinstance(labels, list) and any(label is not None for label in labels):
+                return True
+    return False
 
 
 def plan(
@@ -145,7 +170,8 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
         rate: what is estimated.
 
     Returns:
-        The rate by PPI++ (see :class:`heedful.metrics.prediction_powered.Powered`), by kind where
+        The rate by PPI++ (see :class:`heedful.metrics.prediction_powered.Powered`) with intervals
+        for few labels (:func:`heedful.metrics.prediction_powered.small_sample`), by kind where
         rows were drawn by a tag, and ``bias``: how the judge's errors go with the length of the
         response, and by the model that wrote it.
 
@@ -160,10 +186,14 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     strata = {
         kind: _stratum([unit for unit in units if unit.kind == kind], known) for kind in kinds
     }
-    result: dict[str, Any] = {"rate": rate, "draw": about, **powered_mean(list(strata.values()))}
+    result: dict[str, Any] = {"rate": rate, "draw": about, **_estimate(list(strata.values()))}
     if len(strata) > 1:
-        result["kinds"] = {kind: powered_mean([each]) for kind, each in strata.items()}
+        result["kinds"] = {kind: _estimate([each]) for kind, each in strata.items()}
     return result | {"bias": _bias(units, known)}
+
+
+def _estimate(strata: Sequence[Stratum]) -> Powered:
+    return small_sample(strata, powered_mean(strata))
 
 
 def _units(run: Name, rate: Rate, by: str | None) -> list[DrawUnit]:
@@ -338,6 +368,9 @@ def _mean_error(errors: Sequence[float]) -> dict[str, Any]:
     interval = None
     if len(errors) >= FEWEST:
         squares = math.fsum((error - mean) ** 2 for error in errors)
-        margin = NORMAL_QUANTILE * math.sqrt(squares / (len(errors) - 1) / len(errors))
-        interval = [mean - margin, mean + margin]
+        quantile = student(max(4, len(errors) - 1))
+        margin = quantile * math.sqrt(squares / (len(errors) - 1) / len(errors))
+        if squares < 1e-12:  # noqa: PLR2004 - rounding; errors not seen among few labels are there
+            margin = quantile**2 / (len(errors) + quantile**2)
+        interval = [max(-1.0, mean - margin), min(1.0, mean + margin)]
     return {"value": mean, "interval": interval, "rows": len(errors)}

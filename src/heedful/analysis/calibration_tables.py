@@ -16,6 +16,8 @@ __all__ = ["document"]
 
 RATES = {"csr": "constraints met", "isr": "responses fully met"}
 
+FEW_LABELS = 30
+
 
 def document(result: Mapping[str, Any]) -> Document:
     """Lay out a calibration as a document."""
@@ -28,7 +30,11 @@ def document(result: Mapping[str, Any]) -> Document:
         "PPI++: the judge's verdicts on all rows, corrected by its errors on those drawn at "
         "random. Intervals: 95 %, rows independent of each other."
     )
-    return Document("Calibration", [text], list(_tables(result)), [note])
+    notes = [note]
+    if result["labels"] < FEW_LABELS:
+        few = amount(result["labels"], "label")
+        notes.append(f"{few} say little: with fewer than {FEW_LABELS} the intervals are rough.")
+    return Document("Calibration", [text], list(_tables(result)), notes)
 
 
 def _tables(result: Mapping[str, Any]) -> Iterator[Table]:
