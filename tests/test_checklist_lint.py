@@ -47,6 +47,16 @@ def found(*checklist: str | dict[str, Any], prompt: str = "Do it.") -> set[tuple
         (["Is it a poem? Is it sad?"], {(1, "double-barrelled")}),
         (["它押韵并且提到雨"], {(1, "double-barrelled")}),
         (["Salt and pepper are named."], set()),
+        (
+            [{"text": "No commas.", "check": {"id": "punctuation:no_coma"}}],
+            {(1, "check")},
+        ),
+        (
+            [{"text": "Few words.", "check": {"id": "length_constraints:number_words"}}],
+            {(1, "check")},
+        ),
+        ([{"text": "It is polite.", "wieght": 3}], {(1, "field")}),
+        ([{"text": "It is polite.", "author": "me"}], set()),
         (["The length is appropriate."], {(1, "vague")}),
         (["语气合适"], {(1, "vague")}),
         ([" "], {(1, "empty")}),

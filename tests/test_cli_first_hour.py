@@ -145,6 +145,44 @@ def test_a_table_is_not_written_twice(folder: Path, capsys: pytest.CaptureFixtur
     assert (folder / "heedful.toml").read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--model", "m", "--base-url", "https://me:secret@host/v1", "--dry-run"),
+        ("--model", "m", "--base-url", "https://host/v1?key=secret", "--dry-run"),
+        ("--judge", "no-such-judge"),
+        ("--judge", "compiled", "--votes", "3"),
+    ],
+)
+def test_flags_that_are_refused_are_not_kept(words: tuple[str, ...], folder: Path) -> None:
+    assert run("evaluate", "mine.jsonl", *words, "--save-config") == 2
+    assert not (folder / "heedful.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ('modle = "m"', "model"),
+        ("[evalaute]\nlimit = 1", "evaluate"),
+        ("[bench.criticbnch]\nlimit = 1", "criticbench"),
+        ("[evaluate]\nlimt = 1", "limit"),
+    ],
+)
+def test_a_misspelled_name_in_the_file_is_refused(
+    text: str, meant: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "heedful.toml").write_text(text, "utf-8")
+    assert run("evaluate", "mine.jsonl", "--dry-run") == 2
+    error = capsys.readouterr().err
+    assert f"did you mean {meant!r}" in error
+    assert error.count("\n") == 1
+
+
+def test_flags_of_other_commands_stay_at_the_top(folder: Path) -> None:
+    (folder / "heedful.toml").write_text("draw = 3\npassed = 1\n", "utf-8")
+    assert run("evaluate", "mine.jsonl", "--dry-run") == 0
+
+
 # ------------------------------------------------------------------------------------ init and runs
 
 

@@ -379,12 +379,15 @@ def test_wrong_use_is_refused(
     assert message in " ".join((said.err + said.out).split())
 
 
-def test_what_is_left_out_is_told_by_the_exit_code(tmp_path: Path) -> None:
+def test_what_is_left_out_is_told_by_the_exit_code(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     first = run(tmp_path / "a", {"x1": "m", "x2": "m"}, "1")
     second = run(tmp_path / "b", {"x1": "u"}, "2")
     with pytest.raises(SystemExit) as done:
         main(["compare", str(first), str(second), "--quiet"])
     assert done.value.code == 1
+    assert "50" in capsys.readouterr().err
 
 
 @pytest.mark.slow

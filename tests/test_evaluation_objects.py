@@ -47,6 +47,12 @@ def test_rows_are_indexed_as_in_a_list(place: Any, evaluation: Evaluation) -> No
         assert evaluation[place] == expected
 
 
+@pytest.mark.parametrize("place", ["row-1", 1.0, None])
+def test_a_row_is_not_found_by_anything_but_its_place(place: Any, evaluation: Evaluation) -> None:
+    with pytest.raises(UsageError, match="place"):
+        _ = evaluation[place]
+
+
 def test_a_verdict_names_its_constraint(evaluation: Evaluation) -> None:
     first, second = evaluation[0].verdicts
     assert (first.constraint, first.status, first.met, first.label) == (

@@ -512,3 +512,32 @@ def test_a_violated_guard_that_code_finds_spares_the_call() -> None:
         (result,) = reward.score_sync([sample("Tea is warm,", POLITE)])
     assert (result.value, result.skipped) == (0, 1)
     assert not model.calls
+
+
+# --- what is given --------------------------------------------------------------------------------
+
+
+def test_fields_stand_for_a_sample() -> None:
+    fields: dict[str, Any] = {
+        "prompt": "Greet.",
+        "checklist": [{"text": "No commas.", "check": "punctuation:no_comma"}],
+        "response": "Hello there, Ann.",
+    }
+    with Reward(gates="none") as reward:
+        given, made = reward.score_sync([fields, Sample(**fields)])
+    assert given.value == made.value == 0
+
+
+@pytest.mark.parametrize(
+    "samples",
+    [Sample(response="A"), {"response": "A"}, "A", 3, None, ["A"], [None], [{"reponse": "A"}]],
+)
+def test_what_holds_no_samples_is_refused(samples: Any) -> None:
+    with Reward() as reward, pytest.raises(UsageError):
+        reward.score_sync(samples)
+
+
+@pytest.mark.parametrize("undecided", ["x", float("nan"), float("inf"), [0.5]])
+def test_a_fallback_is_a_finite_number(undecided: Any) -> None:
+    with pytest.raises(UsageError, match="fallback"):
+        Reward(undecided=undecided)

@@ -76,15 +76,18 @@ def test_every_rule_on_one_response() -> None:
         "healthbench.score": 0.5,
         "prbench.score": pytest.approx(17 / 28),
         "researchrubrics.score": 0.5,
-        "ruverbench.recall": pytest.approx(11 / 16),
     }
+    own = weighted(7, 5, 10, -6, benchmark="ruverbench"), said(MET, UNMET, MET, MET)
+    assert values(own) == {"ruverbench.recall": pytest.approx(11 / 16)}
 
 
 def test_a_mistake_worth_more_than_all_merits() -> None:
     result = values((weighted(5, -8), said(UNMET, MET)))
     assert result["healthbench.score"] == 0  # the mean, -1.6, is clipped
     assert result["researchrubrics.score"] == pytest.approx(-1.6)
-    assert result["rubric.score"] == result["prbench.score"] == result["ruverbench.recall"] == 0
+    assert result["rubric.score"] == result["prbench.score"] == 0
+    own = values((weighted(5, -8, benchmark="ruverbench"), said(UNMET, MET)))
+    assert own == {"ruverbench.recall": 0}
 
 
 def test_mistakes_alone() -> None:
@@ -202,7 +205,8 @@ STATUSES = st.sampled_from([MET, UNMET, OPEN, NA])
 def test_every_completion_lies_within_the_bounds(
     criteria: list[tuple[float, Status]], data: st.DataObject
 ) -> None:
-    row = weighted(*(weight for weight, _ in criteria))
+    tags = data.draw(st.sampled_from([{}, {"benchmark": "ruverbench"}]))
+    row = weighted(*(weight for weight, _ in criteria), **tags)
     known = [status for _, status in criteria]
     full = [data.draw(st.sampled_from([MET, UNMET])) if s is OPEN else s for s in known]
     partial, whole = metrics([(row, said(*known))]), metrics([(row, said(*full))])

@@ -39,7 +39,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code.
 
     0: done. 1: done, but rows could not be read or coverage is too low. 2: wrong use.
-    130: interrupted; the same command goes on.
+    3: done, and a gate was not passed. 130: interrupted; the same command goes on.
     """
     # Imports and JSON make many objects and few cycles; the collector's default rhythm costs an
     # eighth of a short command.
@@ -62,8 +62,7 @@ def main(argv: list[str] | None = None) -> None:
     try:
         words = _parsed(given)
         app = application(plugins.listing() if HELP.intersection(words[1:]) else "", help_text)
-        app.config = Config(save=SAVE in given)
-        code = app(words, exit_on_error=False, print_error=False)
+        code = _carried_out(app, words, Config(save=SAVE in given))
         flush(sys.stdout)
     except CycloptsError as error:
         from heedful.cli.parse_errors import usage_error
@@ -93,6 +92,18 @@ def main(argv: list[str] | None = None) -> None:
             named = " ".join(word for word in given if word not in HELP)
             sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _carried_out(app: App, words: list[str], config: Config) -> object:
+    """Do what the words say; flags are kept only once the command has not refused them."""
+    app.config = config
+    try:
+        code: object = app(words, exit_on_error=False, print_error=False)
+    except (SystemExit, KeyboardInterrupt):  # the parser exits with the command's code
+        config.save()
+        raise
+    config.save()
+    return code
 
 
 def _parsed(given: Sequence[str]) -> list[str]:

@@ -113,12 +113,13 @@ def compare(
     if comment is not None:
         with atomically(comment) as file:
             file.write(report.document(summary, brief=True, first=said).markdown())
+    lacks = _lacks(summary)
     failing = ("worse", "open") if gate.require_shown else ("worse",)
     outcome = Outcome(
         view=lambda: report.view(summary),
         written=[output, comment],
-        complete=_is_complete(summary),
-        hints=[result.said for result in results if result.verdict not in failing],
+        complete=not lacks,
+        hints=[*(result.said for result in results if result.verdict not in failing), *lacks],
         failures=[result.said for result in results if result.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
@@ -161,11 +162,25 @@ def _checked(summary: dict[str, Any], gate: GateFlags, *, chosen: bool) -> list[
     ]
 
 
-def _is_complete(summary: dict[str, Any]) -> bool:
-    """Whether the numbers cover all samples."""
-    whole = all(pair["coverage"] == 1 for pair in summary["pairs"])
-    decided = all(pair["agreement"]["value"] is not None for pair in summary["pairs"])
-    return whole and decided and not any(run["unread"] for run in summary["runs"])
+def _lacks(summary: dict[str, Any]) -> list[str]:
+    """Say what of the samples is not in the numbers, a line each; nothing where all of them are."""
+    from heedful.core.text import amount
+    from heedful.reporting.notation import percent
+
+    said = []
+    for pair in summary["pairs"]:
+        names = f"{pair['first']}, {pair['second']}"
+        if pair["coverage"] < 1:
+            missing = percent(1 - pair["coverage"], 1)
+            said.append(f"{names}: {missing} % of the samples could not be compared")
+        if pair["agreement"]["value"] is None:
+            said.append(f"{names}: no verdict is decided in both")
+    said += [
+        f"{run['run']}: {amount(run['unread'], 'row')} could not be read"
+        for run in summary["runs"]
+        if run["unread"]
+    ]
+    return said
 
 
 def _names(words: str) -> list[str]:

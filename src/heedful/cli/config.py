@@ -9,14 +9,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from heedful.cli.commands import COMMANDS, Group
 from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
     from cyclopts import App
     from cyclopts.argument import Argument, ArgumentCollection
+
+    from heedful.cli.commands import Command
 
 FILE = Path("heedful.toml")
 SAVE = "--save-config"
@@ -30,6 +33,9 @@ OF_ONE_RUN = frozenset(
 """Flags that are not written into it: they are of one run, or may hold a secret."""
 
 ASKS_A_MODEL = ("checklist", "likelihood")
+
+_ALIKE = 0.7
+"""Similarity, by difflib's ratio, of a misspelled name and the one it was meant for."""
 
 OF_A_MODEL = ("model", "prompt", "votes")
 """Flags that are left out where the command line names judges that ask no model."""
@@ -47,23 +53,27 @@ class Config:
         """
         self._path = path
         self._save = save
+        self._table = ""
 
     def __call__(self, app: App, commands: tuple[str, ...], arguments: ArgumentCollection) -> None:
         """Add the flags that the command line does not give.
 
         Raises:
-            UsageError: the file isn't TOML, or has a key that is no flag of the command.
+            UsageError: the file isn't TOML, or has a key that is no flag of the command, or a table
+                of no command.
         """
-        del app
         if not commands:
             return
         flags = {name: argument for argument in arguments for name in _names(argument)}
         given = {name for name, argument in flags.items() if argument.has_tokens}
         if self._save and arguments:
-            self._write(commands, flags, given)
+            self._table = self._new_table(commands, flags, given)
         if not self._path.is_file() or not arguments:
             return
-        settings = self._settings(commands, flags)
+        content = self._content()
+        self._check_tables(content, COMMANDS)
+        self._check_top(app, content, flags)
+        settings = self._settings(content, commands, flags)
         if "judge" in given and not any(
             name in token.value for token in flags["judge"].tokens for name in ASKS_A_MODEL
         ):
@@ -77,9 +87,56 @@ class Config:
                 settings, str(self._path), arguments, root_keys=(), allow_unknown=False
             )
 
-    def _settings(self, commands: tuple[str, ...], flags: Iterable[str]) -> dict[str, Any]:
+    def save(self) -> None:
+        """Write the table of the command, which by now has shown that its flags make sense.
+
+        Raises:
+            UsageError: the file cannot be written.
+        """
+        if not self._table:
+            return
+        try:
+            before = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
+            with self._path.open("a", encoding="utf-8", newline="\n") as file:
+                file.write("\n" if before and not before.endswith("\n\n") else "")
+                file.write(self._table)
+        except OSError as error:
+            what = f"cannot be written: {error.strerror}"
+            raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
+        say(f"{self._path}: wrote {self._table.partition(chr(10))[0]}")
+
+    def _check_tables(
+        self, content: Mapping[str, Any], commands: Mapping[str, Command | Group], group: str = ""
+    ) -> None:
+        """Refuse a table that no command would ever read."""
+        for name, value in content.items():
+            if not isinstance(value, dict):
+                continue
+            named = commands.get(name)
+            if named is None:
+                raise UsageError(
+                    f"[{group}{name}] is a table of no command",
+                    where=str(self._path),
+                    hint=_near(name, commands) or f"there are {', '.join(commands)}",
+                )
+            if isinstance(named, Group):
+                self._check_tables(value, named.commands, f"{group}{name}.")
+
+    def _check_top(self, app: App, content: Mapping[str, Any], flags: Collection[str]) -> None:
+        """Refuse a key at the top that reads like a flag of the command, and is none of any.
+
+        A key at the top may be for other commands, whose flags are looked up only if it does.
+        """
+        for name, value in content.items():
+            hint = "" if isinstance(value, dict) or _key(name) in flags else _near(name, flags)
+            if hint and not any(_key(name) in each for each in _every_flag(app)):
+                what = f"{name!r} is a flag of no command"
+                raise UsageError(what, where=str(self._path), hint=hint)
+
+    def _settings(
+        self, content: Mapping[str, Any], commands: tuple[str, ...], flags: Collection[str]
+    ) -> dict[str, Any]:
         """Read the keys that are for a command."""
-        content = self._content()
         settings: dict[str, Any] = {
             _key(name): value
             for name, value in content.items()
@@ -92,19 +149,14 @@ class Config:
                 what = f"{word} is not a table"
                 raise UsageError(what, where=str(self._path), hint=f"write [{'.'.join(commands)}]")
         for name, value in table.items():
-            if isinstance(value, dict) and _key(name) not in flags:
-                continue  # the table of a command below this one
             if isinstance(value, dict):
                 what = f"[{'.'.join(commands)}] has a table as {name!r}"
                 raise UsageError(what, where=str(self._path), hint="give text or a number")
             if _key(name) not in flags:
-                from difflib import get_close_matches
-
-                near = get_close_matches(_key(name), list(flags), 1)
                 raise UsageError(
                     f"[{'.'.join(commands)}] has {name!r}, and the command no such flag",
                     where=str(self._path),
-                    hint=f"did you mean {near[0]!r}?" if near else "--help-all names the flags",
+                    hint=_near(name, flags) or "--help-all names the flags",
                 )
             settings[_key(name)] = value
         for name in settings:
@@ -124,37 +176,54 @@ class Config:
         except (OSError, ValueError, RecursionError) as error:
             raise UsageError(f"cannot be read: {error}", where=str(self._path)) from error
 
-    def _write(
-        self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Iterable[str]
-    ) -> None:
-        """Add a table with the flags of the command line.
+    def _new_table(
+        self, commands: tuple[str, ...], flags: Mapping[str, Argument], given: Collection[str]
+    ) -> str:
+        """Lay out the flags of the command line as a table, which :meth:`save` writes.
 
         Raises:
-            UsageError: the file has such a table already, or cannot be written.
+            UsageError: the file has such a table already, or a value holds a secret.
         """
+        from heedful.engine.sessions import without_secrets
+
         table = ".".join(commands)
         there: Any = self._content() if self._path.is_file() else {}
         for word in commands:
-            there = there.get(word, {})
+            there = there.get(word, {}) if isinstance(there, dict) else {}
         if there:
             hint = "edit the file, or delete the table"
             raise UsageError(
                 f"there is a table [{table}] already", where=str(self._path), hint=hint
             )
-        lines = [
-            f"{name} = {_written(flags[name])}"
-            for name in sorted({_key(argument.name) for argument in flags.values()})
-            if name in given and name not in OF_ONE_RUN and name not in SECRET
-        ]
-        try:
-            before = self._path.read_text(encoding="utf-8") if self._path.is_file() else ""
-            with self._path.open("a", encoding="utf-8", newline="\n") as file:
-                file.write("\n" if before and not before.endswith("\n\n") else "")
-                file.write("\n".join([f"[{table}]", *lines, ""]))
-        except OSError as error:
-            what = f"cannot be written: {error.strerror}"
-            raise UsageError(what, where=str(self._path), hint="leave --save-config out") from error
-        say(f"{self._path}: wrote [{table}]")
+        lines = [f"[{table}]"]
+        for name in sorted({_key(argument.name) for argument in flags.values()} & {*given}):
+            if name in OF_ONE_RUN or name in SECRET:
+                continue
+            values = tuple(token.value for token in flags[name].tokens)
+            if without_secrets(values) != values:
+                what = f"--{name} holds a secret, which {SAVE} does not write"
+                raise UsageError(what, hint=f"leave {SAVE} out, or keep it in the environment")
+            lines.append(f"{name} = {_written(flags[name])}")
+        return "\n".join([*lines, ""])
+
+
+def _every_flag(app: App) -> Iterator[Collection[str]]:
+    """Yield the flags of each command; their modules are imported for it."""
+    for name in app:
+        if name.startswith("-"):
+            continue
+        below = app[name]
+        yield from _every_flag(below)
+        if below.default_command is not None:
+            yield {flag for each in below.assemble_argument_collection() for flag in _names(each)}
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Make the hint at what a name was probably meant for; empty where there is nothing like it."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(_key(name), list(known), 1, _ALIKE)
+    return f"did you mean {near[0]!r}?" if near else ""
 
 
 def _names(argument: Argument) -> Iterator[str]:

@@ -207,22 +207,25 @@ def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:
     retry = (
         f"{amount(failed, 'pair')} of explanations could not be compared; --retry-failed retries"
     )
+    undecided = _undecided(summary)
     return Outcome(
         view=lambda: view(summary),
         written=[*(judge["run"] for judge in summary["judges"]), compared["run"], output],
         problems=[*summary["problems"], *problems],
         failed=len(summary["problems"]) + failed,
-        hints=(retry,) if failed else (),
-        complete=_is_complete(summary),
+        hints=[*([retry] if failed else []), *undecided],
+        complete=not (undecided or failed or summary["rows"]["failed"]),
     )
 
 
-def _is_complete(summary: dict[str, Any]) -> bool:
-    """Whether the numbers cover all of the input."""
-    decided = all(judge["coverage"] for judge in summary["judges"])
-    failed = summary["rows"]["failed"]
-    if "explanations" in summary:
-        compared = summary["explanations"]
-        failed += compared["rows"]["failed"]
-        decided = decided and bool(compared["coverage"] or not compared["pairs"])
-    return decided and not failed
+def _undecided(summary: dict[str, Any]) -> list[str]:
+    """Name the judges that decided no verdict, and so are not measured, a line each."""
+    said = [
+        f"{judge['judge']}: no verdict was decided"
+        for judge in summary["judges"]
+        if not judge["coverage"]
+    ]
+    compared = summary.get("explanations")
+    if compared and compared["pairs"] and not compared["coverage"]:
+        said.append("explanations: no pair was decided")
+    return said

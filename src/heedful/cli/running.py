@@ -265,7 +265,10 @@ def print_outcome(outcome: Outcome, *, seconds: float | None = None, quiet: bool
                 console.print(f"  → {path}", style="dim", soft_wrap=True)
         if outcome.next_step:
             console.print(f"\n  {outcome.next_step}", soft_wrap=True)
-    terminal.say(*_problems(outcome), *outcome.hints, *outcome.failures)
+    said = [*_problems(outcome), *outcome.hints, *outcome.failures]
+    if not outcome.complete and not said:  # an exit code needs its reason
+        said = ["not all of the input is in the numbers"]
+    terminal.say(*said)
     if outcome.failures:
         return FAILED
     return 0 if outcome.complete else INCOMPLETE

@@ -76,7 +76,14 @@ class Evaluation:
 
         Raises:
             IndexError: there is no such row.
+            UsageError: the place is no number.
         """
+        if not isinstance(place, int | slice):
+            raise UsageError(
+                f"the place of a row is {place!r:.60}",
+                hint="give a number from 0; by its id: next(row for row in evaluation if "
+                "row.sample.id == …)",
+            )
         places = range(len(self))[place]
         if isinstance(places, int):
             return scored_entry(self._store.entry(places))

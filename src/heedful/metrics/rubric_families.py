@@ -51,6 +51,12 @@ def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare
     return {"passed": all_met(row.verdicts)}
 
 
+OF_ITS_FORMAT = frozenset({"ruverbench"})
+"""Families with a score only for rows of their own format.
+
+RuVerBench's points are above 0. With others its recall would be above 100 %."""
+
+
 def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]:
     """Make the function that computes a row's part of a weighted score.
 
@@ -60,7 +66,7 @@ def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, Clus
     def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
         if row.benchmark == "structflow" or (family == "profbench" and row.penalised):
             return {}
-        if row.benchmark in {"", family}:
+        if row.benchmark == family or (not row.benchmark and family not in OF_ITS_FORMAT):
             return family_shares(family, row.rubric, scoring)
         shares = family_shares(family, row.rubric, scoring) if family == "rubric" else {}
         own = row.benchmark in FAMILY_SCORES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
-from heedful.core.nouns import Critique, Status
+from heedful.core.nouns import Critique, Sample, Status
 from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
@@ -29,10 +29,10 @@ from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import AsyncIterator, Collection, Mapping
+    from collections.abc import AsyncIterator, Collection
     from concurrent.futures import Future
 
-    from heedful.core.nouns import Constraint, Judgment, Sample
+    from heedful.core.nouns import Constraint, Judgment
     from heedful.judges import Judge
     from heedful.models import Price
     from heedful.rewards.aggregates import Aggregate
@@ -127,22 +127,27 @@ class Reward(Closing):
         self._answered = False
         self._tally = RewardTally()
 
-    async def score(self, samples: Sequence[Sample], *, step: int | None = None) -> list[Rewarded]:
+    async def score(
+        self, samples: Sequence[Sample | Mapping[str, Any]], *, step: int | None = None
+    ) -> list[Rewarded]:
         """Judge responses and compute their rewards, in their order.
 
         A response that cannot be judged has no reward, and its critique says why.
 
         Args:
-            samples: the responses with their checklists.
+            samples: the responses with their checklists: samples, or their fields.
             step: of the training; only dropout depends on it.
 
         Raises:
+            UsageError: something else is given, or dropout has no step.
             StopRunError: no call can succeed, as with a wrong key, and none ever did: training
                 should not begin. Later on such a failure leaves rewards undecided.
         """
         return await asyncio.wrap_future(self._submitted(samples, step))
 
-    def score_sync(self, samples: Sequence[Sample], *, step: int | None = None) -> list[Rewarded]:
+    def score_sync(
+        self, samples: Sequence[Sample | Mapping[str, Any]], *, step: int | None = None
+    ) -> list[Rewarded]:
         """Do what :meth:`score` does and wait for it, inside of event loops too."""
         return self._submitted(samples, step).result()
 
@@ -199,7 +204,10 @@ class Reward(Closing):
         store.configure({"command": "reward"})
         return store
 
-    def _submitted(self, samples: Sequence[Sample], step: int | None) -> Future[list[Rewarded]]:
+    def _submitted(
+        self, samples: Sequence[Sample | Mapping[str, Any]], step: int | None
+    ) -> Future[list[Rewarded]]:
+        checked = _checked(samples)
         if self.dropout is not None and step is None:
             raise UsageError(
                 "dropout needs the step of the training",
@@ -211,7 +219,7 @@ class Reward(Closing):
             if self._background is None:
                 self._background = Background(self._opened(), self._concurrency)
             background = self._background
-        return background.submit(self._score(samples, background.turn, step))
+        return background.submit(self._score(checked, background.turn, step))
 
     async def _score(
         self, samples: Sequence[Sample], turn: asyncio.Semaphore, step: int | None
@@ -344,6 +352,25 @@ class Reward(Closing):
         logger.error("no verdict of %s: %s", judge.name, reason)
         constraints = [sample.checklist[position] for position in requested]
         return Critique.undecided(constraints, Status.FAILED, reason, judge.name)
+
+
+def _checked(samples: Sequence[Sample | Mapping[str, Any]]) -> list[Sample]:
+    """Return samples, made of their fields where these are given.
+
+    Raises:
+        UsageError: what is given holds something else.
+    """
+    if isinstance(samples, Sample | Mapping | str) or not isinstance(samples, Iterable):
+        raise UsageError(f"the samples are {samples!r:.60}", hint="give a list: [sample]")
+    checked = []
+    for number, each in enumerate(samples, 1):
+        if not isinstance(each, Sample | Mapping):
+            raise UsageError(
+                f"sample {number} is {each!r:.60}",
+                hint="give samples, or dicts with prompt, checklist and response",
+            )
+        checked.append(each if isinstance(each, Sample) else Sample(**each))
+    return checked
 
 
 def _undecided(judgments: Sequence[Judgment]) -> list[int]:

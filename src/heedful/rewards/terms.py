@@ -243,8 +243,9 @@ def terms(
     """
     if guards not in get_args(Guards):
         raise UsageError(f"no such guards: {guards!r}", hint="off, code or judge")
-    if undecided is not None and not math.isfinite(undecided):
-        raise UsageError(f"the fallback is {undecided}", hint="give a finite number, or none")
+    number = isinstance(undecided, int | float) and math.isfinite(undecided)
+    if undecided is not None and not number:
+        raise UsageError(f"the fallback is {undecided!r:.60}", hint="give a finite number, or none")
     on = enabled_gates(gates)
     if judge_empty:
         on -= {"empty", "near_empty"}

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.core import rubric
 from heedful.core.errors import VerifierError
-from heedful.core.nouns import Sample
+from heedful.core.noun import meant
+from heedful.core.nouns import Constraint, Sample
 from heedful.core.text import is_blank
 from heedful.data.formats import native
 from heedful.verify import Readings, describe
@@ -23,17 +24,17 @@ from heedful.verify.compiler.compile import compile_constraint
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.core.nouns import Check, Constraint
+    from heedful.core.nouns import Check
     from heedful.data.formats import Row
 
 __all__ = ["LintFinding", "golden_rows", "lint", "lint_rows"]
 
 Kind = Literal[
-    "unreadable", "weights", "empty", "duplicate", "contradiction", "golden",
+    "unreadable", "weights", "empty", "check", "field", "duplicate", "contradiction", "golden",
     "double-barrelled", "vague", "points", "code", "coverage",
 ]  # fmt: skip
 ERRORS: frozenset[Kind] = frozenset(
-    {"unreadable", "weights", "empty", "duplicate", "contradiction", "golden"}
+    {"unreadable", "weights", "empty", "check", "field", "duplicate", "contradiction", "golden"}
 )
 
 COMPARED = 300
@@ -146,6 +147,15 @@ def golden_rows(sample: Sample) -> Iterator[dict[str, Any]]:
 
 def _of_one(constraint: Constraint) -> Iterator[tuple[Kind, str]]:
     text = constraint.text
+    for name in constraint.model_extra or {}:
+        field = meant(Constraint, name)
+        if field is not None:
+            yield "field", f"it has {name!r}, which nothing reads: did you mean {field!r}?"
+    if constraint.check is not None:
+        try:
+            describe(constraint.check)
+        except VerifierError as error:
+            yield "check", f"its check cannot run: {error}"
     if is_blank(text):
         yield "empty", "the text is empty"
         return
