@@ -70,6 +70,8 @@ def test_a_value_counts_and_not_its_circumstances(text: str, value: int, other: 
         (r"\boxed{7} is right. Wait, let me check: 3 + 4 = 7.", "7"),
         ("The answer cannot be 7.", None),
         ("Is the answer 7?", None),
+        ("That is a contradiction, so there is no solution.", "no solution"),
+        ("Then 14 = 15, which is absurd.", None),
     ],
 )
 def test_purposes_scales_and_several_values(text: str, answer: str | None) -> None:

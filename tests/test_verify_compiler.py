@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
+from heedful import evaluate
 from heedful.core.errors import InputError, UndecidedError
+from heedful.jobs.evaluate_tables import view
 from heedful.verify import Response, check, describe, known
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.compiler.grammar import Grammar, shipped
@@ -80,7 +83,7 @@ COMPILES = [
     ("Bullets should be at most 12 words each.", "Write at most 12 words in each list item."),
     ("Return only valid JSON, with no extra text.", "Respond with JSON, and nothing else."),
     ("Use emojis.", "Write at least 1 emoji. Or: Write at least 2 emojis."),
-    ("The first sentence is a question.", "Write at least 1 question in the first sentence."),
+    ("The first sentence is a question.", "Let the first sentence be a question."),
     ("Does the response end with a question?", "Write at least 1 question in the last sentence."),
     ("Do not end with a question.", "Do not end the response with '?'."),
     ('Do not start with "Sure".', "Do not start the response with 'Sure'."),
@@ -132,7 +135,7 @@ COMPILES = [
     ("请用英文作答。", "Respond in the language 'en'."),
     ("输出英文", "Respond in the language 'en'."),
     ("列出三个要点", "Write exactly 3 points."),
-    ("首句必须是疑问句", "Write at least 1 question in the first sentence."),
+    ("首句必须是疑问句", "Let the first sentence be a question."),
     ("不能以“好的”开头", "Do not start the response with '好的'."),
     ("不要以问句结尾", "Do not end the response with '？'."),
     ("以表情符号结尾", "End the response with an emoji."),
@@ -254,6 +257,56 @@ def test_what_is_covered_becomes_a_check(text: str, words: str) -> None:
     assert describe(compiled.check) == words
     assert not compiled.reason
     assert known(compiled.check.id)
+
+
+@pytest.mark.parametrize("unit", ["words", "characters"])
+@pytest.mark.parametrize(
+    "wording",
+    [
+        "{} {}.",
+        "Use {} {}.",
+        "Please write {} {}",
+        "The answer must be {} {} long.",
+        "Answer in {} {}.",
+    ],
+)
+@pytest.mark.parametrize(
+    ("amount", "least", "most"),
+    [
+        ("at most 25", 0, 25),
+        ("no more than 30", 0, 30),
+        ("exactly 24", 24, 24),
+        ("between 22 and 28", 22, 28),
+        ("fewer than 23", 0, 22),
+    ],
+)
+def test_a_short_length_alone_is_the_responses_on_either_side(
+    wording: str, amount: str, least: int, most: int, unit: str
+) -> None:
+    text = wording.format(amount, unit)
+    numbers = {max(1, number) for number in (1, least - 1, least, most, most + 1, most + 40)}
+    one = "rain " if unit == "words" else "a"
+    rows = [
+        {"prompt": "p", "checklist": [text], "response": (one * number).strip()}
+        for number in sorted(numbers)
+    ]
+    results = [row.critique.judgments[0] for row in evaluate(rows) if row.critique]
+    assert [result.status.value for result in results] == [
+        "met" if least <= number <= most else "unmet" for number in sorted(numbers)
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A summary of at most 12 words.", "Mention rain. Use at most 12 words.", "不超过12个字"],
+)
+def test_a_short_length_that_may_be_a_passages_stays_open(text: str) -> None:
+    response = "Rain falls. " * 40 + "下雨了。" * 40
+    evaluation = evaluate([{"prompt": "p", "checklist": [text], "response": response}])
+    assert evaluation.summary["verdicts"]["unsupported"] == 1
+    with (console := Console(width=300)).capture() as shown:
+        console.print(view(evaluation.summary))
+    assert "1 of these: " in shown.get()
 
 
 @pytest.mark.parametrize("text", REFUSED)

@@ -112,7 +112,14 @@ FILLERS_OF = {
     "全部": {"heedful:case"},
     "各": {"heedful:contains"},
     # 一共, 一百字, 最后一段, 这一关键词: the rest of the word says the same
-    "一": {"heedful:format", "heedful:count", "heedful:table", "heedful:equals", "heedful:contains"}
+    "一": {
+        "heedful:question",
+        "heedful:format",
+        "heedful:count",
+        "heedful:table",
+        "heedful:equals",
+        "heedful:contains",
+    }
     | {"heedful:excludes", "heedful:ends_with", "heedful:starts_with"},
     "一个": {
         "heedful:count",

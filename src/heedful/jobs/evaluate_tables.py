@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,8 @@ BY_TAG = ("task", "split")
 
 REASONS_SHOWN = 3
 REASON_CHARACTERS = 300
+IN_DOUBT = "cannot be decided by code: "
+"""What a verifier's reason begins with where it counted, but readings disagree."""
 
 LEADING = (
     ("constraints met", "cfbench", "csr"),
@@ -313,6 +316,7 @@ def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:
     left = summary.get("needs_model", 0)
     if left:
         yield f"{left:,} undecided: code does not decide them, and no model was asked"
+        yield from _in_doubt(summary)
     others = [item for item in summary["undecided"] if not item.get("needs_model")]
     for item in others[:REASONS_SHOWN]:
         yield f"{item['verdicts']:,} undecided: {one_line(item['reason'], REASON_CHARACTERS)}"
@@ -320,6 +324,17 @@ def _reasons(summary: Mapping[str, Any]) -> Iterator[str]:
     rest -= left + sum(item["verdicts"] for item in others[:REASONS_SHOWN])
     if rest > 0:
         yield f"{rest:,} more, for other reasons: undecided in summary.json"
+
+
+def _in_doubt(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say why code that counted did not decide, of the verdicts that are left to a model."""
+    doubts: Counter[str] = Counter()
+    for item in summary["undecided"]:
+        _, told, why = item["reason"].partition(IN_DOUBT)
+        if item.get("needs_model") and told:
+            doubts[why] += item["verdicts"]
+    for why, count in doubts.most_common(REASONS_SHOWN):
+        yield f"  {count:,} of these: {one_line(why, REASON_CHARACTERS)}"
 
 
 def rates(summary: Mapping[str, Any]) -> list[tuple[str, Measure]]:

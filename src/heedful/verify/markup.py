@@ -40,7 +40,7 @@ _DOMAINS = "ai app cn co com de dev edu eu fr gov info io jp me net org tv uk us
 # What some call a link although it isn't one that can be followed as it stands.
 _POSSIBLE = re.compile(
     rf"(?<![\w@/.-])(?:[\w-]{{1,63}}\.){{1,4}}(?:{'|'.join(_DOMAINS.split())})(?!\w)"
-    r"|(?<!\S)www\.\S|(?<![\w-])mailto:|[\w.-]{1,64}@[\w-]{1,63}\.|\]\[|\]\(\)|^\[[^\]\n]{1,99}\]:"
+    r"|(?<!\S)www\.\S|(?<![\w-])mailto:|[\w.-]{1,64}@[\w-]{1,63}\.|\]\[|\]\(\)|\]\([^\S\n]|^\[[^\]\n]{1,99}\]:"
     r"|<a\s|(?<![:/\w])//\w",
     re.MULTILINE | re.IGNORECASE,
 )

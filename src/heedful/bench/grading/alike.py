@@ -23,7 +23,7 @@ _PLUS_MINUS = re.compile(r"\\[mp]{2}(?![a-zA-Z])|±|∓")
 _MEMBER = re.compile(r"\\in(?![a-z])|∈")
 _INTERVAL = re.compile(r"[(\[][^()\[\],;]+[,;][^()\[\]]*[)\]]")
 _ENDLESS = re.compile(r"\\infty|∞")
-_HELD = re.compile(r"[(\[<>]|(?<![_}])\{|\\(?:in|le|ge|cup)(?![a-z])")
+_HELD = re.compile(r"[()\[\]<>]|(?<![_}])\{|\\(?:in|le|ge|cup)(?![a-z])")
 _COMMAND = re.compile(r"\\[a-z]+\s*\{")
 _VARIABLE = re.compile(r"(?<![a-zA-Z\\])(?P<letter>[a-zA-Z])(?:_\{?\w+\}?|\d)?\s*=(?!=)")
 _CROWDED = re.compile(r"=\s*-?\d[\d.]*\s+[a-zA-Z]+\s*=")
@@ -129,7 +129,8 @@ def _is_interval(text: str) -> bool:
 
 def _is_bare(text: str) -> bool:
     """Check for a list without brackets."""
-    return _HELD.search(_COMMAND.sub("", text)) is None
+    listed = len(latex.parts(text)) > 1 or _PLUS_MINUS.search(text) is not None
+    return listed and _HELD.search(_COMMAND.sub("", text)) is None
 
 
 def _are_values_of_one(text: str) -> bool:
@@ -152,8 +153,12 @@ def _swapped(gold: str, answer: str) -> bool:
     if _ALGEBRA.search(gold) or _ALGEBRA.search(answer):
         return False
     ours, theirs = map(_together, (gold, answer))
-    if ours == theirs:
+    if ours == theirs or len(ours) != len(theirs):
         return False
+    if len(ours) == 1 and [t[-1].isdigit() for t in ours[0]] != [
+        t[-1].isdigit() for t in theirs[0]
+    ]:
+        return False  # 4 March, and March 4
     tokens = [Counter(token for part in each for token in part) for each in (ours, theirs)]
     numbers = [token for token in tokens[0] if token[-1].isdigit()]
     return tokens[0] == tokens[1] and 1 < len(numbers) < len(tokens[0])

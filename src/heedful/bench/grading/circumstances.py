@@ -62,6 +62,7 @@ _QUESTION = re.compile(
     re.IGNORECASE,
 )
 _REFUTED = re.compile(r"\b(?:absurd|contradiction)\b|矛盾", re.IGNORECASE)
+_NONE = re.compile(r"\bno\b|\bexist|无", re.IGNORECASE)
 _EXCLAIMED = re.compile(r"(?<=[a-z] )(?P<number>\d{2,20})!\s{0,3}$")
 _CONTRAST = re.compile("[不而]")
 _LEFT = re.compile(
@@ -104,7 +105,8 @@ def without_circumstances(sentence: str) -> str:
 
 def is_no_claim(sentence: str) -> bool:
     """Check for a question, and for what a sentence leads to absurdity."""
-    return bool(_QUESTION.match(sentence) or _REFUTED.search(sentence))
+    refuted = _REFUTED.search(sentence) and not _NONE.search(sentence)
+    return bool(_QUESTION.match(sentence) or refuted)
 
 
 def both_values(sentence: str) -> str | None:

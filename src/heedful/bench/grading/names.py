@@ -25,6 +25,7 @@ NAME = re.compile(
 _WORDS_BEFORE = re.compile(
     rf"(?!(?:yes|no|true|false)\b)(?P<name>{_WORDS})\s*:\s*(?=\S)", re.IGNORECASE
 )
+_LABEL = re.compile(r"^(?P<name>[a-zA-Z][a-zA-Z -]{1,40}[a-zA-Z])\s*[:=]\s*(?=\S)")
 _POINT = re.compile(r"(?P<name>[A-Z]'*(?:_\{?\w+\}?)?)\s*(?P<place>\([^()]*[^()\w][^()]*\))")
 _OF_ONE_LETTER = re.compile(r"(?P<function>[a-zA-Z]+)\s*\((?P<letter>[a-z])\)")
 
@@ -50,6 +51,9 @@ def spread(text: str) -> str:
     """
     words = _WORDS_BEFORE.match(text)
     text = f"{words['name']} = {text[words.end() :]}" if words else text
+    parts = latex.parts(text)
+    if len(parts) > 1 and all(map(_LABEL.match, parts)):  # Tom: 3, Jerry: 4
+        text = ", ".join(_LABEL.sub(r"\g<name> = ", part) for part in parts)
     groups = [group for group in text.split(";") if group.strip()]
     if len(groups) > 1 and all(len(latex.parts(group)) > 1 and "=" in group for group in groups):
         return ", ".join(f"({group.strip()})" for group in groups)  # p=5,q=2; p=7,q=2

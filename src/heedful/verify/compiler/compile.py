@@ -32,6 +32,7 @@ _MOST_READINGS = 16
 _MOST_CHECKS = 3
 """Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
+_IN_PASSAGE = ("part", "passage")
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -91,7 +92,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     if len(bare) <= start:
         return CompiledConstraint(written, reason="it is empty")
     text = NormalizedText(bare)
-    readings = [together(grammar, clauses) for clauses in _cover(grammar, text, start)]
+    readings = [_together(grammar, clauses, bare) for clauses in _cover(grammar, text, start)]
     checks = list({_key(check): check for check in readings if check is not None}.values())
     if 0 < len(checks) <= _MOST_CHECKS:
         return CompiledConstraint(written, check=either(checks))
@@ -105,6 +106,24 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
     else:
         reason = "its parts are covered, but not how they go together"
     return CompiledConstraint(written, measures=measures, reason=reason)
+
+
+def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
+    """Join the checks of clauses; a short length that is all the text says is the response's.
+
+    Beside other clauses, or in Chinese, "at most 12 words" may go on about a slogan.
+    """
+    check = together(grammar, clauses)
+    alone = len(clauses) == 1 and _IN_PASSAGE not in clauses[0].values
+    if check is None or not alone or _HAN.search(bare):
+        return check
+    parts = list(_readings_within(check)) if check.id == "heedful:either_reading" else [check]
+    return either([_of_response(part) for part in parts])
+
+
+def _of_response(check: Check) -> Check:
+    args = {name: value for name, value in check.args.items() if (name, value) != _IN_PASSAGE}
+    return Check(id=check.id, args=args)
 
 
 def _cover(

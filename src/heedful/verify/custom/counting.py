@@ -50,7 +50,7 @@ def tally(layout: Layout, unit: Unit) -> CountRange | None:
 # --- structure ----------------------------------------------------------------------------------
 
 _NUMERAL = re.compile(
-    r"^(?:[^\S\n]|[#*])*+(?:第?[一二三四五六七八九十\d]+[、.．)）章节步点条]|[(（][一二三四五六七八九十\d]+[)）]|[①-⑳])",
+    r"^(?:[^\S\n]|[#*])*+(?:第?[一二三四五六七八九十\d]+(?:[、.．)）章节步点条]|[^\S\n][-–—:][^\S\n])|[(（][一二三四五六七八九十\d]+[)）]|[①-⑳])",
     re.MULTILINE,
 )
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
@@ -81,7 +81,14 @@ def _sentences(layout: Layout) -> list[int]:
 
 def _paragraphs(layout: Layout) -> list[int]:
     # A text of lists and headings alone still is something that may be called a paragraph.
-    return [max(size, 1) for size in _sizes(layout.paragraph_readings)]
+    gaps = len(_HTML_GAP.findall(layout.text))
+    tagged = len(_HTML_PARAGRAPH.findall(layout.text)) + gaps + bool(gaps)
+    sizes = [*_sizes(layout.paragraph_readings), *([tagged] if tagged else [])]
+    return [max(size, 1) for size in sizes]
+
+
+_HTML_PARAGRAPH = re.compile(r"<p\b", re.IGNORECASE)
+_HTML_GAP = re.compile(r"<br\b[^<>]*>\s*<br\b", re.IGNORECASE)
 
 
 def _lines(layout: Layout) -> list[int]:

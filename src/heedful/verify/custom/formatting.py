@@ -77,7 +77,7 @@ def table(
         response: to be judged.
         columns: how many there are.
         rows: how many there are; the header may or may not be one.
-        headers: names that stand above the columns, in any order.
+        headers: names that stand above the columns; in another order it isn't decided.
 
     Raises:
         UndecidedError: there is a table that is not Markdown's, or the count of rows depends on
@@ -110,6 +110,9 @@ def _fits(table: _Table, columns: int | None, rows: int | None, headers: list[st
     for header in map(folded, headers):
         inside = any(header in name for name in names)
         outcomes.append(True if header in names else None if inside else False)
+    asked = [header for header in map(folded, headers) if header in names]
+    if asked != sorted(asked, key=names.index):
+        outcomes.append(None)
     return False if False in outcomes else None if None in outcomes else True
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _PICTURE = rf"\s{scripts.PICTOGRAPHS}"
 _PICTURES = re.compile(f"(?<![{_PICTURE}])[{_PICTURE}]++$")
+_CITATIONS = re.compile(r"(?:\s?\[\d{1,3}\])+$")
 _STOPS = "。！？…～.!?~\"'”’」)） "
 _TOKEN = re.compile(r"[a-z0-9]+|[^\W_]")
 
@@ -302,7 +303,8 @@ def _starting(phrases: list[str]) -> _Test:
         cores = (layout.core, unmarked(layout.core))
         further = [*(folded(text.lstrip()[:enough]) for text in cores), *plain]
         if any(_at_start(text, folded(phrase)) for text in further for phrase in phrases) or any(
-            (sought := _tokens(phrase)) and _tokens(text)[: len(sought)] == sought
+            ((sought := _tokens(phrase)) and _tokens(text)[: len(sought)] == sought)
+            or _goes_on(text, folded(phrase) or phrase)
             for text in further
             for phrase in phrases
         ):
@@ -333,7 +335,11 @@ def _ending(phrases: list[str]) -> _Test:
             for phrase in phrases
         ) or any(
             _at_end(form, folded(phrase))
-            for form in (_PICTURES.sub("", plain[0]), plain[0].rstrip(_STOPS))
+            for form in (
+                _PICTURES.sub("", plain[0]),
+                plain[0].rstrip(_STOPS),
+                _CITATIONS.sub("", plain[0]),
+            )
             for phrase in phrases
         ):
             return None, f"{end}, nearly so"
@@ -353,8 +359,13 @@ def _tokens(text: str) -> list[str]:
     return _TOKEN.findall(folded(text))
 
 
+def _goes_on(text: str, phrase: str) -> bool:
+    """Check whether a sign that is asked for stands there more often, as in "##" for "#"."""
+    return text.startswith(phrase + phrase[-1]) and not phrase[-1].isalnum()
+
+
 def _at_start(text: str, phrase: str) -> bool:
-    if not phrase or not text.startswith(phrase):
+    if not phrase or not text.startswith(phrase) or _goes_on(text, phrase):
         return False
     return not (
         phrase[-1].isascii() and phrase[-1].isalnum() and re.match("[a-z0-9]", text[len(phrase) :])

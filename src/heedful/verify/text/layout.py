@@ -41,6 +41,7 @@ _HEADLIKE = re.compile(
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
 )
+_TAGGED_HEADING = re.compile(r"<h[1-6]\b[^<>]*>([^<]*)", re.IGNORECASE)
 _LONGEST_LABEL = 30
 _SENTENCE_ENDS = STOPS | set('”』」"')
 _ENDS = STOPS | set('；;，,、：:”"』」)）]】~～')
@@ -296,7 +297,8 @@ class Layout:
             for at, line in enumerate(self.lines)
             if at in written and (_headlike(line) or at in self._trimmings)
         ]
-        return _distinct([marked, alike])
+        tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
+        return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
 
     @cached_property
     def written_lines(self) -> list[list[str]]:
