@@ -210,6 +210,22 @@ def test_one_constraint_may_be_plain_text(folder: Path) -> None:
     assert first == second
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("q.jsonl", '{"question": "Hi", "answer": "Yo"}', "--map question=prompt,answer=response"),
+        ("q.csv", "prompt;checklist;response\nHi;No commas.;Yo\n", "semicolons"),
+        ("q.csv", "prompt\tchecklist\tresponse\nHi\tNo commas.\tYo\n", "tabs"),
+    ],
+)
+def test_a_file_in_no_known_format_says_how_it_can_be_read(
+    name: str, text: str, said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / name).write_text(text, "utf-8")
+    assert run("evaluate", name) == 2
+    assert said in capsys.readouterr().err
+
+
 class Refusing:
     """A judge whose first call is refused, as with a wrong key."""
 

@@ -39,6 +39,7 @@ from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import Record, is_compressed, kind, records
 from heedful.data.formats.responses import Responses, opened
+from heedful.data.formats.unknown import hint
 
 if TYPE_CHECKING:
     import os
@@ -278,7 +279,7 @@ def detect(path: str | Path) -> Format:
     raise InputError(
         f"the rows are not in a known format; they have {', '.join(map(repr, first[0].data))}",
         where=f"{path}:{first[0].line}",
-        hint=_hint(path, first[0]),
+        hint=hint(path, first[0]),
     )
 
 
@@ -305,16 +306,6 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
         except Exception as error:  # noqa: BLE001 - the file may be another plugin's
             plugins.warn(str(plugins.broken(_PLUGINS, name, f"cannot detect files: {error!r}")))
     return None
-
-
-def _hint(path: Path, record: Record) -> str:
-    data = record.data
-    rows = [key for key, value in data.items() if isinstance(value, list) and value]
-    if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
-        return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    if kind(path) in table.KINDS:
-        return "CSV needs commas, and a header row with prompt, checklist and response"
-    return "give each row prompt, checklist and response"
 
 
 def _first(path: Path) -> list[Record]:
