@@ -121,7 +121,7 @@ def test_a_format_that_does_not_fit_is_refused_and_the_right_one_named(
         ('{"id": "bad", "prompt": "p", "response": true}', "response is true"),
         ('{"id": "bad", "prompt": "p", "response": []}', "response is an empty list"),
         ('{"id": "bad", "prompt": "p", "response": {"a": 1}}', "response is an object"),
-        ('{"id": "bad", "prompt": "p", "checklist": "one"}', "not a list"),
+        ('{"id": "bad", "prompt": "p", "checklist": 1}', "not a list"),
         ('{"id": "good", "prompt": "p"}', "duplicate id 'good'"),
         ("[1, 2]", "not an object"),
         ("42", "not an object"),

@@ -6,20 +6,23 @@ import json
 import shutil
 import subprocess
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from commands import run
-from heedful import UsageError, evaluate
+from heedful import RunError, StopRunError, UsageError, evaluate
 from heedful.cli.help import RARE
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import run_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
+
+    from heedful import Critique, Sample
 
 ROW = {"prompt": "Greet.", "checklist": ["No commas.", "It is kind."], "response": "Hi!"}
 SCREEN = 60
@@ -122,7 +125,7 @@ def test_a_file_that_makes_no_sense_is_refused_in_one_line(
 )
 @given(
     value=st.text(st.characters(codec="utf-8", exclude_categories=["C"]), min_size=1).filter(
-        lambda text: not text.startswith("-")
+        lambda text: not text.startswith("-") and "," not in text
     )
 )
 def test_saved_flags_read_back_as_they_were(value: str, folder: Path) -> None:
@@ -176,6 +179,54 @@ def test_a_misspelled_name_in_the_file_is_refused(
     error = capsys.readouterr().err
     assert f"did you mean {meant!r}" in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("mine.jsonl", "--run", ""), "--run is empty"),
+        (("mine.jsonl", "--run="), "--run is empty"),
+        (("mine.jsonl", "./mine.jsonl"), "twice"),
+        (("mine.jsonl", "-o", "out.xlsx"), ".jsonl"),
+        (("mine.jsonl", "--model", "large,small", "--dry-run"), "comma"),
+    ],
+)
+def test_what_would_surprise_later_is_refused_in_one_line(
+    words: tuple[str, ...], said: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("evaluate", *words) == 2
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not (folder / "out.xlsx").exists()
+
+
+def test_one_constraint_may_be_plain_text(folder: Path) -> None:
+    rows = [ROW | {"checklist": "No commas."}, ROW | {"checklist": ["No commas."]}]
+    (folder / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert run("evaluate", "one.jsonl", "--run", "r", "--quiet") == 0
+    results = (folder / "r/results.jsonl").read_text("utf-8").splitlines()
+    first, second = (json.loads(line)["judgments"] for line in results)
+    assert first == second
+
+
+class Refusing:
+    """A judge whose first call is refused, as with a wrong key."""
+
+    name = "refusing"
+    config: ClassVar[dict[str, Any]] = {"judge": "refusing"}
+
+    async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
+        raise StopRunError(f"the key is refused: {sample.id} {requested}")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_refused_command_does_not_block_the_corrected_one() -> None:
+    with pytest.raises(StopRunError):
+        evaluate("mine.jsonl", judge=Refusing(), run="r")
+    assert len(evaluate("mine.jsonl", judge="compiled", run="r")) == 1
+    with pytest.raises(RunError, match="another configuration"):
+        evaluate("mine.jsonl", judge=Refusing(), run="r")
 
 
 def test_flags_of_other_commands_stay_at_the_top(folder: Path) -> None:

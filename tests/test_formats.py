@@ -287,7 +287,7 @@ def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
         ({"messages": [{"role": "user"}]}, "messages[0].content is missing"),
         ({"messages": []}, "messages is an empty list"),
         ({"id": True}, "id is true"),
-        ({"checklist": "a"}, "checklist is text"),
+        ({"checklist": "a\nb"}, "checklist is text"),
         ({"checklist": [1]}, "checklist[0] is a number (1)"),
         ({"checklist": [{"txt": "a"}]}, "checklist[0].text is missing"),
         ({"checklist": [{"text": "a", "priority": "urgent"}]}, "checklist[0].priority"),

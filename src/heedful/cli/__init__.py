@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from heedful.cli.commands import COMMANDS, Command
@@ -107,7 +108,15 @@ def _carried_out(app: App, words: list[str], config: Config) -> object:
 
 
 def _parsed(given: Sequence[str]) -> list[str]:
-    """Return the words that the parser is given."""
+    """Return the words that the parser is given.
+
+    Raises:
+        UsageError: the run's name is empty, as of a variable that is not set.
+    """
+    if "--run=" in given or ("--run", "") in pairwise(given):
+        from heedful.core.errors import UsageError
+
+        raise UsageError("--run is empty", hint="name a directory, or leave it out")
     words = [PARSED.get(word, word) for word in given if word != SAVE]
     return [TWO_WORDS[words[0], words[1]], *words[2:]] if tuple(words[:2]) in TWO_WORDS else words
 

@@ -33,7 +33,11 @@ def _files(path: Path) -> list[Path]:
         if sys.stdin.isatty():
             hint = "pipe rows into the command, or name a file"
             raise InputError("standard input is the keyboard", where="-", hint=hint)
-        return [_kept(sys.stdin.buffer, "stdin")]
+        kept = _kept(sys.stdin.buffer, "stdin")
+        if not kept.stat().st_size:
+            hint = "check the command before the pipe, or name a file"
+            raise InputError("standard input is empty", where="-", hint=hint)
+        return [kept]
     if path.exists() and not path.is_file() and not path.is_dir():
         with path.open("rb") as pipe:
             return [_kept(pipe, "stdin")]

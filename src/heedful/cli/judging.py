@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CHECKLIST = "checklist"
 """The name of the judge that calls a model."""
 
+WITH_MODEL = f"rules,compiled,{CHECKLIST}"
+"""The judges where a model is named: code decides what it can."""
+
 PROMPT = "plain"
 """The prompt, unless the command or the model's folder names another."""
 

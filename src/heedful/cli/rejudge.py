@@ -18,7 +18,7 @@ def rejudge(
     past: Annotated[Path, Parameter(name="RUN")],
     /,
     *,
-    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = judging.CHECKLIST,
+    judge: Annotated[str, Parameter(name=["--judge", "-j"])] = judging.WITH_MODEL,
     results: ResultFlags = ResultFlags(),  # noqa: B008 - immutable
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
@@ -27,7 +27,8 @@ def rejudge(
 
     Args:
         past: The directory of the run whose samples are judged; it stays as it is.
-        judge: rules (code), recorded (in the file), checklist (a model); with commas, in turn.
+        judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
+            checklist (a model); with commas, in turn.
         results: How results are computed and written.
         model_flags: The model and how it is called.
         flags: How the job is run.

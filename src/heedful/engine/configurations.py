@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Mapping
 
 
@@ -34,3 +35,17 @@ def _show(value: Any) -> str:
     if isinstance(value, list) and value:
         return ", ".join(map(_show, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def forget_stub(db: sqlite3.Connection) -> bool:
+    """Forget a run in which nothing was ever done, as where its first call was refused.
+
+    Returns:
+        Whether it was one; if not, it is left as it is.
+    """
+    done = ("outputs", "calls", "usage", "batch_requests")
+    if any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in done):  # noqa: S608
+        return False
+    db.execute("DELETE FROM inputs")
+    db.execute("DELETE FROM meta WHERE key != 'sessions'")
+    return True

@@ -132,7 +132,8 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
 
     Raises:
         InputError: the file is missing, empty or in no known format.
-        UsageError: rows in memory are given with options that are a file's, or aren't rows.
+        UsageError: a file is given twice, or rows in memory are given with options that are a
+            file's, or aren't rows.
     """
     paths = files(data)
     if not paths:
@@ -146,6 +147,12 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
         return None
     from heedful.data import formats
 
+    seen: set[Path] = set()
+    for path in paths:
+        if path.resolve() in seen:
+            what, hint = "the file is given twice", "its rows would count twice; give it once"
+            raise UsageError(what, where=str(path), hint=hint)
+        seen.add(path.resolve())
     parts = [formats.open_source(path, **reading) for path in paths]
     return parts[0] if len(parts) == 1 else formats.Sources(parts)
 

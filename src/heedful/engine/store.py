@@ -24,7 +24,7 @@ from heedful.core.closing import Closing
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.engine import schema
-from heedful.engine.configurations import differences
+from heedful.engine.configurations import differences, forget_stub
 from heedful.engine.integrity import (
     DAMAGE_HINT,
     DATABASE_ERRORS,
@@ -121,7 +121,7 @@ class Store(Closing):
             RunError: the run was made with another configuration; the message says what changed.
         """
         stored = self.meta("config")
-        if stored is None:
+        if stored is None or (stored != config and forget_stub(self._db)):
             self.set_meta("config", dict(config))
             return
         changed = differences(stored, config)

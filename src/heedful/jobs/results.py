@@ -278,12 +278,20 @@ def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> N
     refuse_run_files(path)
 
 
+_TABLES = (".xlsx", ".xls", ".parquet", ".tsv")
+"""Suffixes of files that a reader would take for what they are not."""
+
+
 def check_output(
     path: Path, written_as: Format | None, inputs: Iterable[str | os.PathLike[str]] = ()
 ) -> None:
     """Refuse an output that cannot be written before anything is judged, not after."""
     check_folder(path, inputs)
     writer = written_as.writer(path) if written_as else None
+    if path.suffix.lower() in _TABLES:
+        what = "results are not written as a table"
+        hint = "name a .jsonl file; heedful export writes tables"
+        raise UsageError(what, where=str(path), hint=hint)
     if writer is None and path.suffix.lower() == ".csv":
         raise UsageError(
             "only AdvancedIF results can be written as CSV",

@@ -82,6 +82,11 @@ def make(  # noqa: PLR0913 - the flags of a connection
 
         folder = spelling.removeprefix(LOCAL)
         return LocalModel(folder, device=device, dtype=dtype, batch_size=batch_size)
+    if "," in spelling:
+        raise UsageError(
+            f"the name of the model has a comma: {spelling!r:.80}",
+            hint="give several one by one: --model ONE --model OTHER, or a list in Python",
+        )
     return OpenAIModel(
         spelling,
         base_url=base_url,

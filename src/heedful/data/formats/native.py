@@ -2,7 +2,8 @@
 
 - ``prompt`` or ``instruction`` (text) for a conversation of one user turn; ``messages`` for
   ``conversation``; ``constraints`` for ``checklist``;
-- an item of the checklist, and a check, may be plain text (the constraint; the verifier's id);
+- an item of the checklist, or a checklist of one item, and a check may be plain text (the
+  constraint; the verifier's id);
 - ``source`` may be text, the name of where the row comes from, and becomes a tag;
 - ``priority`` may be CFBench's 主需 or 次需, types may have any name of the taxonomy;
 - ``scale`` may be a list of labels, lowest first, or ``partial``;
@@ -137,6 +138,8 @@ def _conversation(fields: dict[str, Any]) -> Any:
 
 
 def _checklist(items: Any) -> list[Any]:
+    if isinstance(items, str) and items.strip() and "\n" not in items and items[0] not in "[{":
+        items = [items]  # a single constraint
     if not isinstance(items, list):
         raise RowError(f"checklist is {shown(items)}, not a list of constraints")
     return [_constraint(item, place) for place, item in enumerate(items)]
