@@ -11,7 +11,12 @@ from __future__ import annotations
 import random
 import sys
 
-from heedful.metrics.prediction_powered import Stratum, labels_needed, powered_mean
+from heedful.metrics.prediction_powered import (
+    Stratum,
+    labels_needed,
+    powered_mean,
+    small_sample,
+)
 
 SENSITIVITY, SPECIFICITY = 0.9, 0.8
 UNLABELLED = 600
@@ -34,21 +39,26 @@ def stratum(chance: random.Random, rate: float, kind: str, labels: int, rest: in
     return Stratum([y for y, _ in pairs], [f for _, f in pairs], others)
 
 
-def covered(rate: float, kind: str, labels: int, times: int = 1000) -> tuple[float, float, float]:
-    """Return how often the interval holds the truth, its half-width, and that of labels alone."""
+def covered(rate: float, kind: str, labels: int, times: int = 1000) -> tuple[float, ...]:
+    """Return how often an interval holds the truth, and its half-width.
+
+    Returns:
+        Both of the interval that is reported; of PPI++'s own; the half-width of labels alone.
+    """
     truth = rate
     if kind == "csr":
         chance = random.Random(99)
         truth = sum(row(chance, rate, kind)[0] for _ in range(200_000)) / 200_000
     chance = random.Random(7)
-    held = powered = classical = 0.0
+    sums = [0.0] * 5
     for _ in range(times):
-        result = powered_mean([stratum(chance, rate, kind, labels, UNLABELLED)])
-        low, high = result["interval"]
-        held += low <= truth <= high
-        powered += (high - low) / 2
-        classical += (result["classical_interval"][1] - result["classical_interval"][0]) / 2
-    return held / times, powered / times, classical / times
+        strata = [stratum(chance, rate, kind, labels, UNLABELLED)]
+        own = powered_mean(strata)
+        for at, (low, high) in enumerate((small_sample(strata, own)["interval"], own["interval"])):
+            sums[2 * at] += low <= truth <= high
+            sums[2 * at + 1] += (high - low) / 2
+        sums[4] += (own["classical_interval"][1] - own["classical_interval"][0]) / 2
+    return tuple(each / times for each in sums)
 
 
 def kept(rate: float, kind: str, half_width: float, times: int = 300) -> tuple[float, float]:
@@ -66,13 +76,14 @@ def kept(rate: float, kind: str, half_width: float, times: int = 300) -> tuple[f
 
 def main() -> int:
     """Print both tables."""
-    sys.stdout.write("rate  truth  labels  held %  half-width  of labels alone\n")
+    sys.stdout.write("rate  truth  labels  held %  half-width  PPI++ %  half-width  labels alone\n")
     for kind in ("isr", "csr"):
-        for rate in (0.3, 0.5, 0.8):
-            for labels in (60, 100, 200):
-                held, powered, classical = covered(rate, kind, labels)
-                line = f"{kind}   {rate:.1f}    {labels:5}  {100 * held:6.1f}"
-                sys.stdout.write(f"{line}      {powered:.4f}           {classical:.4f}\n")
+        for rate in (0.3, 0.5, 0.8, 0.95):
+            for labels in (6, 12, 30, 60, 100, 200):
+                held, wide, own, own_wide, alone = covered(rate, kind, labels)
+                line = f"{kind}   {rate:.2f}    {labels:4}  {100 * held:6.1f}      {wide:.4f}"
+                line = f"{line}   {100 * own:6.1f}      {own_wide:.4f}        {alone:.4f}"
+                sys.stdout.write(f"{line}\n")
     sys.stdout.write("\nrate  truth  half-width  labels  kept %\n")
     for kind in ("isr", "csr"):
         for rate in (0.5, 0.8):
