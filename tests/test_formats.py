@@ -193,7 +193,7 @@ def test_csv_cells_may_be_huge(put: Any) -> None:
         ("[]", "no rows"),
         ("prompt,checklist\n", "no rows"),
         ("prompt,prompt\nx,y\n", "more than once"),
-        ("prompt;checklist\na;b\n", "CSV needs commas"),
+        ("prompt;checklist\na;b\n", "separated by semicolons"),
         ("just words\nand more\n", "not in a known format"),
         ('{\n "prompt": "p",\n "checklist": ["a"]\n}\n', "over several lines"),
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
