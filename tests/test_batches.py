@@ -192,16 +192,15 @@ def test_the_limit_on_cost_holds_before_a_batch_is_submitted(tmp_path: Path) -> 
         judge(model, 10, tmp_path / "unbounded", max_cost=0.6, executor="batch")
 
 
-def test_rows_that_can_be_read_only_once_are_refused_before_anything_is_bought(
-    tmp_path: Path,
-) -> None:
+def test_rows_that_can_be_read_only_once_are_kept_for_the_run(tmp_path: Path) -> None:
     with serving(verdict) as server:
         model = Scripted("openai", server.url)
         rows = iter(rows_of(3))
         checklist = Checklist(model, prompts.make("plain"))
-        with pytest.raises(UsageError, match="only once"):
-            evaluate(rows, judge=checklist, run=tmp_path, executor="batch")
-    assert not server.batches
+        result = evaluate(rows, judge=checklist, run=tmp_path, executor="batch")
+    assert result.summary["samples"] == 3
+    assert result.summary["coverage"] == 1
+    assert len(server.batches) == 1
 
 
 def test_a_model_without_batches_and_an_unknown_executor_are_refused(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from heedful.core.errors import InputError, RunError
 from heedful.engine.progress import Display, line
+from heedful.engine.records import Input
 from heedful.engine.runner import Item, Progress, run
 from heedful.engine.store import Store
 
@@ -162,6 +163,8 @@ def test_a_fault_of_the_source_is_raised_as_it_is_and_loses_nothing(tmp_path: Pa
 def test_another_configuration_is_refused_and_the_difference_is_named(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.configure({"judge": "rules", "scoring": "strict"})
+        store.add_inputs([Input(0, 1, "a", "x", None)])
+        store.add_output(0, "{}")
     with Store(tmp_path) as store:
         store.configure({"judge": "rules", "scoring": "strict"})
         with pytest.raises(RunError, match="scoring was strict, now faithful"):
