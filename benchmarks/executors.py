@@ -3,8 +3,8 @@
     python benchmarks/executors.py
 
 Rows and server are those of judging_throughput.py. The executors take turns; each is measured from
-its first call to the model, as Ray takes seconds to start, to the end of the results file. Processor
-time is that of the run's own process, and that of all others which it has started: workers, and
+the first row that is done, as Ray takes seconds to start, to the end of the results file. Processor
+time is that of the run's own process, and that of all others that it has started: workers, and
 Ray's own processes.
 """
 

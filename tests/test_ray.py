@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
 extras.needs("ray", extra="ray")
 pytestmark = [pytest.mark.ray, pytest.mark.filterwarnings("ignore")]  # Ray's own
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
 
 PRICES = {"m": Price(prompt=1000.0, completion=1000.0)}
 
@@ -189,6 +193,44 @@ def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     checklist = Checklist(ScriptedModel(lambda *_: "met"), prompts.make("plain"))
     with pytest.raises(UsageError, match="cannot be sent"):
         evaluate(rows(2), judge=checklist, run=tmp_path, executor="ray")
+
+
+@pytest.mark.usefixtures("address")
+def test_the_recipe_for_ray_data_comes_to_what_a_server_comes_to(tmp_path: Path) -> None:
+    import ray
+
+    from heedful import evaluate
+
+    samples = [sample for sample in rows(12) if sample.id not in {"14", "15"}]
+    recipe = runpy.run_path(str(EXAMPLES / "ray_data" / "judge.py"))
+
+    def answer(row: dict[str, Any]) -> dict[str, Any]:
+        assert row["messages"][-1]["role"] == "user"
+        (number,) = re.findall(r"about number (\d+)\.", row["messages"][-1]["content"])
+        verdict = "MET" if int(number) % 3 else "UNMET"
+        return {**row, "generated_text": f"<c1>\nSeen.\nVERDICT: {verdict}\n</c1>"}
+
+    lines = tmp_path / "samples.jsonl"
+    lines.write_text("".join(s.model_dump_json() + "\n" for s in samples if s.id != "empty"))
+    data = ray.data.read_text(str(lines)).map(recipe["request"]).map(answer)
+    judged = tmp_path / "judged.jsonl"
+    judged.write_text(
+        "".join(row["text"] + "\n" for row in data.map(recipe["recorded"]).take_all())
+    )
+    offline = evaluate(judged, judge="recorded", run=tmp_path / "offline").summary
+    with serving(Counter()) as url:
+        served = judge(url, 12, tmp_path / "served").summary
+    for status in ("met", "unmet"):
+        assert offline["verdicts"][status] == served["verdicts"][status] > 0
+
+
+def test_the_recipe_makes_a_processor_with_vllm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
+    recipe = runpy.run_path(str(EXAMPLES / "ray_data" / "judge.py"))
+    assert "vLLMEngineStage" in recipe["processor"](str(tmp_path), 2).list_stage_names()
 
 
 if __name__ == "__main__":

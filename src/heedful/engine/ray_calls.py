@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Model, Sampling, Usage
 
-__all__ = ["ray_calls"]
+__all__: list[str] = []
 
 FEWEST = 2
 """Workers at least."""
@@ -42,7 +42,7 @@ OBJECT_STORE = 100 * 2**20
 
 
 @dataclass(eq=False)
-class _Call:
+class _PlacedCall:
     """A call that a worker is to make."""
 
     number: int
@@ -53,11 +53,11 @@ class _Call:
 
 
 @dataclass(eq=False)
-class _Worker:
+class _RayWorker:
     """An actor, the calls that it makes, and the messages that it is about to be given."""
 
     actor: Any
-    calls: dict[int, _Call] = field(default_factory=dict)
+    calls: dict[int, _PlacedCall] = field(default_factory=dict)
     models: set[int] = field(default_factory=set)
     outbox: list[tuple[Any, ...]] = field(default_factory=list)
     useful: bool = False
@@ -105,8 +105,8 @@ class RayCalls:
         self._numbers = count()
         self._models: dict[int, RemoteModel] = {}  # by the model's id
         self._pickled: list[tuple[Model, bytes]] = []
-        self._workers: list[_Worker] = []
-        self._unassigned: list[_Call] = []  # before any worker is ready
+        self._workers: list[_RayWorker] = []
+        self._unassigned: list[_PlacedCall] = []  # before any worker is ready
         self._tasks: set[asyncio.Task[None]] = set()
         self._starting = 0
         self._reason = ""
@@ -142,7 +142,7 @@ class RayCalls:
         number = next(self._numbers)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         message = ("call", number, model, tuple(messages), sampling, sample)
-        self._assign(_Call(number, message, model, future, METER.get()))
+        self._assign(_PlacedCall(number, message, model, future, METER.get()))
         try:
             return await future
         except asyncio.CancelledError:
@@ -167,14 +167,14 @@ class RayCalls:
 
     def _add_worker(self) -> None:
         self._starting += 1
-        self._spawn(self._listen(_Worker(self._start())))
+        self._spawn(self._listen(_RayWorker(self._start())))
 
     def _spawn(self, coroutine: Any) -> None:
         task = asyncio.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _assign(self, call: _Call) -> None:
+    def _assign(self, call: _PlacedCall) -> None:
         if call.future.done():
             return
         if not self._workers:
@@ -190,16 +190,16 @@ class RayCalls:
             self._send(worker, "model", call.model, self._pickled[call.model][1], self._share)
         self._send(worker, *call.message)
 
-    def _send(self, worker: _Worker, *message: object) -> None:
+    def _send(self, worker: _RayWorker, *message: object) -> None:
         worker.outbox.append(message)
         if len(worker.outbox) == 1:
             asyncio.get_running_loop().call_later(LINGER_S, self._flush, worker)
 
-    def _flush(self, worker: _Worker) -> None:
+    def _flush(self, worker: _RayWorker) -> None:
         messages, worker.outbox = worker.outbox, []
         worker.actor.give.remote(messages)  # if it has died, _listen gets to know
 
-    async def _listen(self, worker: _Worker) -> None:
+    async def _listen(self, worker: _RayWorker) -> None:
         """Take events from a worker until it dies."""
         from ray.exceptions import RayError
 
@@ -221,7 +221,7 @@ class RayCalls:
             self._starting -= not ready
             self._lose(worker, error)
 
-    def _lose(self, worker: _Worker, error: Exception) -> None:
+    def _lose(self, worker: _RayWorker, error: Exception) -> None:
         """Have others make the calls of a worker that has died."""
         import ray
 
@@ -240,7 +240,7 @@ class RayCalls:
             for call in self._unassigned:
                 self._assign(call)
 
-    async def _again(self, call: _Call) -> None:
+    async def _again(self, call: _PlacedCall) -> None:
         """Make a call again, where that can be paid for."""
         try:
             if call.meter is not None:
@@ -252,27 +252,27 @@ class RayCalls:
         else:
             self._assign(call)
 
-    def _on_done(self, worker: _Worker, number: int, completion: Completion) -> None:
+    def _on_done(self, worker: _RayWorker, number: int, completion: Completion) -> None:
         worker.useful = True
         call = worker.calls.pop(number, None)
         if call is not None and not call.future.done():
             call.future.set_result(completion)
 
-    def _on_failed(self, worker: _Worker, number: int, error: Exception) -> None:
+    def _on_failed(self, worker: _RayWorker, number: int, error: Exception) -> None:
         worker.useful = True
         call = worker.calls.pop(number, None)
         if call is not None and not call.future.done():
             call.future.set_exception(error)
 
-    def _on_charge(self, worker: _Worker, number: int, model: str, usage: Usage) -> None:
+    def _on_charge(self, worker: _RayWorker, number: int, model: str, usage: Usage) -> None:
         call = worker.calls.get(number)
         if call is not None and call.meter is not None:
             call.meter.charge(model, usage)
 
-    def _on_affordable(self, worker: _Worker, number: int) -> None:
+    def _on_affordable(self, worker: _RayWorker, number: int) -> None:
         self._spawn(self._allow(worker, number))
 
-    async def _allow(self, worker: _Worker, number: int) -> None:
+    async def _allow(self, worker: _RayWorker, number: int) -> None:
         """Give leave to make another attempt as soon as it can be paid for."""
         call = worker.calls.get(number)
         try:
@@ -283,12 +283,12 @@ class RayCalls:
         else:
             self._send(worker, "go", number, None)
 
-    def _on_adapted(self, worker: _Worker, model: int, lines: tuple[str, ...]) -> None:
+    def _on_adapted(self, worker: _RayWorker, model: int, lines: tuple[str, ...]) -> None:
         del worker
         placed = self._models[id(self._pickled[model][0])]
         placed.adaptations = tuple({*placed.adaptations, *lines})
 
-    def _on_log(self, worker: _Worker, level: int, message: str) -> None:
+    def _on_log(self, worker: _RayWorker, level: int, message: str) -> None:
         del worker
         logger.log(level, "%s", message)
 
