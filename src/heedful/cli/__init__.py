@@ -8,7 +8,8 @@ import sys
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.command import Command
+from heedful.cli.commands import COMMANDS
 from heedful.cli.config import SAVE, Config
 from heedful.cli.help import HELP_ALL, HelpText
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-    from heedful.cli.commands import Group
+    from heedful.cli.command import Group
 
 __all__ = ["application", "main"]
 

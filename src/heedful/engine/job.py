@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, InputError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -29,6 +29,7 @@ from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
+from heedful.engine.unchanged import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,9 +47,6 @@ __all__ = ["Job"]
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
-
-TRUSTED = "trusted_rows"
-"""Key under which the store counts the first rows that are known to be the input's."""
 
 
 class Job(ABC, Generic[Row, Result]):
@@ -205,8 +203,7 @@ class Job(ABC, Generic[Row, Result]):
         try:
             with recorded(store):
                 async with calls_in(store, options) as desk, self.resources(dry=False):
-                    with _unchanged(files, store):
-                        trusted = (store.meta(TRUSTED) or 0) if files else None
+                    with unchanged(files, store) as trusted:
                         await self._work_through(store, progress, options, trusted, follow, desk)
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
@@ -379,34 +376,6 @@ def _earlier(options: RunOptions) -> Iterator[Store | None]:
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
     """Whether the run had other settings so far, so that all rows are to be worked on again."""
     return settings is not None and store.meta("settings") != settings
-
-
-@contextmanager
-def _unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[None]:
-    """Hold that the inputs are the same at the end of a session as at its beginning.
-
-    This holds however it ends: rows of a session that could not check are compared in the next.
-
-    Raises:
-        InputError: one has changed.
-    """
-    before = store.count()
-    changed: list[Fingerprint] = []
-    try:
-        yield
-    finally:
-        changed.extend(file for file in files if not file.unchanged())
-        if files and not changed:
-            store.set_meta(TRUSTED, store.count())
-    if changed:
-        read = store.count() - before
-        raise InputError(
-            f"the input changed while it was read; the {amount(read, 'row')} read since then may "
-            "be missing some, or be a mixture, so the run is not finished",
-            where=str(changed[0].path),
-            hint="put the file back and give the same command again: no answer is paid for twice; "
-            "or name another --run for the file as it is now",
-        )
 
 
 def _halved(dollars: float | None) -> float | None:
