@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.bench.criticbench.items import SampledResponse, Samples
 from heedful.bench.grading.answers import final_answer
 from heedful.core.errors import ModelError
-from heedful.core.nouns import Message, Problem, Solution
+from heedful.core.nouns import Message
+from heedful.core.problems import Problem, Solution
 from heedful.engine.call_cache import complete
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.engine.runner import together

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.critic.training.settings import Settings
-    from heedful.data.formats.files import Record
+    from heedful.data.formats.raw import Record
 
 Task = Literal["critique", "checklist"]
 
