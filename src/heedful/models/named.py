@@ -39,10 +39,9 @@ def make(  # noqa: PLR0913 - the flags of a connection
     Args:
         spelling: ``local:FOLDER`` or ``local:NAME`` is a model in this process,
             ``any:PROVIDER/NAME`` one of another provider, ``PLUGIN:NAME`` one that a plugin makes
-            (entry points ``heedful.models``), and anything else a name on the server
-            at ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
-            too, unless another server than OpenAI's is given: local servers name their models by
-            their folders.
+            (entry points ``heedful.models``), and anything else a name on the server at
+            ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
+            too, unless a server other than OpenAI's is given: those name models by folders.
         base_url: of a server; this and the following as in
             :class:`~heedful.models.options.CallOptions`.
         api_key: likewise.
@@ -66,9 +65,7 @@ def make(  # noqa: PLR0913 - the flags of a connection
     plugin = _plugin(spelling, base_url)
     if plugin is not None:
         return plugin
-    path = spelling.startswith(("/", "./", "../", "~"))
-    saved = base_url == OPENAI_URL and (path or Path(spelling, "config.json").is_file())
-    if saved or spelling.startswith(LOCAL):
+    if _is_local(spelling, base_url):
         from heedful.models.local import LocalModel
 
         folder = spelling.removeprefix(LOCAL)
@@ -85,6 +82,13 @@ def make(  # noqa: PLR0913 - the flags of a connection
         timeout_s=timeout_s,
         limiter=limiter,
     )
+
+
+def _is_local(spelling: str, base_url: str) -> bool:
+    """Check whether a model is run in this process; a folder is, unless there is a server."""
+    path = spelling.startswith(("/", "./", "../", "~"))
+    folder = path or Path(spelling, "config.json").is_file()
+    return spelling.startswith(LOCAL) or (base_url == OPENAI_URL and folder)
 
 
 def _plugin(spelling: str, base_url: str) -> Model | None:

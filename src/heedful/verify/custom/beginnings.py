@@ -155,12 +155,11 @@ def each_word(
         return True if sure and not any(map(str.isdigit, word)) else None
 
     def test(text: str) -> tuple[Outcome, str]:
-        words = [
-            word
-            for word in dict.fromkeys(_FIRST_WORDS.findall(text))
+        outcomes = {
+            word: fits(word)
+            for word in _FIRST_WORDS.findall(text)
             if wanted or capitals or any(map(str.isalpha, word))
-        ]
-        outcomes = {word: fits(word) for word in words}
+        }
         for outcome in (False, None):
             wrong = [word for word, each in outcomes.items() if each is outcome]
             if wrong:
