@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -92,7 +93,8 @@ def main(argv: list[str] | None = None) -> None:
         COMMAND.reset(before)
         if help_text.hidden:
             named = " ".join(word for word in given if word not in HELP)
-            sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
+            with suppress(BrokenPipeError):
+                sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
     sys.exit(code if isinstance(code, int) else 0)
 
 

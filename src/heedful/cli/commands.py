@@ -148,8 +148,8 @@ heedful view runs --open
         "heedful.cli.export:export",
         """Write finished runs for other tools.
 
-A .csv or .parquet file has the judgments, a row each; a .eval file is a log of
-Inspect AI with one run; a .md file has the summary, as for a pull request.
+A .csv, .jsonl or .parquet file has the judgments, a row each; a .eval file
+is a log of Inspect AI with one run; a .md file has the summary, as for a pull request.
 
 heedful export runs/gpt runs/haiku -o judgments.csv
 heedful export runs/gpt -o logs/gpt.eval

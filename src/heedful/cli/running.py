@@ -142,6 +142,7 @@ class RunFlags(CostFlags):
     Attributes:
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
+        reuse: Another run, such as that of fewer rows: what it was answered isn't requested again.
         executor: Where models are called: local, from this process; processes, from several on this
             machine; batch, through the provider's batch endpoint, at half the price and within a
             day.
@@ -149,6 +150,7 @@ class RunFlags(CostFlags):
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
+    reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
     executor: Literal["local", "processes", "batch"] = "local"
 
 
@@ -220,6 +222,7 @@ def carry_out(
         "run": run,
         "concurrency": concurrency,
         "retry_failed": flags.retry_failed,
+        "reuse": flags.reuse,
         "executor": flags.executor,
         "max_cost": flags.max_cost,
         "prices": flags.price_table(models),

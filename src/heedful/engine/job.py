@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -162,8 +162,9 @@ class Job(ABC, Generic[Row, Result]):
         if directory is not None:
             self.name_input()
         config = self.config
-        with only_writer(directory), refuse_unusable(directory):
+        with only_writer(directory), refuse_unusable(directory), _earlier(options) as earlier:
             store = Store(directory)
+            store.reuse(earlier)
             store.configure(config)
             refuse_incomplete(store)
             unseal(store)
@@ -291,7 +292,11 @@ class Job(ABC, Generic[Row, Result]):
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:
             self.name_input()
-        with opened_for_dry_run(_directory(options), self.config) as store:
+        with (
+            _earlier(options) as earlier,
+            opened_for_dry_run(_directory(options), self.config) as store,
+        ):
+            store.reuse(earlier)
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
@@ -349,6 +354,23 @@ class Job(ABC, Generic[Row, Result]):
 def _directory(options: RunOptions) -> Path | None:
     run = options.get("run")
     return None if run is None else Path(run)
+
+
+@contextmanager
+def _earlier(options: RunOptions) -> Iterator[Store | None]:
+    """Open the run whose answers are taken, if there is one.
+
+    Raises:
+        RunError: there is no such run, or it is damaged.
+    """
+    reuse = options.get("reuse")
+    if reuse is None:
+        yield None
+        return
+    from heedful.engine.reader import Reader
+
+    with Reader(Path(reuse)) as earlier:
+        yield earlier
 
 
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:

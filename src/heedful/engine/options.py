@@ -31,6 +31,8 @@ class RunOptions(TypedDict, total=False):
         concurrency: how many rows may be in work at a time; 64 by default.
         retry_failed: work again on the rows of a named run that failed or were left undecided;
             what was decided is not requested again.
+        reuse: the directory of another run, such as one of the same rows before some were added:
+            answers to calls that it has made are taken from it, and not paid for again.
         max_cost: dollars that the run may spend on models, over all its sessions.
         prices: dollars by model; heedful's own table by default.
         on_progress: called with the progress after each row.
@@ -42,6 +44,7 @@ class RunOptions(TypedDict, total=False):
     run: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
+    reuse: str | os.PathLike[str] | None
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
