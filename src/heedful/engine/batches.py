@@ -60,7 +60,7 @@ USED = "DELETE FROM batch_requests WHERE key = ?"
 _AGAIN = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
-class _Request(NamedTuple):
+class _BatchCall(NamedTuple):
     """One request of a batch: the call's key, and who made it."""
 
     key: bytes
@@ -76,7 +76,7 @@ class _Spool:
     service: BatchService
     tag: str = field(default_factory=lambda: secrets.token_hex(8))
     file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
-    requests: list[_Request] = field(default_factory=list)
+    calls: list[_BatchCall] = field(default_factory=list)
     size: int = 0
     dollars: float = 0.0
 
@@ -144,12 +144,10 @@ class BatchDesk:
                 spool = self._spools.get(model.name)
                 if spool is None:
                     spool = self._spools[model.name] = _Spool(model, service)
-                number = f"{spool.tag}-{len(spool.requests)}"
+                number = f"{spool.tag}-{len(spool.calls)}"
                 line = service.request(number, messages, sampling, sample) + b"\n"
-                full = (
-                    len(spool.requests) >= service.requests or spool.size + len(line) > service.size
-                )
-                if spool.requests and full:
+                full = len(spool.calls) >= service.requests or spool.size + len(line) > service.size
+                if spool.calls and full:
                     del self._spools[model.name]
                     await self._submit(spool)
                     continue
@@ -157,7 +155,7 @@ class BatchDesk:
                     spool.dollars += batch_cost(model, messages, sampling, self._prices)
                 spool.file.write(line)
                 spool.size += len(line)
-                spool.requests.append(_Request(key, purpose.caller, int(purpose.reask)))
+                spool.calls.append(_BatchCall(key, purpose.caller, int(purpose.reask)))
                 self._under_way[key] = spool.tag
         except UsageError as error:
             raise _stopping(error) from None
@@ -197,12 +195,12 @@ class BatchDesk:
 
     async def _submit(self, spool: _Spool) -> None:
         """Submit a batch; what is in it is in the store before."""
-        if not spool.requests:
+        if not spool.calls:
             return
         self._refuse_too_dear(spool)
         rows = [
-            (request.key, spool.tag, number, request.caller, request.reask)
-            for number, request in enumerate(spool.requests)
+            (call.key, spool.tag, number, call.caller, call.reask)
+            for number, call in enumerate(spool.calls)
         ]
         self._models[spool.tag] = spool.model
         self._store.change(INSERT, rows)
@@ -305,21 +303,20 @@ class BatchDesk:
             "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
         )
         left = {
-            f"{tag}-{number}": _Request(*request)
-            for number, *request in self._store.query(query, tag)
+            f"{tag}-{number}": _BatchCall(*call) for number, *call in self._store.query(query, tag)
         }
         came = 0
         for attempt in range(ROUNDS):
             try:
                 async for number, answer in service.answers(self._open[tag]["id"]):
-                    request = left.get(number)
-                    if request is None:
+                    call = left.get(number)
+                    if call is None:
                         continue
                     if isinstance(answer, Completion):
-                        self._save(request, answer, self._open[tag]["model"])
+                        self._save(call, answer, self._open[tag]["model"])
                         came += 1
                     else:
-                        came += self._note(request, answer, service)
+                        came += self._note(call, answer, service)
                     del left[number]
                 break
             except FaultError as error:
@@ -327,44 +324,44 @@ class BatchDesk:
                     raise
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
         missing = Fault(FaultKind.TRANSIENT, "the batch has no answer to this request")
-        for request in left.values():
-            self._note(request, missing, service)
+        for call in left.values():
+            self._note(call, missing, service)
         await self._drop(tag)
         return came
 
-    def _save(self, request: _Request, completion: Completion, requested: str) -> None:
+    def _save(self, call: _BatchCall, completion: Completion, requested: str) -> None:
         model = completion.model or requested
         completion = completion.model_copy(update={"model": model})
         counted, usage = completion.counted, completion.usage
         record = UsageRecord(
-            request.caller,
+            call.caller,
             requested,
             model,
             tier="batch",
-            reasks=request.reask,
+            reasks=call.reask,
             uncounted=int(not counted),
             prompt_tokens=usage.prompt_tokens if counted else 0,
             cached_tokens=usage.cached_tokens if counted else 0,
             completion_tokens=usage.completion_tokens if counted else 0,
         )
-        self._store.add_call(request.key, completion.model_dump_json(exclude_defaults=True), record)
-        self._store.change(ANSWERED, [(request.key,)])
+        self._store.add_call(call.key, completion.model_dump_json(exclude_defaults=True), record)
+        self._store.change(ANSWERED, [(call.key,)])
         self._store.flush_if_due()
-        self._fresh.add(request.key)
-        self._under_way.pop(request.key, None)
+        self._fresh.add(call.key)
+        self._under_way.pop(call.key, None)
 
-    def _note(self, request: _Request, fault: Fault, service: BatchService) -> int:
+    def _note(self, call: _BatchCall, fault: Fault, service: BatchService) -> int:
         """Take note of a request without an answer; return 1 if it is not requested again."""
-        self._rounds[request.key] += 1
+        self._rounds[call.key] += 1
         if service.adapt(fault):
             return 1
-        if fault.kind in _AGAIN and self._rounds[request.key] < ROUNDS:
+        if fault.kind in _AGAIN and self._rounds[call.key] < ROUNDS:
             return 0
         error = service.failure(fault)
         if isinstance(error, StopRunError):
             self._refused = str(error)
             return 0
-        self._failed[request.key] = error
+        self._failed[call.key] = error
         return 1
 
     async def _drop(self, tag: str) -> None:

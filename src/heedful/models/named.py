@@ -62,8 +62,7 @@ def make(  # noqa: PLR0913 - the flags of a connection
 
         name = spelling.removeprefix(ANY_LLM)
         return AnyLLMModel(name, timeout_s=timeout_s, limiter=limiter)
-    plugin = _plugin(spelling, base_url)
-    if plugin is not None:
+    if (plugin := _plugin(spelling, base_url)) is not None:
         return plugin
     if _is_local(spelling, base_url):
         from heedful.models.local import LocalModel

@@ -141,7 +141,7 @@ def each_word(
     def fits(word: str) -> Outcome:
         sizes = [sum(map(str.isalpha, part)) for part in re.split("['’-]", word)]
         longest, whole = max(sizes), sum(sizes)
-        if not any(map(str.isalpha, word)):
+        if not longest:
             return None
         starts = not wanted or word[0].casefold() in wanted
         if capitals and word[0].islower():
@@ -161,8 +161,7 @@ def each_word(
             if wanted or capitals or any(map(str.isalpha, word))
         }
         for outcome in (False, None):
-            wrong = [word for word, each in outcomes.items() if each is outcome]
-            if wrong:
+            if wrong := [word for word, each in outcomes.items() if each is outcome]:
                 return outcome, f"not so: {quoted(wrong[:5])}"
         return (True if outcomes else None), f"all {len(outcomes)} different words"
 
