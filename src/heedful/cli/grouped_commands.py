@@ -200,7 +200,7 @@ heedful reward stats runs/k8 --other-aggregate all_or_nothing
     ),
     "compute": Command(
         "heedful.cli.reward_compute:compute",
-        """Reckon the compute of judging by protocol: calls, tokens, FLOPs.
+        """Estimate the compute of judging by protocol: calls, tokens, FLOPs.
 
 heedful reward compute responses.jsonl --parameters 14
 """,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 PROMPTS = {kind: f"{kind}.txt" for kind in ("open", "choice", "code")}
 
-BUYER = "generate"
+CALLER = "generate"
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(\[\\$])")
 _COMMENT = re.compile(r"\s*#")
@@ -141,7 +141,7 @@ class Sampler:
     async def _response(
         self, model: Model, messages: Sequence[Message], index: int
     ) -> Completion | ModelError:
-        purpose = Purpose(BUYER, tokens=RESPONSE_TOKENS)
+        purpose = Purpose(CALLER, tokens=RESPONSE_TOKENS)
         try:
             completion = await complete(
                 model, messages, self._sampling, sample=index, purpose=purpose

@@ -145,10 +145,10 @@ class AnthropicBatches(KeyedService):
 
     async def status(self, batch: str) -> BatchStatus:
         """Say how far it is."""
-        told = await self._http.get(f"/batches/{batch}")
-        counts = within(told.get("request_counts"))
+        shown = await self._http.get(f"/batches/{batch}")
+        counts = within(shown.get("request_counts"))
         answered = sum(count(counts.get(key)) for key in _COUNTS[1:])
-        return BatchStatus(ended=told.get("processing_status") == "ended", answered=answered)
+        return BatchStatus(ended=shown.get("processing_status") == "ended", answered=answered)
 
     async def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Read the results."""
@@ -184,9 +184,9 @@ def read_message(message: dict[str, Any]) -> Completion | Fault:
     blocks = items(message.get("content"))
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
     thoughts = [text for block in blocks if isinstance(text := block.get("thinking"), str)]
-    told = within(message.get("usage"))
-    cached = count(told.get("cache_read_input_tokens"))
-    sent = count(told.get("input_tokens")) + count(told.get("cache_creation_input_tokens"))
+    usage = within(message.get("usage"))
+    cached = count(usage.get("cache_read_input_tokens"))
+    sent = count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens"))
     reason = label(message.get("stop_reason"))
     if not blocks and reason is None:
         return Fault(FaultKind.TRANSIENT, "the answer holds no message")
@@ -197,7 +197,7 @@ def read_message(message: dict[str, Any]) -> Completion | Fault:
         usage=Usage(
             prompt_tokens=sent + cached,
             cached_tokens=cached,
-            completion_tokens=count(told.get("output_tokens")),
+            completion_tokens=count(usage.get("output_tokens")),
         ),
         model=label(message.get("model")) or "",
     )

@@ -43,7 +43,7 @@ class BatchStatus(NamedTuple):
     Attributes:
         ended: nothing more will be answered.
         answered: requests that came to an answer or an error so far.
-        refused: why the batch as a whole came to nothing; what was asked in it may be asked again.
+        refused: why the batch as a whole came to nothing; its requests may be made again.
     """
 
     ended: bool

@@ -202,13 +202,13 @@ def _answer(line: dict[str, Any]) -> Completion | Fault:
         return fault_of(status if status >= 400 else 500, {}, {"error": error})  # noqa: PLR2004
     response = within(line.get("response"))
     candidates = items(response.get("candidates"))
-    told = within(response.get("usageMetadata"))
-    thought = count(told.get("thoughtsTokenCount"))
-    sent = count(told.get("promptTokenCount"))
+    counts = within(response.get("usageMetadata"))
+    thought = count(counts.get("thoughtsTokenCount"))
+    sent = count(counts.get("promptTokenCount"))
     usage = Usage(
         prompt_tokens=sent,
-        cached_tokens=min(sent, count(told.get("cachedContentTokenCount"))),
-        completion_tokens=count(told.get("candidatesTokenCount")) + thought,
+        cached_tokens=min(sent, count(counts.get("cachedContentTokenCount"))),
+        completion_tokens=count(counts.get("candidatesTokenCount")) + thought,
         reasoning_tokens=thought,
     )
     model = label(response.get("modelVersion")) or ""
