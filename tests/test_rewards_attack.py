@@ -133,7 +133,8 @@ def test_the_report_has_a_row_and_a_bar_for_each_kind() -> None:
     assert all(f'"{kind}"' in bars for kind in result["kinds"])
 
 
-def test_the_command_writes_its_report(tmp_path: Path) -> None:
+def test_the_command_writes_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     rows = [
         {
             "id": "1",

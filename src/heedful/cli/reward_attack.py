@@ -60,8 +60,7 @@ def attack(
     Returns:
         The exit code.
     """
-    from heedful.engine.inputs import content, items, open_data, unnamed
-    from heedful.engine.runner import Item
+    from heedful.engine.inputs import items, open_data
     from heedful.rewards import attacking
     from heedful.rewards.gates import enabled
 
@@ -72,9 +71,7 @@ def attack(
         chosen = [item.value for item in read if item.value is not None]
         unread = len(read) - len(chosen)
     who = judging.make(judge, model_flags, scoring="strict", seed=attacks.seed)
-    rows = (Item(number, each.id, each) for number, each in enumerate(chosen, 1))
-    name = ("attack", content(rows), attacks.seed, dict(who.config))
-    run = flags.run or unnamed(*name)
+    run = flags.run or attacking.run_name(who, chosen, attacks.seed)
     gates = gate_names(attacks.gates)
     enabled(gates)
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Status
 from heedful.core.text import amount
+from heedful.engine.inputs import content, unnamed
+from heedful.engine.runner import Item
 from heedful.jobs.evaluate import evaluate
 from heedful.judges import Rules
 from heedful.judges.compose import Cascade
@@ -23,6 +25,7 @@ from heedful.rewards.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Unpack
 
     from heedful.core.nouns import Sample
@@ -119,7 +122,7 @@ def attack_judge(
         UsageError: no sample can be judged, or an option makes no sense.
     """
     alone, behind = (terms("all_or_nothing", "off", None, None, gates=on) for on in ("none", gates))
-    usable = [sample for sample in samples if sample.checklist and sample.conversation]
+    usable = _usable(samples)
     if not usable:
         raise UsageError(
             "no sample has an instruction and a checklist", hint="make checklists first"
@@ -143,6 +146,17 @@ def attack_judge(
         "resumed": evaluation.progress.resumed,
         "cost": evaluation.summary.get("cost"),
     }
+
+
+def run_name(judge: Judge, samples: Sequence[Sample], seed: int = 0) -> Path:
+    """Name a run that the user has not named, after what is tried and who judges it."""
+    rows = (_row(attempt) for attempt in attempts(_usable(samples), seed))
+    items = (Item(number, row.id, row) for number, row in enumerate(rows, start=1))
+    return unnamed("attack", content(items), dict(judge.config))
+
+
+def _usable(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for sample in samples if sample.checklist and sample.conversation]
 
 
 def _row(attempt: AttackAttempt) -> Sample:
