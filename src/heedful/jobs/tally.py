@@ -41,6 +41,10 @@ PART = f"{RESULTS}.part"
 """The results file while it is written; what a killed session left is written over."""
 
 
+BUFFER = 1 << 18
+"""Bytes of results that are written together: a write for each row takes four times as long."""
+
+
 class Tally(Closing):
     """Counts a run's rows and writes them into the results file, in input order.
 
@@ -82,7 +86,9 @@ class Tally(Closing):
         self._file: TextIO | None = None
         if directory is not None:
             with _writing(directory):
-                self._file = (directory / PART).open("w", encoding="utf-8", newline="\n")
+                self._file = (directory / PART).open(
+                    "w", BUFFER, encoding="utf-8", newline="\n"
+                )
 
     def close(self) -> None:
         """Drop the results file unless it is complete."""
