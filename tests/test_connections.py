@@ -44,6 +44,7 @@ class Script:
 
     Attributes:
         requests: what it was sent, connection by connection.
+        asked: whether it was sent anything.
     """
 
     def __init__(self, pieces: list[bytes], *, close: bool = False) -> None:
@@ -51,6 +52,7 @@ class Script:
         self.pieces = pieces
         self.close = close
         self.requests: list[bytes] = []
+        self.asked = asyncio.Event()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one connection."""
@@ -59,6 +61,7 @@ class Script:
         with suppress(OSError):
             while piece := await reader.read(2**16):
                 self.requests[place] += piece
+                self.asked.set()
                 for part in self.pieces:
                     writer.write(part)
                     await asyncio.sleep(0)
@@ -186,8 +189,7 @@ def test_a_call_that_is_cancelled_leaves_its_answer_to_nobody() -> None:
     async def post() -> bytes:
         async with served(script) as opened:
             first = asyncio.ensure_future(opened.post(b"first"))
-            while not script.requests or not script.requests[0]:
-                await asyncio.sleep(0)
+            await script.asked.wait()
             first.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await first
