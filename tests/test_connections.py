@@ -17,7 +17,7 @@ from heedful.models.connections import (
     ConnectError,
     LongReplyError,
     PlainConnections,
-    Reply,
+    HttpReply,
     SecureConnections,
     connections,
 )
@@ -93,11 +93,11 @@ async def served(
         await asyncio.gather(*others)
 
 
-def posted(*pieces: bytes, times: int = 1, close: bool = False) -> tuple[list[Reply], Script]:
+def posted(*pieces: bytes, times: int = 1, close: bool = False) -> tuple[list[HttpReply], Script]:
     """Post so often; return the replies."""
     script = Script(list(pieces), close=close)
 
-    async def post() -> list[Reply]:
+    async def post() -> list[HttpReply]:
         async with served(script) as opened:
             return [await opened.post(b'{"a": 1}') for _ in range(times)]
 
@@ -241,7 +241,7 @@ def test_aiohttp_gives_the_same_replies(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("NO_PROXY", "*")
     script = Script([LENGTH])
 
-    async def both(make: type[PlainConnections | SecureConnections]) -> Reply:
+    async def both(make: type[PlainConnections | SecureConnections]) -> HttpReply:
         async with served(script, make=make) as opened:
             return await opened.post(b"{}")
 

@@ -38,7 +38,7 @@ _INFORMATIONAL = range(100, 200)
 _SWITCHING = 101
 
 
-class Reply(NamedTuple):
+class HttpReply(NamedTuple):
     """A server's reply.
 
     Attributes:
@@ -67,7 +67,7 @@ class LongReplyError(Exception):
 class Connections(Protocol):
     """Connections to one server, all in one event loop."""
 
-    async def post(self, body: bytes) -> Reply:
+    async def post(self, body: bytes) -> HttpReply:
         """Send a request; return the reply, whatever its status. Redirects aren't followed.
 
         Raises:
@@ -137,14 +137,14 @@ class SecureConnections:
             trust_env=bool(getproxies_environment()),  # looked up again at each request, so costly
         )
 
-    async def post(self, body: bytes) -> Reply:
+    async def post(self, body: bytes) -> HttpReply:
         """Send a request; see :class:`Connections`."""
         import aiohttp
 
         try:
             request = self._session.post(self._url, data=body, allow_redirects=False)
             async with request as response:
-                return Reply(response.status, response.headers, await self._read(response))
+                return HttpReply(response.status, response.headers, await self._read(response))
         except TimeoutError:
             raise
         except aiohttp.ClientConnectorError as error:
@@ -192,7 +192,7 @@ class PlainConnections:
         self._idle: list[_Connection] = []
         self._used: set[_Connection] = set()
 
-    async def post(self, body: bytes) -> Reply:
+    async def post(self, body: bytes) -> HttpReply:
         """Send a request; see :class:`Connections`."""
         loop = asyncio.get_running_loop()
         begun = loop.time()
@@ -261,7 +261,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, body_limit: int) -> None:
         self._limit = body_limit
         self._transport: asyncio.Transport | None = None
-        self._waiter: asyncio.Future[Reply] | None = None
+        self._waiter: asyncio.Future[HttpReply] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._until = self._rested = 0.0
         self._clear()
@@ -273,8 +273,8 @@ class _Connection(asyncio.Protocol):
         self._in_body = self._complete = self._reusable = False
 
     def send(
-        self, request: bytes, waiter: asyncio.Future[Reply], until: float
-    ) -> asyncio.Future[Reply]:
+        self, request: bytes, waiter: asyncio.Future[HttpReply], until: float
+    ) -> asyncio.Future[HttpReply]:
         """Send a request; the waiter, which is returned, gets the reply or the error.
 
         Args:
@@ -382,7 +382,7 @@ class _Connection(asyncio.Protocol):
         except zlib.error as error:
             waiter.set_exception(BrokenReplyError(f"the reply cannot be unpacked: {error}"))
         else:
-            waiter.set_result(Reply(self._status, self._headers, content))
+            waiter.set_result(HttpReply(self._status, self._headers, content))
 
     def _unpacked(self, content: bytes) -> bytes:
         """Unpack gzip or deflate, which servers may use although they weren't offered it."""
