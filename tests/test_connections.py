@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from heedful.models.connections import (
     BrokenReplyError,
     ConnectError,
+    HttpReply,
     LongReplyError,
     PlainConnections,
-    HttpReply,
     SecureConnections,
     connections,
 )
