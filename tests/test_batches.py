@@ -213,6 +213,16 @@ def test_a_model_without_batches_and_an_unknown_executor_are_refused(tmp_path: P
         judge(Plain(), 2, tmp_path / "b", executor="moon")
 
 
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_a_server_without_batches_says_so_and_holds_nothing(status: int, tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.refuse = [(status, "<html>Not here</html>")]
+        with pytest.raises(StopRunError, match=r"no batch endpoint.*--executor local"):
+            judge(Scripted("openai", server.url), 2, tmp_path, executor="batch")
+        summary = judge(Scripted("openai", server.url), 2, tmp_path, executor="batch").summary
+    assert summary["coverage"] == 1
+
+
 def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: Path) -> None:
     with serving(verdict, lasts_s=3600) as server:
         command = [sys.executable, "tests/batch_model.py", kind, server.url, "7", str(tmp_path)]
