@@ -74,13 +74,13 @@ class OpenAIBatches:
         form.add_field("file", requests, filename=f"{tag}.jsonl", content_type="application/jsonl")
         with _no_endpoint():
             file, _ = await self._http.send("POST", "/files", data=form)
-        content = {
-            "input_file_id": file.get("id"),
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {"heedful": tag},
-        }
-        batch, _ = await self._http.send("POST", "/batches", json=content)
+            content = {
+                "input_file_id": file.get("id"),
+                "endpoint": "/v1/chat/completions",
+                "completion_window": "24h",
+                "metadata": {"heedful": tag},
+            }
+            batch, _ = await self._http.send("POST", "/batches", json=content)
         return name(batch.get("id"), "the batch")
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
