@@ -10,9 +10,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading.circumstances import both_values, is_no_claim, without_circumstances
+from heedful.bench.grading.circumstances import (
+    concluded,
+    is_no_claim,
+    leaves_open,
+    several_values,
+    without_circumstances,
+)
 from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
-from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT, SAID_FRACTION
+from heedful.bench.grading.numerals import PERCENT, numeral
+from heedful.bench.grading.spoken import in_words
 from heedful.bench.grading.units import SAID_UNIT
 
 if TYPE_CHECKING:
@@ -26,7 +33,7 @@ BEFORE = 60
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_AMOUNT = r"""(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
+_AMOUNT = r"""(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
     (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
 _SCALE = r"""\s?(?:[百千万亿]{1,4}(?![米克瓦])
     |(?:dozen|hundred|thousand|million|billion|trillion)(?![a-z]))"""
@@ -78,20 +85,6 @@ _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(
     r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"
 )
-_NO_VALUE = (
-    (
-        re.compile(
-            r"\bno (?:real |integer |such |valid |possible )?(?:solutions?|roots?)\b"
-            r"|无(?:实数|整数)?解|没有(?:实数|整数)?解|无实根",
-            re.IGNORECASE,
-        ),
-        "no solution",
-    ),
-    (re.compile(r"\bdoes(?: not|n['’]t) exist\b|不存在", re.IGNORECASE), "does not exist"),
-    (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
-    (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
-)
-_VERDICT = re.compile(r"\W{0,20}(?P<word>yes|no)\b\s{0,3}(?:[,.!]|$)", re.IGNORECASE)
 _NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|[₀-₉]+|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
 
@@ -132,9 +125,10 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
         sentence: one sentence.
         introduced_only: whether a value counts only where something introduces it.
     """
-    both = both_values(sentence)
-    if both is not None or is_no_claim(sentence):
-        return both
+    sentence = concluded(sentence)
+    several = several_values(sentence)
+    if several is not None or is_no_claim(sentence) or leaves_open(without_remarks(sentence)):
+        return several
     sentence = without_circumstances(without_remarks(sentence))
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
@@ -144,7 +138,7 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
     runs = [run for run in _runs(masked, sentence) if run.valued]
     affirmed = [run for run in runs if not _is_denied(masked, run)]
     if not affirmed:
-        return None if runs else _in_words(masked)
+        return None if runs else in_words(masked, _INTRODUCED)
     valued = [r for r in affirmed if r.formula and _VALUE.search(sentence[r.start : r.end])]
     plain = [run for run in affirmed if not run.formula]
     after = valued[-1].end if valued else 0
@@ -321,6 +315,8 @@ def _written(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun)
         last += 1
     group = runs[first : last + 1]
     if len(group) > 1 and _are_listed(sentence, masked, group):
+        if _is_restated([sentence[run.start : run.end] for run in group]):
+            return _simple(sentence[group[0].start : group[0].end])
         separator = (
             " or " if re.search(r"\bor\b|或", masked[group[0].end : group[-1].start]) else ", "
         )
@@ -341,6 +337,13 @@ def _are_listed(sentence: str, masked: str, group: list[TokenRun]) -> bool:
     return named[0] or all(relations) or bool(_LISTING.search(start)) or not start.strip(" *-•")
 
 
+def _is_restated(texts: list[str]) -> bool:
+    """Check whether numbers are one in several forms: ``3/8, or 0.375``."""
+    values = [numeral(text.strip().replace(" ", "")) for text in texts]
+    shares = {v.value / (PERCENT if v.percent else 1) if v else None for v in values}
+    return len(texts) > 1 and len(shares) == 1 and None not in shares and len(set(texts)) > 1
+
+
 def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str | None:
     """Write a value with the unit that follows it; ``None`` where none does."""
     unit = SAID_UNIT.match(masked, chosen.end)
@@ -350,13 +353,18 @@ def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRu
     measure = _measure(sentence, chosen, unit)
     before = runs[place - 1] if place else None
     former = SAID_UNIT.match(masked, before.end) if before else None
-    if before and former and _CONNECTOR.sub("", masked[former.end() : chosen.start]).strip() == "":
+    if before and former and _is_joint(masked[former.end() : chosen.start]):
         return f"{_measure(sentence, before, former)} and {measure}"
     later = runs[place + 1] if place + 1 < len(runs) else None
     latter = SAID_UNIT.match(masked, later.end) if later else None
-    if later and latter and _CONNECTOR.sub("", masked[unit.end() : later.start]).strip() == "":
+    if later and latter and _is_joint(masked[unit.end() : later.start]):
         return f"{measure} and {_measure(sentence, later, latter)}"
     return measure
+
+
+def _is_joint(between: str) -> bool:
+    """Check whether two measures are one, as ``2 hours and 30 minutes``."""
+    return "or" not in between and "或" not in between and not _CONNECTOR.sub("", between).strip()
 
 
 def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
@@ -373,24 +381,3 @@ def _simple(text: str) -> str:
     if len(sides) > 1 and not re.search(r"[<>!\\]", text):
         text = f"{sides[0]} = {sides[-1]}" if _HAS_NAME.search(sides[0]) else sides[-1]
     return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^(?:负|零下)", "-", text.strip()))
-
-
-def _in_words(sentence: str) -> str | None:
-    """Return the number word that something introduces, or what says that there is no value."""
-    for pattern, name in _NO_VALUE:
-        if pattern.search(sentence):
-            return name
-    verdict = _VERDICT.match(sentence)
-    if verdict:
-        return verdict["word"]
-    numbers = [
-        match
-        for pattern in (COUNT, SAID_FRACTION, CHINESE_NUMBER)
-        for match in pattern.finditer(sentence)
-        if "分之" in match.group()
-        or (
-            match.group().casefold() not in {"one", "一", "a", "zero"}
-            and _INTRODUCED.search(sentence[max(0, match.start() - BEFORE) : match.start()])
-        )
-    ]
-    return numbers[-1].group().strip() if numbers else None
