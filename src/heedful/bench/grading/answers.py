@@ -83,8 +83,9 @@ _FILLER = re.compile(
 )
 _CLOSE_UNIT = re.compile(r"(-?\d[\d,.]*)([a-zA-Z]\S*)")
 _COUNTED = re.compile(
-    r"(-?\d[\d,.]*[个只人本条名辆张块棵件支枚])(?!.*[半多余几倍以上下内左右])[\u4e00-\u9fff]{1,4}"
+    r"(-?\d[\d,.]*[个只人本条名辆张块棵件支枚])(?!.*[半多余几倍以上下内左右])[\u4e00-\u9fff]{1,4}|(-?\d[\d,.]*)\s?[(（][\u4e00-\u9fff]{1,2}[)）]"
 )
+_BULLET = re.compile(r"[-*•]\s+")
 _TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")
 _SENTENCE_WORDS = 6
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
@@ -178,6 +179,8 @@ def stated_answer(text: str) -> str | None:
     if statement is None:
         return None
     answer = statement["answer"]
+    if text[statement.start("answer") - 1] == "\n":
+        answer = _BULLET.sub("", answer)
     while inner := _STATED.search(answer):
         answer = inner["answer"]
     rest = answer + text[statement.end() :]
@@ -202,15 +205,19 @@ def _core(stated: str) -> str | None:
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
-        settled = conclusion(sentences(stated)[0]) if named else None
-        return settled or joined(stated, formulas)
-    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
+        value = conclusion(sentences(stated)[0]) if named else None
+        return value or joined(stated, formulas)
+    return _plain_core(first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_"))
+
+
+def _plain_core(core: str) -> str:
+    """Cut a stated answer without formulas to its value, if it has a single one."""
     close = _CLOSE_UNIT.fullmatch(core)
     if close and SAID_UNIT.fullmatch(close[2]):  # 5m²
         return f"{close[1]} {close[2]}"
     counted = _COUNTED.fullmatch(core)
-    if counted:  # 15个苹果
-        return counted[1]
+    if counted:  # 15个苹果, 20（个）
+        return counted[1] or counted[2]
     twice = _TWICE.fullmatch(core)
     if twice:  # three (3)
         return twice[1]

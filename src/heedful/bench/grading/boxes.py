@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.bench.grading.numerals import are_one_number
 from heedful.bench.grading.prose import JOINT, formula_end, formulas_of, without_remarks
 from heedful.bench.grading.units import SAID_UNIT
 
@@ -43,6 +44,7 @@ _STEP = re.compile(
 _PART = re.compile(
     r"(?<![a-zA-Z)])(?:\((?P<letter>[a-h])\)|(?i:part|case|question)\s*\(?(?P<part>[a-h]|[1-9])\)?(?!\w))"
 )
+_NUMBERED = re.compile(r"[\s.,;]*(?:\((?:[a-h]|[ivx]{1,4}|\d)\)|\d[.)])\s*")
 _LONGEST_JOINT = 160
 """Characters between two boxes of one sentence."""
 
@@ -155,8 +157,12 @@ def _formula_around(text: str, boxes: Sequence[Box]) -> str | None:
     inside = [box for box in inside if box.start >= left]
     sides = text[left : inside[0].start], text[last.end : right]
     outer = [_IDLE.sub("", side) for side in sides]
-    if not (_FACTOR_BEFORE.search(outer[0]) or _FACTOR_AFTER.match(outer[1])):
+    pairs = pairwise(inside)
+    apart = all(JOINT.fullmatch(text[one.end : other.start]) for one, other in pairs)
+    if apart and not (_FACTOR_BEFORE.search(outer[0]) or _FACTOR_AFTER.match(outer[1])):
         return None
+    if text.startswith("=", right) and right < end:
+        return ""
     return _unwrapped(text, inside, *sides)
 
 
@@ -169,8 +175,8 @@ def _unwrapped(text: str, boxes: Sequence[Box], before: str, after: str) -> str:
     whole = "".join(pieces).strip(" .,;$")
     digits = any(left[-1:].isdigit() and right[:1].isdigit() for left, right in pairwise(pieces))
     blanks = len(boxes) > 1 and re.search(r"(?<![a-zA-Z\\])[a-zA-Z](?![a-zA-Z])", outside)
-    pairs = ("()", "{}", "[]")
-    open_ended = any(whole.count(pair[0]) != whole.count(pair[1]) for pair in pairs)
+    counts = [len(re.findall(signs, whole)) for signs in (r"[(\[]", r"[)\]]", "{", "}")]
+    open_ended = counts[0] != counts[1] or counts[2] != counts[3]
     return "" if digits or blanks or open_ended else whole
 
 
@@ -198,11 +204,15 @@ def _of_parts(text: str, boxes: Sequence[Box]) -> str | None:
     for box in reversed(boxes[:-1]):
         between = without_remarks("x" + _DRESSING.sub(r"\1", text[box.end : pieces[0].start]))[1:]
         if len(between) > _LONGEST_JOINT or not (
-            JOINT.fullmatch(between) or (_COORDINATED.search(between) and not _STEP.search(between))
+            JOINT.fullmatch(between)
+            or _NUMBERED.fullmatch(between)
+            or (_COORDINATED.search(between) and not _STEP.search(between))
         ):
             break
         pieces.insert(0, box)
     contents = list(dict.fromkeys(piece.content for piece in pieces))
+    if are_one_number(contents):
+        return contents[0]
     return ", ".join(contents) if len(contents) > 1 else None
 
 

@@ -9,7 +9,10 @@ from __future__ import annotations
 import re
 
 _VALUE = re.compile(r"\d|\\[a-z]|π|√")
-_NO_WORDS = re.compile(r"\$?\\(?:blacksquare|square|qed)(?![a-zA-Z])\$?|■|□|\[asy\][\s\S]{0,9000}?\[/asy\]")
+_NO_WORDS = re.compile(
+    r"(?<=[\w$)])[ .…]{1,9}[(（]\d{1,2}[)）]\s{0,9}$"  # the number of an equation
+    r"|\$?\\(?:blacksquare|square|qed)(?![a-zA-Z])\$?|■|□|\[asy\][\s\S]{0,9000}?\[/asy\]"
+)
 _THOUGHT = "</think>"
 _CALCULATED = re.compile(r"<<[^<>\n]{0,200}>>")
 _ROOT = re.compile(r"根号(?=\s{0,3}[\d(（a-z])")
@@ -24,7 +27,7 @@ _CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|answer)\b|所以|因此|�
 _EXTREME = r"(?:max(?:imum|imal)?|min(?:imum|imal)?|largest|smallest|greatest|least|highest|lowest)"
 _VERB = (
     r"(?:earn|reach|get|buy|make|pay|read|finish|complete|cover|save|raise|win|travel"
-    r"|experience|fill|break)"
+    r"|experience|fill|break|write|arrange|choose|select|form|express|distribute)"
 )
 _TRAILING = (
     re.compile(
@@ -35,17 +38,34 @@ _TRAILING = (
     ),
     re.compile(r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)"),
     re.compile(r",\s(?:(?:who|whose)\b|which\sis\s\d[\d.]{0,9}\\?%)|,?\s(?:since|because)\b"),
-    re.compile(r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is|are|=|equals)\b)"),
+    re.compile(
+        r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
+    ),
+    re.compile(r"\sby\s[a-z]+ing\s(?!.*(?:\bis\b|=|\bgets?\b))"),
+    re.compile(
+        r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
+    ),
+    re.compile(r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))"),
+    re.compile(
+        r",?\s(?:(?:rounded|correct|accurate)\s)?to\s(?:the\snearest\b(?!.*\bis\b)|\d\s(?:decimal|d\.?p|significant|s\.?f))"
+    ),
+    re.compile(r"\sfrom\s(?:the|his|her|their|its|an?)\s\\?\$?\d"),
     re.compile(
         r"(?<=\d)(?<![./]\d)(?<![./]\d\d)\s(?:out\s)?of\s(?:the|his|her|their|its|these|those|all)\s\d"
     ),
     re.compile(r"\s(?:for|to|among|between)\s(?:each|all)\s(?:of\s)?(?:the\s)?\d"),
     re.compile(r"\swhen\s(?:\S{1,20}\sis\s)?divided\sby\s\S{1,20}\W{0,3}$"),
+    re.compile(r"[，；]\s?其中"),
     re.compile(r"[，；]\s?比[^，。]{1,20}?\d[^，。]{0,8}(?=[。.]?\s?$)"),
-    re.compile(rf"\sto\s{_VERB}\b"),
+    re.compile(rf"\sto\s(?!get\s(?:\$|\\[(\[]|[a-z]\s?=)){_VERB}\b"),
     re.compile(r"\s(?:for|by|among|between|from|over|in)\s(?:the\s|all\s)?\d+\s[a-z]+\W{0,3}$"),
     re.compile(r"\s(?:for|by|over)\sthe\s\d+\s"),
     re.compile(r"\sby\sthe\send\sof\b|\sfor\swhich\b"),
+    re.compile(r",?\sfor\s(?:all|every|any|each)\s(?:\$?\\?\(?[a-zA-Z])"),
+    re.compile(r"\s(?:ranging\s)?from\s[^\s,]{1,30}\s(?:to|through)\s[^\s,]{1,30}\W{0,3}$"),
+    re.compile(
+        r"\sin\s(?:the\s[a-z]+\s(?:of\s)?)?\$(?!\\text|[^$]{0,40}\\text)[^$]{0,60}[\^a-zA-Z][^$]{0,60}\$\W{0,3}$"
+    ),
     re.compile(r"\sat\s\\?\$?\d[\d.]{0,9}\s?(?:each|per\b|km/h|mph|[ap]\.?m\b)"),
     re.compile(
         r"，?(?:此时|占|当且仅当|当[^，。]{1,40}时(?:取到|取得|成立|等号成立)?\W{0,3}$|才能|才可以|(?<=元)买)"
@@ -54,7 +74,9 @@ _TRAILING = (
 _EXTREMES = re.compile(rf"\b{_EXTREME}\b[^.]{{0,60}}?(?:is|of|be)\b|最[大小]值", re.IGNORECASE)
 _NEEDS_EXTREME = 1
 _LEADING = re.compile(
-    r"^\W{0,6}(?:(?:so|thus|then|therefore|hence),? )?(?:after|before|by) [a-z]+ing\b[^,.]{1,60}, |(?:当且仅当|当)[^，。]{1,60}?时[，,]?|在\s?\$?[a-z]\s?=[^，。处]{1,30}处|^.{1,60}?其中(?=\d)"
+    r"^\W{0,6}(?:(?i:so|thus|then|therefore|hence),? )?(?i:after|before|by) [a-z]+ing\b"
+    r"[^,.]{1,60}, "
+    r"|(?:当且仅当|当)[^，。]{1,60}?时[，,]?|在\s?\$?[a-z]\s?=[^，。处]{1,30}处|^.{1,60}?其中(?=\d)"
 )
 _SUBJECT = re.compile(
     r"(?:so|thus|hence|therefore)?\W{0,6}(?P<value>\\?\$?-?\d[\d,./]{0,30}%?)\sis\s(?:the|how|what)\b",
@@ -72,7 +94,10 @@ _RELATIVE = re.compile(
     r",\s(?:who|whose|which)\b[^,.;]{1,80},"
     r"(?=\s(?:is|are|was|were|has|have|had|will|gets?|pays?|needs?)\b)"
 )
-_EXTRANEOUS = r"(?:舍|不合|不符|增根|(?:which\s(?:is|we)\s)?(?:reject|extraneous|discard|not\svalid|invalid|impossible))"
+_EXTRANEOUS = (
+    r"(?:舍|不合|不符|增根"
+    r"|(?:which\s(?:is|we)\s)?(?:reject|extraneous|discard|not\svalid|invalid|impossible))"
+)
 _REJECTED = re.compile(
     rf"(?:[或,，、]|\b(?:or|and)\b)?\s{{0,3}}\$?(?:[a-z](?:_?\d)?\s?=\s?)?[-−]?[\w./√]{{1,20}}\$?\s{{0,3}}"
     rf"[(（]\s?{_EXTRANEOUS}[^()（）]{{0,60}}[)）](?:\s?[或,，、]|\s(?:or|and)\b)?",
@@ -93,6 +118,10 @@ _OPEN = (
         re.IGNORECASE,
     ),
     re.compile(r"\d\s?[种个组对条][^，。]{0,12}[，:：]\s?(?:它们|分别|即)[^，。]{0,6}[是为有]"),
+    re.compile(
+        r"\b(?:there\sare|has|have)\s(?:exactly\s)?\$?\d+\$?\s[^.;]{0,80}(?:,?\snamely|:)\s",
+        re.IGNORECASE,
+    ),
     re.compile(r"^[^，。]{0,16}比[^，。]{1,20}?\d[^，。]{0,8}[，；][^，。]{0,30}\d"),
 )
 _REPLY = re.compile(r"\W{0,3}答\s?[:：，]")

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.bench.grading import latex
+from heedful.bench.grading.chains import settled
 from heedful.bench.grading.circumstances import (
     concluded,
     is_no_claim,
@@ -17,8 +19,8 @@ from heedful.bench.grading.circumstances import (
     several_values,
     without_circumstances,
 )
+from heedful.bench.grading.numerals import are_one_number
 from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
-from heedful.bench.grading.numerals import PERCENT, numeral
 from heedful.bench.grading.spoken import in_words
 from heedful.bench.grading.units import SAID_UNIT
 
@@ -33,7 +35,8 @@ BEFORE = 60
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_AMOUNT = r"""(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)|\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
+_AMOUNT = r"""(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)
+    |\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
     (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
 _SCALE = r"""\s?(?:[百千万亿]{1,4}(?![米克瓦])
     |(?:dozen|hundred|thousand|million|billion|trillion)(?![a-z]))"""
@@ -63,11 +66,14 @@ _BEGINS_WITH = set("-−–√+±|π∞θ≈")
 _VALUED = {"formula", "date", "time", "number"}
 _VALUED_SIGNS = set("√π∞")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_ARITHMETIC = re.compile(r"\s*\d[\d.\s]*(?:(?:[-+*/]|\\cdot|\\times)\s*\d[\d.\s]*)+")
+_MACRO = re.compile(r"\\[a-zA-Z]+")
 _FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
-    r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?
+    r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get|makes?|made|earns?|costs?|pays?
     |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point
     |wait)\b[,:]?
+    |\b(?:giving|leaving|making)\s(?:an?|the)\s[a-z]+\sof\b|:
     |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -81,6 +87,8 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\s{0,3}[吗?？]")
+_CLAUSES = re.compile(r"[\u4e00-\u9fff][，；][^，；]*[\u4e00-\u9fff]")
+_FAILS = re.compile(r"\s(?:(?:does|do|is|are|can|will)(?:n['’]t|\snot)|fails?)\b")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(
     r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"
@@ -142,10 +150,12 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
     valued = [r for r in affirmed if r.formula and _VALUE.search(sentence[r.start : r.end])]
     plain = [run for run in affirmed if not run.formula]
     after = valued[-1].end if valued else 0
-    settled = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
-    if introduced_only and not settled and not valued:
+    said = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
+    if introduced_only and not said and not valued:
         return None
-    choices = settled or valued or plain or affirmed
+    choices = said or valued or plain or affirmed
+    if _CLAUSES.search(masked[choices[-1].end : affirmed[-1].start]):
+        return None  # 3天共60个，平均每天20个
     return _written(sentence, masked, affirmed, choices[-1])
 
 
@@ -287,7 +297,7 @@ def _before(masked: str, run: TokenRun) -> str:
 def _is_denied(masked: str, run: TokenRun) -> bool:
     """Check whether a value is negated, or only asked for."""
     asked = _ASKED.match(masked, run.end) and masked[run.end :].strip(" ?？吗.。*")
-    return bool(asked or _NEGATED.search(_before(masked, run)))
+    return bool(asked or _FAILS.match(masked, run.end) or _NEGATED.search(_before(masked, run)))
 
 
 def _is_introduced(masked: str, run: TokenRun) -> bool:
@@ -315,8 +325,11 @@ def _written(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun)
         last += 1
     group = runs[first : last + 1]
     if len(group) > 1 and _are_listed(sentence, masked, group):
-        if _is_restated([sentence[run.start : run.end] for run in group]):
-            return _simple(sentence[group[0].start : group[0].end])
+        texts = [sentence[run.start : run.end] for run in group]
+        if are_one_number(texts):
+            return _simple(texts[0])
+        if _is_derived(texts, masked[: group[0].start], masked[group[0].end : group[-1].start]):
+            return _simple(texts[-1])
         separator = (
             " or " if re.search(r"\bor\b|或", masked[group[0].end : group[-1].start]) else ", "
         )
@@ -337,11 +350,18 @@ def _are_listed(sentence: str, masked: str, group: list[TokenRun]) -> bool:
     return named[0] or all(relations) or bool(_LISTING.search(start)) or not start.strip(" *-•")
 
 
-def _is_restated(texts: list[str]) -> bool:
-    """Check whether numbers are one in several forms: ``3/8, or 0.375``."""
-    values = [numeral(text.strip().replace(" ", "")) for text in texts]
-    shares = {v.value / (PERCENT if v.percent else 1) if v else None for v in values}
-    return len(texts) > 1 and len(shares) == 1 and None not in shares and len(set(texts)) > 1
+def _is_derived(texts: list[str], before: str, between: str) -> bool:
+    """Check whether the last value follows from those before it: ``1 - 4k = 0, or k = 1/4``."""
+    if re.search(r"\bof\s{1,3}$", before) and "or" in between:  # half of 1, or 1/2
+        return True
+    if "or" in between and _ARITHMETIC.fullmatch(texts[0]) and "=" not in texts[0]:
+        return True
+    sides = [latex.members(text) for text in texts]
+    if not all(len(each) > 1 for each in sides):
+        return False
+    names = [_NAME.fullmatch(each[0]) is not None for each in sides]
+    shared = set.intersection(*({*re.findall("[a-z]", _MACRO.sub("", text))} for text in texts))
+    return not all(names) and (names[0] or names[-1]) and bool(shared)
 
 
 def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str | None:
@@ -380,4 +400,5 @@ def _simple(text: str) -> str:
     sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
     if len(sides) > 1 and not re.search(r"[<>!\\]", text):
         text = f"{sides[0]} = {sides[-1]}" if _HAS_NAME.search(sides[0]) else sides[-1]
+    text = settled(text) if "\\" in text else text
     return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^(?:负|零下)", "-", text.strip()))

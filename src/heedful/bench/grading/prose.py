@@ -47,6 +47,7 @@ _ASIDE = re.compile(
     r"|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
+_CONCLUDES = re.compile(r"[,;\s](?:so|thus|hence|therefore)\s[^.]*[\d$\\]", re.IGNORECASE)
 _BRACKETED = re.compile(
     r"\s{0,9}[(（][A-Z]?[a-z\u4e00-\u9fff]+[ \u4e00-\u9fff][^()（）]*[)）]?\W{0,9}"
 )
@@ -90,7 +91,8 @@ def on_one_line(text: str) -> str:
             content = content.removesuffix(stop)
         else:
             content = each.content
-        pieces += [before, mark, content, MATH[mark], stop]
+        space = " " if (stop or mark in DISPLAYS) and text[end : end + 1].isalpha() else ""
+        pieces += [before, mark, content, MATH[mark], stop, space]
         at = end
     return "".join(pieces) + text[at:]
 
@@ -138,5 +140,5 @@ def without_remarks(text: str) -> str:
 
 def _is_aside(sentence: str) -> bool:
     if _ASIDE.match(sentence):
-        return True
+        return _CONCLUDES.search(sentence) is None
     return _BRACKETED.fullmatch(sentence) is not None
