@@ -12,7 +12,7 @@ from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.realcritic import replies
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Problem, Solution
+from heedful.core.problems import Problem, Solution
 from heedful.judges.prompts.fence import unfence
 
 if TYPE_CHECKING:

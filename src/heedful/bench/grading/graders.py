@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.leaves import EqualityResult, Method
     from heedful.bench.grading.math_pool import MathPool
     from heedful.bench.grading.sandbox import Sandbox
-    from heedful.core.nouns import Problem, Solution
+    from heedful.core.problems import Problem, Solution
 
 Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""

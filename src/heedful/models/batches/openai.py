@@ -98,22 +98,22 @@ class OpenAIBatches:
 
     async def status(self, batch: str) -> BatchStatus:
         """Say how far it is."""
-        told = await self._http.get(f"/batches/{batch}")
-        state = told.get("status")
+        shown = await self._http.get(f"/batches/{batch}")
+        state = shown.get("status")
         if state == "failed":
-            errors = items(within(told.get("errors")).get("data"))
+            errors = items(within(shown.get("errors")).get("data"))
             said = "; ".join(str(error.get("message")) for error in errors[:3])
             return BatchStatus(ended=True, refused=said or "the batch failed")
-        counts = within(told.get("request_counts"))
+        counts = within(shown.get("request_counts"))
         answered = count(counts.get("completed")) + count(counts.get("failed"))
         return BatchStatus(ended=state in _ENDED, answered=answered)
 
     async def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Read the file of answers, then that of errors."""
-        told = await self._http.get(f"/batches/{batch}")
+        shown = await self._http.get(f"/batches/{batch}")
         for key in ("output_file_id", "error_file_id"):
-            if told.get(key):
-                file = name(told[key], "a file")
+            if shown.get(key):
+                file = name(shown[key], "a file")
                 async for line in self._http.lines(f"/files/{file}/content"):
                     yield str(line.get("custom_id")), _answer(line)
 
