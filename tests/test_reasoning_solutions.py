@@ -21,7 +21,7 @@ ENDS = [tuple(line.split(" | ", 1)) for line in LINES if not line.startswith("#"
 
 
 def test_each_end_gives_its_answer_or_none() -> None:
-    wrong = []
+    wrong: list[tuple[str, str | None]] = []
     for answer, text in ENDS:
         found = final_answer(text.replace("⏎", "\n"))
         if answer == "?":
