@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.rewards.gate_patterns import patterns
@@ -25,17 +26,20 @@ _TALK = re.compile(r"\bhelp|\bhi\b|\bhello\b|\bthank|\berror|帮|你好|谢", re
 
 def filler(text: str, last_turn: str) -> str | None:
     """Find a text that only announces an answer, in any of ten languages."""
-    if len(text) > FILLER_UP_TO or _TALK.search(last_turn):
+    if len(text) > FILLER_UP_TO:
         return None
     sentences = [part.strip(" \t¡¿*") for part in _SENTENCE_END.split(_PLACEHOLDERS.sub("", text))]
     said = [sentence for sentence in sentences if any(map(str.isalnum, sentence))]
-    if not said or not all(_is_filler(sentence) for sentence in said):
+    if not said or not all(map(_fillers().fullmatch, said)) or _TALK.search(last_turn):
         return None
     return f"it only says {text.strip()[:40]!r}"
 
 
-def _is_filler(sentence: str) -> bool:
-    return any(pattern.fullmatch(sentence) for _, pattern in patterns("filler"))
+@cache
+def _fillers() -> re.Pattern[str]:
+    """Join the expressions of ``filler.txt``: one search is several times as fast as twenty."""
+    joined = "|".join(pattern.pattern for _, pattern in patterns("filler"))
+    return re.compile(joined, re.IGNORECASE)
 
 
 HULL_UP_TO = 2000
@@ -162,7 +166,8 @@ def ticks(text: str, checklist: Sequence[str]) -> str | None:
 
 
 RESTATED_UP_TO = 60
-"""Words of an instruction without material to work on, and of a response that restates it."""
+"""Words of an instruction without material to work on, and of a response that restates it; twenty
+characters a word are looked at."""
 
 _LISTED = (
     "the of and to in is that it for with as was on are be this by from or an at which a i my me "
@@ -181,13 +186,14 @@ _MAY_RESTATE = re.compile(
 
 def restated(text: str, asked: str, checklist: Sequence[str]) -> str | None:
     """Find a text whose words of content all stand in its instruction or its checklist."""
-    words = [_stem(word) for word in _LETTERS.findall(text)]
+    words = [_stem(word) for word in _LETTERS.findall(text[: RESTATED_UP_TO * 20])]
     given = [_stem(word) for part in (asked, *checklist) for word in _LETTERS.findall(part)]
-    sizes = len(words), len(_LETTERS.findall(asked))
-    if not words or max(sizes) > RESTATED_UP_TO or _MAY_RESTATE.search(asked):
-        return None
     content = {*words} - _GLUE
-    return "it only restates what was asked" if content and content <= {*given} else None
+    if not content or len(words) > RESTATED_UP_TO or not content <= {*given}:
+        return None
+    if len(_LETTERS.findall(asked)) > RESTATED_UP_TO or _MAY_RESTATE.search(asked):
+        return None
+    return "it only restates what was asked"
 
 
 def backwards(words: Sequence[str], asked: Sequence[str]) -> bool:

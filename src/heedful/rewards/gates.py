@@ -132,7 +132,8 @@ def _near_empty(facts: ResponseView) -> str | None:
     filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
     if filler and not _may_be_short(facts):
         return f"it only says {text[:40]!r}"
-    said = None if _may_be_short(facts) else gate_substance.filler(text, facts.last_turn)
+    said = gate_substance.filler(text, facts.last_turn)
+    said = None if said is None or _may_be_short(facts) else said
     said = said or gate_substance.hull(text, facts.instruction)
     if said is not None:
         return said
@@ -244,10 +245,9 @@ def _echo(facts: ResponseView) -> str | None:
     # A turn after others may be material to work on, as in a game that a system prompt sets.
     if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.last_turn):
         return None
-    if gate_languages.wants_text(facts.last_turn):
-        restated = gate_substance.restated(facts.text, facts.last_turn, facts.constraints)
-        if restated is not None:
-            return restated
+    restated = gate_substance.restated(facts.text, facts.last_turn, facts.constraints)
+    if restated is not None and gate_languages.wants_text(facts.last_turn):
+        return restated
     if gate_substance.backwards(words, asked) and not _MAY_REVERSE.search(facts.last_turn):
         return "it is the instruction backwards"
     # Who corrects a given text leaves out what was asked about it, at one of the ends.
@@ -330,7 +330,7 @@ def _refusal(facts: ResponseView) -> str | None:
 def _gibberish(facts: ResponseView) -> str | None:
     return (
         gate_languages.gibberish(facts.text)
-        or gate_languages.gibberish(facts.text[-TAIL:])
+        or (gate_languages.gibberish(facts.text[-TAIL:]) if len(facts.text) > TAIL else None)
         or gate_substance.encoded(facts.text, facts.instruction)
         or gate_substance.word_list(facts.text, facts.last_turn)
     )
