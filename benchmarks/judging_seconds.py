@@ -175,7 +175,7 @@ def main() -> None:
     if not given.real:
         asyncio.run(scripted(given))
         return
-    from llama_server import serving_smollm2  # type: ignore[import-not-found] # in tests/
+    from llama_server import serving_smollm2
 
     with ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
