@@ -79,9 +79,7 @@ _BOLD_TEXT = re.compile(
     r"(?<![A-Za-z0-9])\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*(?![A-Za-z0-9])"
     rf"|(?<!\w)__(?!\s|(?:{_NAMES_OF_CODE})__)[^_\n]+(?<!\s)__(?!\w)"
 )
-_MAYBE_BOLD_TEXT = re.compile(
-    r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)"
-)
+_MAYBE_BOLD_TEXT = re.compile(r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
 _BOLD, _MAYBE_BOLD = (
     re.compile(rf"{each.pattern}|<(?P<opened>b|strong)>(?=.)")
     for each in (_BOLD_TEXT, _MAYBE_BOLD_TEXT)

@@ -8,36 +8,20 @@ one under a narrow reading and one under a wide one. :mod:`heedful.verify.custom
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from heedful.verify.text.boundaries import STOPS
 from heedful.verify.text.framing import FIRST_LINES, LAST_LINES, closings, greetings, remarks
+from heedful.verify.text.lines import HEADLIKE, LayoutLine, LineKind, headlike, kinds
 from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-LineKind = Literal["blank", "heading", "bullet", "number", "table", "rule", "code", "prose"]
+    from collections.abc import Iterable
 
 _LONGEST_TITLE = 60
 """Characters. A longer first line is a sentence, whatever it ends in."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
-_BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
-_NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
-# Most lines start with a letter and hold no sign that could make them anything else.
-_PROSE = re.compile(r"[^\W\d][^|]*+\Z")
-_TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
-# Lines that many take for headings although no mark says so.
-_HEADLIKE = re.compile(
-    r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
-    r"|【[^】]+】[:：]?|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
-    r"|\s*(?:(?:>|[-*+])\s*)?#(?:#{1,5}[^#\s].*|[^#\s][^#]*)|\s*(?:>|[-*+])\s*#{1,6}\s.*|\s*<h[1-6]\b.*"
-)
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
 )
@@ -60,15 +44,6 @@ _INLINE = re.compile(
     r"\*{1,3}|~~|`+|(?<!\w)_{1,2}(?=\S)|(?<=\S)_{1,2}(?!\w)|(?<=\s)\|(?=\s|$)|^\|", re.MULTILINE
 )
 _LINK = re.compile(r"!?\[(?P<text>[^\]\n]*+)(?:\](?:\([^)\n]*+(?P<end>\))?)?)?")
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutLine:
-    """One line: its text, its kind and its depth (0 for the outermost)."""
-
-    text: str
-    kind: LineKind
-    depth: int = 0
 
 
 _Block = list[LayoutLine]
@@ -103,7 +78,7 @@ class Layout:
     @cached_property
     def lines(self) -> list[LayoutLine]:
         """All lines, with their kinds."""
-        return list(_kinds(self.text.split("\n")))
+        return list(kinds(self.text.split("\n")))
 
     @cached_property
     def plain(self) -> str:
@@ -119,7 +94,7 @@ class Layout:
             if line.kind not in {"heading", "code", "rule"}
             and at not in self._trimmings
             and at not in self._remarks
-            and not _HEADLIKE.fullmatch(line.text)
+            and not HEADLIKE.fullmatch(line.text)
         ]
         return self.plain if len(counted) == len(self.lines) else unmarked("\n".join(counted))
 
@@ -206,7 +181,7 @@ class Layout:
             line.kind == "prose"
             and len(self._written) > 1
             and 0 < len(bare) <= _LONGEST_TITLE
-            and (bare[-1] not in _ENDS or bool(_HEADLIKE.fullmatch(line.text)))
+            and (bare[-1] not in _ENDS or bool(HEADLIKE.fullmatch(line.text)))
         )
 
     # --- paragraphs ---------------------------------------------------------------------------
@@ -259,9 +234,9 @@ class Layout:
     @cached_property
     def _headless(self) -> list[_Block]:
         """The blocks without headings and what looks like one."""
-        if not any(map(_headlike, self.lines)):
+        if not any(map(headlike, self.lines)):
             return self.blocks
-        rest = [[line for line in block if not _headlike(line)] for block in self.blocks]
+        rest = [[line for line in block if not headlike(line)] for block in self.blocks]
         return [block for block in rest if block]
 
     def _without(self, blocks: list[_Block], start: int, end: int) -> list[_Block]:
@@ -291,7 +266,7 @@ class Layout:
         blocks = self._without(self._separated, *frame)
         trimmed = {id(self.lines[at]) for at in self._trimmings}
         bare = [
-            [line for line in block if not _headlike(line)]
+            [line for line in block if not headlike(line)]
             for block in blocks
             if len(block) > 1 or id(block[0]) not in trimmed
         ]
@@ -321,7 +296,7 @@ class Layout:
         alike = [
             unmarked(line.text).strip()
             for at, line in enumerate(self.lines)
-            if at in written and (_headlike(line) or at in self._trimmings)
+            if at in written and (headlike(line) or at in self._trimmings)
         ]
         tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
         return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
@@ -347,32 +322,6 @@ class Layout:
         return _distinct([narrow, *unwrapped, wide])
 
 
-def _kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
-    fenced = False
-    for text in lines:
-        if _FENCE.match(text):
-            fenced = not fenced
-            yield LayoutLine(text, "code")
-        elif fenced:
-            yield LayoutLine(text, "code")
-        else:
-            yield _line(text)
-
-
-def _line(text: str) -> LayoutLine:
-    if not text or text.isspace():
-        return LayoutLine(text, "blank")
-    if _PROSE.match(text):
-        return LayoutLine(text, "prose")
-    if _HEADING.match(text) or _RULE.fullmatch(text):
-        return LayoutLine(text, "heading" if _HEADING.match(text) else "rule")
-    if bullet := _BULLET.match(text):
-        return LayoutLine(text, "bullet", len((bullet[1] or bullet[2] or "").expandtabs(4)))
-    if number := _NUMBER.match(text):
-        return LayoutLine(text, "number", len(number[1].expandtabs(4)))
-    return LayoutLine(text, "table" if _TABLE.fullmatch(text) else "prose")
-
-
 def _named_title(bare: str) -> str:
     """Take "Title:" away from a line that names its title so."""
     pattern = r"^(?:标题|题目|title|subject)\s*[:：]\s*"
@@ -384,23 +333,13 @@ def _is_remark(text: str) -> bool:
     return text.rstrip().endswith((":", "："))
 
 
-def _headlike(line: LayoutLine) -> bool:
-    text = line.text
-    if text[:1].isalpha() and text[0] not in _NUMERALS:
-        return False
-    return line.kind == "heading" or bool(_HEADLIKE.fullmatch(text))
-
-
-_NUMERALS = frozenset("第一二三四五六七八九十")
-
-
 def _join(block: _Block) -> str:
     return block[0].text if len(block) == 1 else "\n".join([line.text for line in block])
 
 
 def _prose(block: _Block) -> _Block:
     """A block's lines if any of them is prose: a list belongs to the paragraph before it."""
-    lines = [line for line in block if not _headlike(line)]
+    lines = [line for line in block if not headlike(line)]
     return lines if any(line.kind == "prose" for line in lines) else []
 
 
