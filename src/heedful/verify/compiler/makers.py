@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from heedful.core.nouns import Check
-from heedful.verify.compiler.bounds import either, phrase_check
+from heedful.verify.compiler.bounds import either, phrase_check, plain
 
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
@@ -34,9 +34,7 @@ def _mentions(id_: str, bound: dict[str, Any]) -> Check:
     if not bound.pop("every", None):
         return Check(id=id_, args=bound)
     checks = [Check(id=id_, args={"phrases": [name]}) for name in bound["phrases"]]
-    return Check(
-        id="heedful:all", args={"checks": [{"id": each.id, "args": each.args} for each in checks]}
-    )
+    return Check(id="heedful:all", args={"checks": [*map(plain, checks)]})
 
 
 def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
@@ -46,6 +44,54 @@ def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
     if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
         return None
     return as_bound(id_, bound)
+
+
+def _ends(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an end, after which a signature may still have its date."""
+    if not bound.pop("near", None):
+        return as_bound(id_, bound)
+    return either([Check(id="heedful:contains", args=bound), Check(id=id_, args=bound)])
+
+
+def _numbering(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a list numbered as an example shows; "1)" for "1." is left open."""
+    mark = bound.pop("mark", None)
+    check = Check(id=id_, args=bound)
+    if mark is None:
+        return check
+    marked = Check(id="heedful:contains", args={"phrases": [mark], "inside": True})
+    return either([check, Check(id="heedful:all", args={"checks": [*map(plain, (check, marked))]})])
+
+
+def _wrapped(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of marks; where two pairs bear one name, either may be meant."""
+    marks = bound.pop("marks")
+    pairs = (marks[at : at + 2] for at in range(0, len(marks), 2))
+    return either([Check(id=id_, args=bound | {"marks": pair}) for pair in pairs])
+
+
+def _json(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of JSON: with keys and no others, or where that is open, by both readings."""
+    exact = bound.pop("exact", None)
+    check = as_bound(id_, dict(bound))
+    if not exact:
+        return check
+    keys = bound["keys"]
+    only = {
+        "type": "object",
+        "required": keys,
+        "properties": {key: {} for key in keys},
+        "additionalProperties": False,
+    }
+    array = {"type": "array", "minItems": 1, "items": only}
+    strict = Check(id=id_, args={"schema": {"anyOf": [only, array]}})
+    return strict if exact == 1 or check is None else either([check, strict])
+
+
+def _acrostic(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an acrostic; one letter spells nothing, it starts each part."""
+    check = as_bound(id_, bound)
+    return None if check is None or len(check.args["text"]) == 1 else check
 
 
 def _any_of(id_: str, bound: dict[str, Any]) -> Check:
@@ -77,6 +123,11 @@ def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
 
 MAKERS = {
     **dict.fromkeys(("heedful:contains", "heedful:excludes", "heedful:letters"), phrase_check),
+    "heedful:acrostic": _acrostic,
+    "heedful:ends_with": _ends,
+    "heedful:format": _numbering,
+    "heedful:wrapped": _wrapped,
+    "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,
     "heedful:order": _order,

@@ -211,6 +211,7 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "letters": lengths.letters,
     "sentences": _sentences,
     "verses": lambda layout: _sizes(verse_readings(layout)),
+    "sentences_or_verses": lambda layout: [*_sentences(layout), *_sizes(verse_readings(layout))],
     "paragraphs": _paragraphs,
     "lines": _lines,
     "bullet_points": _bullets,
