@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 __all__ = ["CHANGING", "CONTAINED", "FORGED", "SECRET", "STOPPED", "TIDY"]
 

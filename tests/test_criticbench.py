@@ -29,7 +29,7 @@ from heedful.bench.grading.problems import read_problems
 from heedful.bench.grading.sandbox import Sandbox, open_sandbox
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,7 +27,7 @@ from heedful.bench.criticbench.select import (
     select,
 )
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 COUNTS = st.lists(st.integers(1, 100), min_size=1, max_size=8).map(lambda c: sorted(c)[::-1])
 

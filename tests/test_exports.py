@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,6 +65,14 @@ def test_judgments_as_csv(run: Path, tmp_path: Path) -> None:
     assert rows[1]["label"] == "True"
 
 
+def test_judgments_as_lines(run: Path, tmp_path: Path) -> None:
+    assert export(run, output=tmp_path / "o.jsonl") == (4, 0)
+    rows = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text("utf-8").splitlines()]
+    assert [row["text"] for row in rows] == [TEXT, rows[1]["text"]] * 2
+    assert [row["label"] for row in rows[:2]] == [None, True]
+    assert rows[2]["tags.task"] == "refusal"
+
+
 def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
     pq = pytest.importorskip("pyarrow.parquet", reason="heedful[parquet] is not installed")
     export(run, output=tmp_path / "o.parquet")
@@ -76,7 +85,7 @@ def test_judgments_as_parquet(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_cannot_be_exported(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"one of the suffixes \.csv, \.parquet, \.eval"):
+    with pytest.raises(UsageError, match=r"one of the suffixes \.csv, \.jsonl, \.parquet, \.eval"):
         export(run, output=tmp_path / "o.xlsx")
     with pytest.raises(UsageError, match="no such folder"):
         export(run, output=tmp_path / "nowhere" / "o.csv")

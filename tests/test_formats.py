@@ -256,6 +256,36 @@ def test_friendly_spellings(put: Any) -> None:
     assert sample.model_extra == {"mine": [1]}
 
 
+def test_chats_are_read_as_their_authors_write_them(put: Any) -> None:
+    parts = [{"type": "text", "text": "Write "}, {"type": "text", "text": "a haiku."}]
+    turns = [{"role": "user", "content": parts}, {"role": "assistant", "content": "One, two"}]
+    rows = [
+        {"messages": turns, "checklist": ["No commas"]},
+        {"messages": turns, "response": None, "checklist": ["No commas"]},
+        {"prompt": parts, "response": parts[:1], "checklist": ["No commas"]},
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]},
+        {"prompt": "Hi", "reponse": "Hello", "checklist": ["No commas"]},
+        {"prompt": "Hi", "reponse": "mine", "response": "Hello", "checklist": ["No commas"]},
+    ]
+    read = list(formats.read(put("\n".join(map(json.dumps, rows)))))
+    said, open_end, plain, image, misspelled, own = read
+    assert said.sample
+    assert said.sample.response == "One, two"
+    assert said.sample.conversation == (Message(role="user", content="Write a haiku."),)
+    assert open_end.sample
+    assert open_end.sample.response is None
+    assert len(open_end.sample.conversation) == 2
+    assert native.sample(native.write(open_end.sample), 1) == open_end.sample
+    assert plain.sample
+    assert plain.sample.response == "Write "
+    assert image.problem
+    assert "image_url" in image.problem
+    assert misspelled.problem
+    assert "'response'" in misspelled.problem
+    assert own.sample
+    assert own.sample.response == "Hello"
+
+
 def test_results_can_be_read_again_as_a_recording(put: Any) -> None:
     record = GOOD | {
         "judgments": [True, "unmet", {"status": "met", "explanation": "yes"}, None],

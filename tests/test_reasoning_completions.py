@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from heedful.bench.grading.completions import completed
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 ADD = Problem(
     id="add",

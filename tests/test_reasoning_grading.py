@@ -14,7 +14,7 @@ from heedful.bench.grading.graders import Grade, Grader
 from heedful.bench.grading.math_pool import MathPool
 from heedful.bench.grading.problems import Attempt, read_problems
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Problem, Solution
+from heedful.core.problems import Problem, Solution
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -26,7 +26,7 @@ from heedful.bench.grading.sandbox import (
 )
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import RowError, UsageError
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 from hostile import CHANGING, CONTAINED, FORGED, SECRET, STOPPED, TIDY
 
 LIMITS = ResourceLimits(seconds=2.0, memory_bytes=1 << 28, processes=24)

@@ -23,14 +23,15 @@ from heedful import (
     evaluate,
     respond,
 )
-from heedful.cli.commands import COMMANDS, Group
+from heedful.cli.command import Group
+from heedful.cli.commands import COMMANDS
 from heedful.models import ScriptedModel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from heedful.cli.commands import Command
+    from heedful.cli.command import Command
 
 PAGE = 8192
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from heedful import Check, Constraint, Critique, Judgment, Message, Sample, UsageError, evaluate
-from heedful.core.nouns import Expense, Problem, Recording, Solution
+from heedful.core.nouns import Expense, Recording
+from heedful.core.problems import Problem, Solution
 from heedful.data.formats import native
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain

@@ -125,6 +125,29 @@ def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) 
         dry_run(evaluate, rows, scoring="faithful", **asked)
 
 
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_rows_that_were_added_are_the_only_ones_paid_for(tmp_path: Path, executor: Any) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    with serving(script=verdicts) as server:
+        judge: dict[str, Any] = {
+            "model": "m",
+            "base_url": server.url,
+            "prices": {"m": Price(prompt=1.0, completion=1.0)},
+        }
+        evaluate(samples(3), run=old, **judge)
+        before = {path.name: path.read_bytes() for path in old.iterdir()}
+        more: dict[str, Any] = {**judge, "run": new, "reuse": old}
+        assert dry_run(evaluate, samples(5), **more)["calls"] == 2
+        summary = evaluate(samples(5), executor=executor, **more).summary
+        assert (summary["cost"]["calls"], summary["cost"]["reused"]) == (2, 3)
+        whole = evaluate(samples(5), run=tmp_path / "whole", **judge)
+        assert summary["metrics"] == whole.summary["metrics"]
+        assert evaluate(samples(5), run=new, **judge).summary["cost"]["calls"] == 2
+    assert {path.name: path.read_bytes() for path in old.iterdir()} == before
+    with pytest.raises(RunError, match="no such run"):
+        evaluate(samples(1), run=tmp_path / "none", reuse=tmp_path / "nowhere", **judge)
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from heedful import evaluate
 from heedful.core.nouns import Critique
+from heedful.engine.lock import only_writer
 from heedful.engine.store import Input, Store
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
@@ -335,7 +336,7 @@ def test_a_run_under_way_is_seen_growing_and_nothing_is_left_in_it(tmp_path: Pat
             store.add_output(number, critique.model_dump_json())
         store.flush()
 
-    with Store(directory) as store:
+    with only_writer(directory), Store(directory) as store:
         store.configure({"judge": "scripted", "scoring": "strict"})
         store.set_meta("about", {"input": [str(source)]})
         put(store, range(8))

@@ -115,6 +115,9 @@ class Reader(Store):
                 raise
             return damaged_entry(columns[0])
 
+    def _keep(self, key: bytes, value: str) -> None:
+        """Keep nothing of another run: nothing is written."""
+
     def close(self) -> None:
         """Close the file."""
         self._db.close()

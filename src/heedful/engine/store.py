@@ -87,6 +87,7 @@ class Store(Closing):
         self._usage: dict[tuple[str, str, str, str], UsageRecord] = {}
         self._outputs: list[tuple[int, str | None, str | None, int]] = []
         self._digests: Digests | None = None
+        self._earlier: Store | None = None
         self._flushed = time.monotonic()
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
@@ -236,13 +237,27 @@ class Store(Closing):
             for (stored,) in self.query("SELECT key FROM calls"):
                 self._digests.add(stored)
         if key not in self._digests:
-            return None
+            return self._answer_of_earlier(key)
         query = "SELECT value, checksum FROM calls WHERE key = ?"
         for value, stored in self.query(query, key):
             if stored == _call_checksum(key, value):
                 return str(value)
             logger.warning("a stored answer is damaged and is requested again")
         return None
+
+    def reuse(self, earlier: Store | None) -> None:
+        """Take answers that this run does not hold from another, which paid for them."""
+        self._earlier = earlier
+
+    def _answer_of_earlier(self, key: bytes) -> str | None:
+        value = None if self._earlier is None else self._earlier.call(key)
+        if value is not None:
+            self._keep(key, value)
+        return value
+
+    def _keep(self, key: bytes, value: str) -> None:
+        self._calls[key] = value
+        self._waiting += 1
 
     def answers(self) -> Iterator[str]:
         """Yield all stored answers, as JSON, in constant memory.

@@ -101,9 +101,9 @@ class Checklist:
         positions = list(range(len(sample.checklist))) if requested is None else list(requested)
         if not positions:
             return Critique()
-        asked = self._askable(sample, positions)
-        if len(asked) < len(positions):
-            return self._beside(await self.judge(sample, asked), asked, positions)
+        askable = self._askable(sample, positions)
+        if len(askable) < len(positions):
+            return self._beside(await self.judge(sample, askable), askable, positions)
         reason = lacking(sample, self.prompt)
         if reason is not None:
             constraints = [sample.checklist[position] for position in positions]
@@ -140,13 +140,13 @@ class Checklist:
         return [at for at in positions if levels or sample.checklist[at].scale is None]
 
     def _beside(
-        self, critique: Critique, asked: Sequence[int], positions: Sequence[int]
+        self, critique: Critique, askable: Sequence[int], positions: Sequence[int]
     ) -> Critique:
         """Add judgments on the constraints that could not be asked."""
         reason = f"the prompt {self.prompt.name} can't ask for a level (use --prompt criteria)"
         judgment = Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
         judgments = dict.fromkeys(positions, judgment)
-        judgments |= dict(zip(asked, critique.judgments, strict=True))
+        judgments |= dict(zip(askable, critique.judgments, strict=True))
         return critique.model_copy(update={"judgments": tuple(judgments.values())})
 
     def _groups(self, positions: Sequence[int]) -> list[Sequence[int]]:

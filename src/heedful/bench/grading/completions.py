@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from heedful.core.nouns import Problem
+    from heedful.core.problems import Problem
 
 
 LONGEST = 30_000

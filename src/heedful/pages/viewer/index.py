@@ -1,4 +1,4 @@
-"""Asking the index of a run which samples are wanted, and what there is to choose from."""
+"""Queries of a run's index: which samples a filter selects, and what there is to choose from."""
 
 from __future__ import annotations
 

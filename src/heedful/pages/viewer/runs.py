@@ -164,7 +164,7 @@ class Run(Closing):
 
     def state(self) -> State:
         """Say whether it is under way."""
-        return state(self.directory, self.saved.sessions)
+        return state(self.directory)
 
     def row(self, position: int) -> Scored:
         """Return a row, with its judgments.

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
+    affix,
+    date_form,
     names,
     spoken_of,
     topic,
@@ -376,6 +378,8 @@ SLOTS: dict[str, Slot] = {
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "numbering": Slot(numbering, _QUOTE | frozenset("1(（①")),
     "example": Slot(example, frozenset("[*-")),
+    "affix": Slot(affix, _QUOTE | _LETTERS | {"-"}),
+    "date_form": Slot(date_form, frozenset("iydmx(\"'")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

@@ -148,14 +148,14 @@ def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
     """
     runs: list[int] = []
     for block in re.split(r"\n\s*\n", response.text):
-        joined = re.sub("[、“”‘’「」『』]", "", block)
-        for text in (block, joined):
-            fits = [len(run) == length for run in _RUN_OF_HAN.findall(text)]
-            runs += [len(list(run)) for fit, run in groupby(fits) if fit]
-    found = f"{max(runs, default=0)} verses of {length} 字, one after the other"
+        for text in (block, re.sub("[、“”‘’「」『』]", "", block)):
+            of_length = [len(run) == length for run in _RUN_OF_HAN.findall(text)]
+            runs += [len(list(run)) for fits, run in groupby(of_length) if fits]
+    longest = max(runs, default=0)
     # Its couplets may stand apart.
-    whole = sum(runs) // 2 >= verses and max(runs, default=0) < verses
-    fits = whole or any(verses <= run <= verses + _MOST_AROUND for run in runs)
+    apart = sum(runs) // 2 >= verses > longest
+    fits = apart or any(verses <= run <= verses + _MOST_AROUND for run in runs)
+    found = f"{longest} verses of {length} 字, one after the other"
     return decide(None if fits else False, found)
 
 
