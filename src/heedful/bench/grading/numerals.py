@@ -150,7 +150,9 @@ def same_number(gold: Numeral, answer: Numeral) -> bool:
         return True
     if gold.percent != answer.percent:
         with_sign, without = (gold, answer) if gold.percent else (answer, gold)
-        return without.value in {with_sign.value, with_sign.value / PERCENT}
+        step = None if with_sign.step is None else with_sign.step / PERCENT
+        share = Numeral(with_sign.value / PERCENT, step=step, digits=with_sign.digits)
+        return without.value == with_sign.value or same_number(without, share)
     return rounds_to(gold.value, answer) or rounds_to(answer.value, gold)
 
 

@@ -190,7 +190,10 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
         square = interval or "[" in brackets[1] or "]" in brackets[1]
         if first.ordered and second.ordered and square and brackets[0] != brackets[1]:
             return EqualityResult(equal=False, method="set")
-        return _named_tuple(first, second)
+        result = _named_tuple(first, second)
+        if result.equal is False and not first.opening and _is_reordered(first, second):
+            return EqualityResult(None, "set", "a tuple, or a list in another order")
+        return result
     gold_items = _of_chain(gold, second) or _items(gold, first)
     answer_items = _of_chain(answer, first) or _items(answer, second)
     if len(gold_items) == len(answer_items) == 1 and first is None and second is None:
@@ -210,6 +213,14 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     if result.equal and gold_items != answer_items and _is_ranking(gold_items):
         return EqualityResult(None, "set", "a list of names in another order")
     return result
+
+
+def _is_reordered(first: latex.BracketGroup, second: latex.BracketGroup) -> bool:
+    """Check whether two groups without names have the same items in another order."""
+    items = [*first.items, *second.items]
+    return not any(map(name_of, items)) and bool(
+        _any_order(list(first.items), list(second.items)).equal
+    )
 
 
 def _is_ranking(items: list[str]) -> bool:

@@ -109,11 +109,11 @@ _PLAIN_FUNCTION = re.compile(
 )
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
 _MONEY = re.compile(
-    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
+    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|\\pounds|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
     \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
     re.VERBOSE,
 )
-_CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yensign", "￥": "yensign"}
+_CURRENCIES = {"€": "euros", "£": "pounds", r"\pounds": "pounds", "¥": "yensign", "￥": "yensign"}
 _MULTIPLES = {"k": "thousand", "m": "million", "b": "billion"}
 _REPEATING = re.compile(
     r"""(?<![\d.])(?P<whole>\d*)\.(?P<start>\d*?)(?:
