@@ -48,6 +48,7 @@ _DEGREES = re.compile(r"\\circ|°|degree")
 _PREFIXED = re.compile(
     r"[\d}]\s*(?:\\?(?:text|mathrm)\{[~\s]*)?[mkMGnpµμ](?P<unit>[AVWJNFCTHgsmlL])\b"
 )
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _NUMBER_WORD = re.compile(
     r"(?:none|nil|nothing|nobody|once|twice|thrice|both|single|double|triple)\W*", re.IGNORECASE
 )
@@ -82,6 +83,7 @@ def _likeness(one: str, other: str) -> str:
             prefixed and re.search(rf"(?<![a-zA-Z]){prefixed['unit']}(?![a-zA-Z])", other)
         ),
         "a vector, or a list": "pmatrix" in one and "pmatrix" not in other and "," in other,
+        "a list, or a number whose digits are grouped": _is_grouped_list(one, other),
         "a word for a number": _NUMBER_WORD.fullmatch(one.strip()) and number,
         "tonnes, or a variable": _TONNES.fullmatch(one.strip())
         and re.search(r"k?g\b|\bton", other),
@@ -121,6 +123,14 @@ def _is_approximate(one: str, other: str) -> bool:
         and len(sides) > 1
         and numeral(sides[-1]) is None
     )
+
+
+def _is_grouped_list(one: str, other: str) -> bool:
+    """Check whether ``45,135``, which reads as one number, is the list ``135, 45``."""
+    if not _GROUPS.fullmatch(one):
+        return False
+    items = [item.strip() for item in latex.parts(other)]
+    return sorted(one.split(",")) == sorted(items)
 
 
 def _is_small_percentage(one: str, other: str) -> bool:
