@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -144,14 +144,14 @@ class RunFlags(CostFlags):
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
         reuse: Another run, such as that of fewer rows: what it was answered isn't requested again.
         executor: Where models are called: local, from this process; processes, from several on this
-            machine; batch, through the provider's batch endpoint, at half the price and within a
-            day.
+            machine; ray, from the workers of a Ray cluster; batch, through the provider's batch
+            endpoint, at half the price and within a day.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
     reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
-    executor: Literal["local", "processes", "batch"] = "local"
+    executor: str = "local"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -249,6 +249,13 @@ class _Call:
         self._charged = True
         self.pay(model, usage, counted=usage.prompt_tokens > 0)
 
+    def lose(self) -> None:
+        """Take what was set aside for a lost call as spent, and have it recorded."""
+        if self._meter is not None:
+            self._meter.lose()
+        self._budget.spent += self._reserved or 0.0
+        self._charged = True
+
     async def affordable(self) -> None:
         """Set aside what the next attempt may cost, where the last one has used it up."""
         if self._charged:

@@ -18,12 +18,12 @@ from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.store import UsageRecord
+from heedful.engine.records import LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.batches import BatchDesk
@@ -90,6 +90,7 @@ class _CallCache:
         counter: CallCounter | None,
         desk: BatchDesk | None,
         remote: Claims | None,
+        place: Callable[[Model], Model],
     ) -> None:
         self.store = store
         self.retries = retries
@@ -97,6 +98,7 @@ class _CallCache:
         self.counter = counter
         self.desk = desk
         self.remote = remote
+        self.place = place
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
@@ -167,6 +169,7 @@ class _CallCache:
     ) -> Completion:
         """Call the model, within the budget where there is one."""
         token = METER.set(_UsageMeter(self, model.name, purpose))
+        model = self.place(model)
         try:
             if self.budget is None:
                 return await model.generate(messages, sampling, sample=sample)
@@ -224,6 +227,14 @@ class _UsageMeter:
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
         )
+        self._add(record)
+
+    def lose(self) -> None:
+        """Record a call that nobody knows the cost of."""
+        requested = self._requested
+        self._add(UsageRecord(self._purpose.caller, requested, requested, tier=LOST))
+
+    def _add(self, record: UsageRecord) -> None:
         self._cache.store.add_usage(record)
         self._cache.commit_soon()
 
@@ -243,6 +254,7 @@ async def cache_calls(
     counter: CallCounter | None = None,
     desk: BatchDesk | None = None,
     remote: Claims | None = None,
+    place: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncIterator[None]:
     """Cache the calls made inside in a store; at the end, close the models that were called.
 
@@ -253,8 +265,9 @@ async def cache_calls(
         counter: counts the calls that the store doesn't hold, in place of making them.
         desk: puts them into batches, in place of making them.
         remote: says whether another process makes them.
+        place: returns what is called in a model's place, the same each time.
     """
-    cache = _CallCache(store, retries, budget, counter, desk, remote)
+    cache = _CallCache(store, retries, budget, counter, desk, remote, place)
     token = _current.set(cache)
     try:
         yield
@@ -262,7 +275,7 @@ async def cache_calls(
         _current.reset(token)
         if counter is None:
             _store_adaptations(cache)
-        await asyncio.gather(*(model.close() for model in cache.models.values()))
+        await asyncio.gather(*(place(model).close() for model in cache.models.values()))
 
 
 def retries() -> int:
@@ -377,7 +390,8 @@ def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> U
 def _store_adaptations(cache: _CallCache) -> None:
     """Store which parameters were sent differently, for models that say so."""
     known = {*(cache.store.meta("adaptations") or [])}
-    lines = {line for model in cache.models.values() for line in getattr(model, "adaptations", ())}
+    models = map(cache.place, cache.models.values())
+    lines = {line for model in models for line in getattr(model, "adaptations", ())}
     if not lines <= known:
         cache.store.set_meta("adaptations", sorted(known | lines))
 

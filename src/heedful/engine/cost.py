@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from heedful.engine.records import LOST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CostSummary"]
 
-CALLS = ("calls", "batched", "reused", "reasks", "uncounted")
-SHOWN_IF_ANY = ("batched", "uncounted")
+CALLS = ("calls", "batched", "reused", "reasks", "uncounted", LOST)
+SHOWN_IF_ANY = ("batched", "uncounted", LOST)
 TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 REPORTED = ("calls", "reused", "reasks", *TOKENS)
 
@@ -51,6 +53,9 @@ class CostSummary:
             key = record.caller, record.model
             self._requested[key] = record.requested
             recorded = self._recorded.setdefault(key, Counter())
+            if record.tier == LOST:
+                recorded[LOST] += record.calls
+                continue
             tokens = {name: getattr(record, name) for name in TOKENS}
             recorded.update(tokens)
             recorded.update(calls=record.calls, reasks=record.reasks, uncounted=record.uncounted)
@@ -65,9 +70,14 @@ class CostSummary:
     def add(self, critique: Critique) -> None:
         """Add the expenses that a critique reports."""
         for expense in critique.expenses:
-            reported = self._reported.setdefault((expense.judge, expense.model), Counter())
+            who = expense.judge, expense.model
+            reported = self._reported.get(who)
+            if reported is None:
+                reported = self._reported[who] = Counter(dict.fromkeys(REPORTED, 0))
             for name in REPORTED:
-                reported[name] += getattr(expense, name)
+                amount = getattr(expense, name)
+                if amount:
+                    reported[name] += amount
             if not expense.prompt_tokens:
                 reported["uncounted"] += expense.calls
 
@@ -79,6 +89,8 @@ class CostSummary:
         """Sum up: counts in all, and by judge with the model that answered.
 
         ``batched`` counts the calls through a batch endpoint, where there are any; they cost half.
+        ``lost`` counts calls that were lost with the worker that made them; what the provider
+        billed for them is in no other number.
         ``dollars`` is ``None`` where the price of a model is not known or calls were not counted
         by the server, and tokens are ``None`` where no call was counted; neither is taken as 0.
         """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.core.errors import UsageError
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
 
-Executor = Literal["local", "processes", "batch"]
-"""Where the calls of a run are made."""
+EXECUTORS = ("local", "processes", "ray", "batch")
+"""Where the calls of a run are made, beside what plugins add."""
+
+EXECUTOR_PLUGINS = "heedful.executors"
 
 CONCURRENCY = 64
 """Rows worked on at a time, by default."""
@@ -38,7 +40,7 @@ class RunOptions(TypedDict, total=False):
         on_progress: called with the progress after each row.
         executor: where calls are made: ``local``, from this process; ``processes``, from several on
             this machine's cores; ``batch``, through the provider's batch endpoint: at half the
-            price, within a day.
+            price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
     """
 
     run: str | os.PathLike[str] | None
@@ -48,7 +50,7 @@ class RunOptions(TypedDict, total=False):
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
-    executor: Executor
+    executor: str
 
 
 def ignore(progress: Progress) -> None:
@@ -71,14 +73,16 @@ def refuse_unknown(options: Mapping[str, Any], known: type = RunOptions) -> None
             raise UsageError(f"there is no option {name!r}", hint=hint)
 
 
-def executor_of(options: RunOptions) -> Executor:
+def executor_of(options: RunOptions) -> str:
     """Return the executor that a run is to have.
 
     Raises:
         UsageError: there is no such one.
     """
     executor = options.get("executor", "local")
-    if executor not in get_args(Executor):
-        what = f"there is no executor {executor!r}"
-        raise UsageError(what, hint=f"take {', '.join(get_args(Executor))}")
+    if executor not in EXECUTORS:
+        from heedful.core.plugins import names, unknown
+
+        if executor not in names(EXECUTOR_PLUGINS, EXECUTORS):
+            raise unknown("executor", executor, EXECUTORS, EXECUTOR_PLUGINS)
     return executor

@@ -16,6 +16,7 @@ _SEPARATOR = re.compile(
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
 _LISTED_ROWS = re.compile(r"\[(?P<rows>(?:\s*\[[^\[\]]*\]\s*,?){2,})\]")
+_NOT_EQUAL = re.compile(r"(?:[<>]|(?<![\d)])!)\Z")
 _MATRIX = re.compile(r"\\begin\{pmatrix\}(?P<body>.*)\\end\{pmatrix\}", re.DOTALL)
 
 
@@ -160,7 +161,7 @@ def members(text: str) -> list[str]:
     while at < len(text):
         character = text[at]
         depth += (character in _OPEN) - (character in _CLOSE)
-        if depth == 0 and character == "=" and text[at - 1 : at] not in {"<", ">", "!"}:
+        if depth == 0 and character == "=" and not _NOT_EQUAL.search(text[max(0, at - 2) : at]):
             members.append("")
         elif depth == 0 and text.startswith(r"\approx", at):
             members.append("")

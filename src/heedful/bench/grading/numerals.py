@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EXPONENT_LIMIT = 400
 """Ten to a larger power is left to those who do not write it out."""
@@ -155,6 +159,13 @@ def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
     if decimal.step is None or decimal.digits < ROUNDED_DIGITS:
         return False
     return abs(exact - decimal.value) <= decimal.step / 2
+
+
+def are_one_number(texts: Sequence[str]) -> bool:
+    """Check whether texts write one number in several forms: ``3/8`` and ``0.375``."""
+    values = [numeral(re.sub(r"[\s\\$](?!frac)", "", text)) for text in texts]
+    shares = {v.value / (PERCENT if v.percent else 1) if v else None for v in values}
+    return len(set(texts)) > 1 and len(shares) == 1 and None not in shares
 
 
 def based(text: str) -> tuple[str, int, int] | None:

@@ -347,7 +347,7 @@ def _chain(sides: list[str], chain: str, single: str, *, flipped: bool) -> Equal
         values = [side for side in sides if not NAME.fullmatch(side)] or sides[-1:]
     elif compared(sides[0], sides[-1]).equal:  # an identity, and not an equation to be solved
         values = sides[-1:]
-    elif numeral(sides[-1]) and compared(sides[-1], single).equal and latex.key(single) != "0":
+    elif compared(sides[-1], single).equal and latex.key(single) != "0":
         return EqualityResult(None, "symbolic", "an equation, or the value on which it ends")
     else:
         return EqualityResult(equal=False, method="symbolic")
