@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+LETTER = (
+    "Ann Jones\n12 Main St\n\nDear Ann,\n\nIt rained.\n\nIt snowed.\n\nIt was cold.\n\n"
+    "Sincerely,\nBob"
+)
+
 TRAPS: list[tuple[str, str, bool | None]] = [
     ("Answer yes or no only.", "Yes.", True),
     ("Answer yes or no only.", "**Yes**", True),
@@ -231,4 +236,74 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("Every line ends with a comma.", "a,\nb,", True),
     ("Every line ends with a comma.", "a,\nb", False),
     ('Use "harbor" before "sea".', "The harbour and the sea.", False),
+    (
+        "The letter must have three paragraphs.",
+        LETTER,
+        None,
+    ),
+    (
+        "The letter must have three paragraphs.",
+        "Dear Ann, it rained all day long and we stayed at home.",
+        False,
+    ),
+    (
+        "Write a letter of 3 paragraphs.",
+        LETTER,
+        None,
+    ),
+    (
+        "Your email should be at most 2 paragraphs.",
+        "It rained all day long and we stayed at home.",
+        True,
+    ),
+    ("信分三段", "下雨了，我们都在家里看书。", False),
+    ("At least one sentence must be a question.", "It rains. Does it? It does.", True),
+    ("At least one sentence must be a question.", "It rains. It does.", False),
+    (
+        'At least one sentence must contain the word "rain".',
+        "It rains. It was the rains of May.",
+        None,
+    ),
+    (
+        'At least one paragraph must not mention "rain".',
+        "The rain fell on us.\n\nMore rain came at night.",
+        False,
+    ),
+    (
+        'At least one paragraph must not mention "rain".',
+        "The rain fell on us.\n\nMore snow came at night.",
+        True,
+    ),
+    ('Use "tea" and "cup" in the same sentence.', "Tea is hot. Take a cup.", False),
+    ('Use "tea" and "cup" in the same sentence.', "Take a cup of tea. It is hot.", True),
+    ("Use at least 3 words ending in 'ly'.", "slowly slowly sadly", None),
+    ("Use at least 3 words ending in 'ly'.", "slowly, sadly-looking", False),
+    ("Use at least 3 words ending in 'ly'.", "slowly, sadly, friendly-looking", None),
+    ("No words ending in 'ing'.", "The king's men ran.", None),
+    ("No words ending in 'ing'.", "The ring fell.", False),
+    ("Use at least 3 words starting with b.", "bear-cub, bath, box", None),
+    ("Use at least 3 words starting with b.", "雨 bear bath box", None),
+    ("Include an email address.", "Write to ann [at] b dot org.", None),
+    ("Include an email address.", "Write to [your email].", None),
+    ("Include an email address.", "Write to @ann.", None),
+    ("Don't include phone numbers.", "It cost 1200 in 1999.", None),
+    ("Don't include phone numbers.", "Call (555) 123-4567.", False),
+    ("Include a phone number.", "Call +44 20 7946 0958.", True),
+    ("JSON with exactly 3 keys.", '{"a": 1, "b": {"c": 2}}', None),
+    ("JSON with exactly 3 keys.", '{"a": 1, "b": 2, "c": 3}', True),
+    ("JSON with exactly 3 keys.", '[{"a": 1}]', None),
+    ("JSON with only the keys a and b.", '{"a": 1, "b": 2, "c": 3}', False),
+    ("CSV with 2 rows.", "a,b\n1,2\n3,4", None),
+    ("CSV with 2 rows.", "a,b\n1,2\n3,4\n5,6", False),
+    ("CSV with 3 columns.", "a,b,c\n1,2", None),
+    ("The table must have at least 2 rows.", "|a|b|\n|-|-|\n|1|2|", None),
+    ("The table must have at least 2 rows.", "|a|b|\n|-|-|\n|1|2|\n|3|4|", True),
+    ("Include a date in YYYY-MM-DD format.", "On 2024-13-01 it rained.", False),
+    ("Include a date in YYYY-MM-DD format.", "From May 1 to 2024-05-03 it rained.", True),
+    ('Begin and end with the word "peace".', "Peace, they say, brings peace.", True),
+    ('Begin and end with the word "peace".', "Peace brings rain.", False),
+    ("Each line must be under 20 characters.", "Rain fell.\nIt was 19 chars now", True),
+    ('The word "rain" may only appear once.', "It was cold.", None),
+    ('The word "rain" may only appear once.', "rain, rain", False),
+    ("Give me a list of 5 bullet points.", "1. a b\n2. c d\n3. e f\n4. g h\n5. i j", None),
 ]

@@ -16,6 +16,7 @@ from plain_texts import LANGUAGES, Case, halves
 from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
+from plain_words import TEXTS as WORDS
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
 
@@ -50,7 +51,7 @@ def test_most_other_plain_constraints_become_checks() -> None:
         assert len(compiled) >= LEAST * len(texts)
 
 
-@pytest.mark.parametrize(("text", "met", "unmet"), KINDS)
+@pytest.mark.parametrize(("text", "met", "unmet"), [*KINDS, *WORDS])
 def test_each_of_these_kinds_is_decided(text: str, met: str, unmet: str) -> None:
     compiled = compile_constraint(text)
     assert compiled.check is not None

@@ -167,7 +167,6 @@ REFUSED = [
     "Don't just use bullet points.",
     'Not every sentence should begin with "I".',
     'The response must not contain both "cat" and "dog".',
-    "At least one sentence must have exactly five words.",
     'Every other line should start with "And".',
     "At most 3 sentences or 50 words.",
     "No more than three and no fewer than five sentences.",

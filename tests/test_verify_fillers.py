@@ -18,6 +18,7 @@ from heedful.verify.compiler.compile import compile_constraint
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
+from plain_words import TEXTS as WORDS
 from test_verify_compiler import COMPILES
 
 if TYPE_CHECKING:
@@ -57,12 +58,28 @@ FILLERS = frozenset(
 # Words that count, bound or select elsewhere, each with the checks that hold without them.
 FILLERS_OF = {
     "characters": {"heedful:format"},
-    "word": {"heedful:count"},  # "word limit: 90 words"
-    "all": {"heedful:case", "heedful:language", "heedful:dates"},  # "in all capital letters"
+    # "word limit: 90 words"; what is quoted is a word or a phrase
+    "word": {"heedful:count", "heedful:excludes", "heedful:contains", "heedful:ends_with"},
+    # "in all capital letters", "words in all caps"
+    "all": {"heedful:case", "heedful:language", "heedful:dates", "heedful:count"},
     "both": {"heedful:contains"},  # it must be the number of those listed
     "single": {"heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
+    "object": {"heedful:json"},  # only an object has keys
+    "keys": {"heedful:json"},  # "with keys only a and b"
+    "line": {"heedful:contains"},  # "in the first line and “b” in the last"
+    "iso": {"heedful:dates"},  # its form is written out
+    "up": {"heedful:count"},  # "sum it up"
+    "say": {"heedful:count"},
+    "describe": {"heedful:count"},
+    "just": {"heedful:count"},
+    "compose": {"heedful:count"},
+    "an": {"heedful:count"},
+    "let": {"heedful:equals"},
+    "things": {"heedful:starts_with"},  # "kick things off"
     "any": {
+        "heedful:no_repetition",
+        "heedful:each_word",
         "heedful:count",
         "heedful:excludes",
         "heedful:case",
@@ -75,6 +92,7 @@ FILLERS_OF = {
         "heedful:json",
         "heedful:table",
         "heedful:equals",
+        "heedful:csv",
     },  # of what is counted one by one, a bare number is exact
     "exact": {"heedful:ends_with"},  # what is quoted is asked for word for word
     "valid": {"heedful:json", "heedful:format"},
@@ -227,7 +245,8 @@ def swallowed(text: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+    "text",
+    [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in [*KINDS, *WORDS])],
 )
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
     assert not swallowed(text)
@@ -297,7 +316,8 @@ def unchanged(text: str, added: list[str]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+    "text",
+    [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in [*KINDS, *WORDS])],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL

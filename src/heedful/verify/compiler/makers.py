@@ -10,8 +10,6 @@ from heedful.verify.compiler.bounds import either, phrase_check
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of what was bound, as it is."""
-    if "may_be" in bound:
-        return _if_json(bound["keys"])
     for key in ("words", "text", "mark"):
         if key in bound:
             bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
@@ -42,10 +40,44 @@ def _mentions(id_: str, bound: dict[str, Any]) -> Check:
 def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of a beginning, which for list items comes after the mark of the item."""
     marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
+    both, closing = bound.pop("both", None), bound.pop("closing", None)
+    if both or closing:
+        return _of_both_edges(bound, closing)
     of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
     if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
         return None
     return as_bound(id_, bound)
+
+
+def _of_both_edges(bound: dict[str, Any], closing: tuple[str, ...] | str | None) -> Check | None:
+    """Make the checks of a beginning and an end, by the same phrases or others."""
+    start = _starts("heedful:starts_with", dict(bound))
+    ending = bound if closing is None else bound | {"phrases": [*_several(closing)]}
+    end = as_bound("heedful:ends_with", dict(ending))
+    if start is None or end is None:
+        return None
+    checks = [{"id": each.id, "args": each.args} for each in (start, end)]
+    return Check(id="heedful:all", args={"checks": checks})
+
+
+def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _json(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of JSON: with some keys, with these alone, with so many."""
+    if "may_be" in bound:
+        return _if_json(bound["keys"])
+    if bound.pop("only_keys", None):
+        schema = {
+            "type": "object",
+            "properties": {key: {} for key in bound["keys"]},
+            "additionalProperties": False,
+        }
+        if bound.pop("schema", schema)["type"] != "object":
+            return None
+        return Check(id=id_, args=bound | {"schema": schema})
+    return phrase_check(id_, bound) if bound.pop("keyed", None) else Check(id=id_, args=bound)
 
 
 def _any_of(id_: str, bound: dict[str, Any]) -> Check:
@@ -77,6 +109,8 @@ def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
 
 MAKERS = {
     **dict.fromkeys(("heedful:contains", "heedful:excludes", "heedful:letters"), phrase_check),
+    **dict.fromkeys(("heedful:words_with", "heedful:table", "heedful:csv"), phrase_check),
+    "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,
     "heedful:order": _order,

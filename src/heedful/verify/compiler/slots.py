@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
+    affix,
+    date_form,
     names,
     spoken_of,
     topic,
@@ -353,6 +355,8 @@ SLOTS: dict[str, Slot] = {
     "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
     "example": Slot(example, frozenset("[*-")),
+    "affix": Slot(affix, _QUOTE | _LETTERS | {"-"}),
+    "date_form": Slot(date_form, frozenset("iydmx(\"'")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

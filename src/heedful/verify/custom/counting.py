@@ -18,7 +18,7 @@ from heedful.verify import markup
 from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
-from heedful.verify.text.numbers import numbers
+from heedful.verify.text.numbers import numbers, phone_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -260,4 +260,6 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "level_1_headings": signs.headings_of_level[1],
     "level_2_headings": signs.headings_of_level[2],
     "level_3_headings": signs.headings_of_level[3],
+    "email_addresses": lambda layout: markup.email_addresses(layout.text),
+    "phone_numbers": phone_numbers,
 }

@@ -7,10 +7,10 @@ import io
 import re
 from typing import TYPE_CHECKING, Literal
 
-from heedful.verify.base import Finding, verifier
+from heedful.verify.base import Finding, amount, verifier
 from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import Outcome, decide
-from heedful.verify.custom.structure import amounts
+from heedful.verify.custom.structure import amounts, bounds
 from heedful.verify.markup import (
     code_block_alone,
     code_blocks,
@@ -200,16 +200,60 @@ def _yaml(layout: Layout) -> tuple[Outcome, str]:
 
 
 def _csv(layout: Layout) -> tuple[Outcome, str]:
+    return _csv_of(layout, lambda _: (True, "rows of the same number of fields"))
+
+
+def _csv_of(
+    layout: Layout, test: Callable[[list[list[str]]], tuple[Outcome, str]]
+) -> tuple[Outcome, str]:
     blocks = code_blocks(layout.text)
     text = (blocks[0] if blocks else layout.text).strip()
     try:
-        widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row}
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except csv.Error as error:
         return False, f"no CSV: {error}"
+    widths = set(map(len, rows))
     prose = re.search(r", |[.!?。]$", text, re.MULTILINE)
     if len(widths) == 1 and widths.pop() > 1 and "\n" in text and not prose:
-        return True, "rows of the same number of fields"
+        return test(rows)
     return (None, "perhaps CSV") if "," in text and "\n" in text else (False, "no CSV")
+
+
+@verifier(
+    "heedful:csv",
+    describe=lambda columns, at_least, at_most: (
+        f"Respond with CSV of {amount(columns, 'column') if columns else 'columns'}"
+        + (f" and {bounds(at_least, at_most)} rows." if at_least or at_most else ".")
+    ),
+)
+def csv_table(
+    response: Response,
+    *,
+    columns: int | None = None,
+    at_least: int | None = None,
+    at_most: int | None = None,
+) -> Finding:
+    """The response is CSV with so many columns and rows.
+
+    Args:
+        response: to be judged.
+        columns: how many there are.
+        at_least: rows; the first line may be a header, which may not count.
+        at_most: rows.
+
+    Raises:
+        UndecidedError: it may be CSV, or it depends on the first line.
+    """
+
+    def test(rows: list[list[str]]) -> tuple[Outcome, str]:
+        shape = f"{amount(len(rows), 'line')} of {amount(len(rows[0]), 'field')}"
+        if columns is not None and len(rows[0]) != columns:
+            return False, shape
+        most = len(rows) if at_most is None else at_most
+        fits = {(at_least or 0) <= number <= most for number in (len(rows) - 1, len(rows))}
+        return fits.pop() if len(fits) == 1 else None, shape
+
+    return decide(*_csv_of(response.layout, test))
 
 
 _PAIRS = {

@@ -152,13 +152,21 @@ _DATE = re.compile(
 )
 
 
-@verifier("heedful:dates", describe="Write dates as {style}.")
-def dates(response: Response, *, style: DateStyle) -> Finding:
-    """All dates are written in a style.
+@verifier(
+    "heedful:dates",
+    describe=lambda style, at_least: (
+        f"{'Include a date' if at_least else 'Write dates'} as {style}."
+    ),
+)
+def dates(response: Response, *, style: DateStyle, at_least: int = 0) -> Finding:
+    """All dates are written in a style; or so many are, whatever the others look like.
 
     Raises:
-        UndecidedError: there is no date.
+        UndecidedError: there is no date, though none is asked for.
     """
+    if at_least:
+        number = len(re.findall(rf"(?<!\d){_DATE_STYLES[style]}(?!\d)", response.text, re.ASCII))
+        return Finding(met=number >= at_least, found=f"{amount(number, 'date')} as {style}")
     dates = [match[0] for match in _DATE.finditer(response.text)]
     wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each, re.ASCII)]
     if not dates:

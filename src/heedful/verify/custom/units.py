@@ -66,6 +66,8 @@ Unit = Literal[
     "level_1_headings",
     "level_2_headings",
     "level_3_headings",
+    "email_addresses",
+    "phone_numbers",
 ]
 
 NOUNS: dict[Unit, tuple[str, str]] = {
@@ -130,6 +132,8 @@ NOUNS: dict[Unit, tuple[str, str]] = {
     "level_1_headings": ("heading of level 1", "个一级标题"),
     "level_2_headings": ("heading of level 2", "个二级标题"),
     "level_3_headings": ("heading of level 3", "个三级标题"),
+    "email_addresses": ("email address", "个邮箱地址"),
+    "phone_numbers": ("phone number", "个电话号码"),
 }
 """Names of each unit in findings, in English (singular) and in Chinese."""
 
@@ -147,6 +151,7 @@ _PLURALS: dict[Unit, str] = {
     "level_1_headings": "headings of level 1",
     "level_2_headings": "headings of level 2",
     "level_3_headings": "headings of level 3",
+    "email_addresses": "email addresses",
 }
 
 
