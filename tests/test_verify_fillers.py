@@ -15,7 +15,8 @@ import pytest
 from heedful.core.nouns import Check
 from heedful.data import formats
 from heedful.verify.compiler.compile import compile_constraint
-from plain_chinese_later import TEXTS as CHINESE
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
@@ -265,7 +266,7 @@ def swallowed(text: str) -> list[str]:
         *(text for text, _ in COMPILES),
         *TEXTS,
         *LATER,
-        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE]),
+        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
     ],
 )
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
@@ -341,7 +342,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
         *(text for text, _ in COMPILES),
         *TEXTS,
         *LATER,
-        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE]),
+        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
     ],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
