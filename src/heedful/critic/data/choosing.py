@@ -1,8 +1,8 @@
 """Choosing explanations on all cores, where that takes long.
 
-``ratio`` compares long Chinese texts for 10 to 50 ms a choice, and a run makes some hundred thousand
-choices. ``python -m heedful.critic.data.choosing`` is one worker: it reads choices as lines of JSON
-and writes the positions of the chosen.
+``ratio`` compares long Chinese texts for 3 to 50 ms a choice, and a run may make half a million
+choices. A worker (:func:`main`) is a Python of its own that reads choices as lines of JSON and
+writes the positions of the chosen.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class ChoosingPool:
         self._idle = idle
         for _ in range(self.workers):
             process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", __name__),
+                *(sys.executable, "-c", f"from {__name__} import main; main()"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 limit=LINE_BYTES,
@@ -108,11 +108,7 @@ async def _asked(worker: Process, texts: Sequence[str], similarity: str) -> int:
 
 def main() -> None:
     """Choose until there is nothing left to read."""
-    for line in sys.stdin.buffer:
-        sys.stdout.write(f"{mbr.pick(*json.loads(line))}\n")
-        sys.stdout.flush()
-
-
-if __name__ == "__main__":
     with suppress(KeyboardInterrupt):  # Ctrl-C goes to all processes of a terminal
-        main()
+        for line in sys.stdin.buffer:
+            sys.stdout.write(f"{mbr.pick(*json.loads(line))}\n")
+            sys.stdout.flush()
