@@ -74,9 +74,14 @@ class CostSummary:
     def add(self, critique: Critique) -> None:
         """Add the expenses that a critique reports."""
         for expense in critique.expenses:
-            reported = self._reported.setdefault((expense.judge, expense.model), Counter())
+            who = expense.judge, expense.model
+            reported = self._reported.get(who)
+            if reported is None:
+                reported = self._reported[who] = Counter(dict.fromkeys(REPORTED, 0))
             for name in REPORTED:
-                reported[name] += getattr(expense, name)
+                amount = getattr(expense, name)
+                if amount:
+                    reported[name] += amount
             if not expense.prompt_tokens:
                 reported["uncounted"] += expense.calls
 

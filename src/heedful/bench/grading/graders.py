@@ -11,7 +11,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from heedful.bench.grading.answers import final_answer, last_boxed
+from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.choices import choice_letter, choice_of_words
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError

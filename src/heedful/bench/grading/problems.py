@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading import latex
-from heedful.bench.grading.answers import last_boxed
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.tidying import tidy
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.problems import Problem, Solution

@@ -8,21 +8,33 @@ from typing import TYPE_CHECKING, Any
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.json_schema import BLANKS, fault, parse
 from heedful.verify.custom.parts import Outcome, decide
+from heedful.verify.custom.structure import bounds
 from heedful.verify.markup import code_block_alone, code_blocks
 
 if TYPE_CHECKING:
     from heedful.verify.text.prepared import Response
 
 
-def _describe_json(keys: list[str] | None, schema: dict[str, Any] | None) -> str:
+def _describe_json(
+    keys: list[str] | None,
+    schema: dict[str, Any] | None,
+    at_least: int | None,
+    at_most: int | None,
+) -> str:
     what = f" with the keys {quoted(keys)}" if keys else ""
     what += f" that fits the schema {json.dumps(schema, ensure_ascii=False)}" if schema else ""
+    what += f" with {bounds(at_least, at_most)} keys" if (at_least, at_most) != (None, None) else ""
     return f"Respond with JSON{what}, and nothing else."
 
 
 @verifier("heedful:json", describe=_describe_json)
 def json_value(
-    response: Response, *, keys: list[str] | None = None, schema: dict[str, Any] | None = None
+    response: Response,
+    *,
+    keys: list[str] | None = None,
+    schema: dict[str, Any] | None = None,
+    at_least: int | None = None,
+    at_most: int | None = None,
 ) -> Finding:
     """The response is JSON, alone or in one code block.
 
@@ -30,6 +42,8 @@ def json_value(
         response: to be judged.
         keys: the object, or each object of the array, has them all.
         schema: a JSON schema; see :func:`heedful.verify.custom.json_schema.fault` for its keywords.
+        at_least: keys of the object; those of objects within it may count.
+        at_most: keys.
 
     Raises:
         UndecidedError: there is JSON, but also text around it, a key stands deeper, or a schema is
@@ -50,6 +64,10 @@ def json_value(
         wrong = fault(value, schema) if exact else None
         if wrong is not None or not exact:
             return decide(*_misfit(wrong))
+    if (at_least, at_most) != (None, None):
+        outcome, reason = _has_so_many(value, at_least or 0, at_most)
+        if not outcome:
+            return decide(outcome, reason)
     return decide(*_has_keys(value, keys or []))
 
 
@@ -94,13 +112,23 @@ def _has_keys(value: Any, keys: list[str]) -> tuple[Outcome, str]:
     return False, f"JSON without the keys {quoted([k for k in missing if k not in everywhere])}"
 
 
-def _keys(value: Any) -> set[str]:
-    keys: set[str] = set()
+def _has_so_many(value: Any, at_least: int, at_most: int | None) -> tuple[Outcome, str]:
+    """Check the number of an object's keys; those of objects within it may count."""
+    if not isinstance(value, dict):
+        return None, "an array, whose objects may be meant"
+    numbers = range(len(value), len(_keys(value)) + 1)
+    most = numbers[-1] if at_most is None else at_most
+    fits = {at_least <= number <= most for number in numbers}
+    return (fits.pop() if len(fits) == 1 else None), f"an object of {len(value)} keys"
+
+
+def _keys(value: Any) -> list[str]:
+    keys: list[str] = []
     left = [value]
     while left:
         each = left.pop()
         if isinstance(each, dict):
-            keys |= each.keys()
+            keys += each
             left += each.values()
         elif isinstance(each, list):
             left += each

@@ -34,8 +34,8 @@ Part = Literal[
 """``passage``: something inside of the response that code cannot find, such as "the summary";
 ``verse``: a 句 of a poem; ``body``: the response without its title."""
 
-Which = Literal["each"] | int
-"""``each``, or a number from 1; -1 is the last, -2 the one before it."""
+Which = Literal["each", "some"] | int
+"""``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
 
 NAMES: dict[Part, tuple[str, str]] = {
     "response": ("the response", "回复"),
@@ -65,6 +65,8 @@ def named(part: Part, which: Which) -> str:
         return name
     if which == "each":
         return f"each {name}"
+    if which == "some":
+        return f"at least one {name}"
     return f"the {_ORDINALS[which]} {name}" if which in _ORDINALS else f"{name} {which}"
 
 
@@ -165,7 +167,7 @@ def _reading(
         place = which - 1 if which > 0 else which
         outcome, reason = test(_layout(texts[place], part))
         return outcome, f"{named(part, which)}: {reason}"
-    return _all(texts, part, test)
+    return _all(texts, part, test) if which == "each" else _some(texts, part, test)
 
 
 def _all(
@@ -182,6 +184,15 @@ def _all(
         return None, undecided
     noun = NAMES[part][0]
     return True, f"all {len(texts)} {noun}s, the last: {reason}" if len(texts) > 1 else reason
+
+
+def _some(
+    texts: Sequence[str], part: Part, test: Callable[[Layout], tuple[Outcome, str]]
+) -> tuple[Outcome, str]:
+    outcomes = [test(_layout(text, part)) for text in texts]
+    best = max(outcomes, key=lambda each: (each[0] is True, each[0] is None))
+    noun = NAMES[part][0]
+    return best[0], f"{'one' if best[0] else 'surely none'} of {len(texts)} {noun}s: {best[1]}"
 
 
 @lru_cache(maxsize=1024)
