@@ -191,10 +191,11 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
     single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
+    of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
-        or (_BARE in earlier and _AFTER in later)
+        or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SINGLE in later and not single)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
         or (_MORE_SAID in later and not _says_where(grammar, before))
