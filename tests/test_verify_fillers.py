@@ -18,6 +18,7 @@ from heedful.verify.compiler.compile import compile_constraint
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
+from plain_words import MORE
 from plain_words import TEXTS as WORDS
 from test_verify_compiler import COMPILES
 
@@ -65,6 +66,10 @@ FILLERS_OF = {
     "both": {"heedful:contains"},  # it must be the number of those listed
     "single": {"heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
+    "letter": {"heedful:words_with"},  # what it quotes is one
+    "other": {"heedful:json"},  # "no other keys than"
+    "data": {"heedful:csv"},
+    "for": {"heedful:contains"},  # "for more than 5 times"
     "object": {"heedful:json"},  # only an object has keys
     "keys": {"heedful:json"},  # "with keys only a and b"
     "line": {"heedful:contains"},  # "in the first line and “b” in the last"
@@ -80,6 +85,7 @@ FILLERS_OF = {
     "any": {
         "heedful:no_repetition",
         "heedful:each_word",
+        "heedful:words_with",
         "heedful:count",
         "heedful:excludes",
         "heedful:case",
@@ -246,7 +252,13 @@ def swallowed(text: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
-    [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in [*KINDS, *WORDS])],
+    [
+        *(text for text, _ in COMPILES),
+        *TEXTS,
+        *LATER,
+        *MORE,
+        *(text for text, _, _ in [*KINDS, *WORDS]),
+    ],
 )
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
     assert not swallowed(text)
@@ -317,7 +329,13 @@ def unchanged(text: str, added: list[str]) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
-    [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in [*KINDS, *WORDS])],
+    [
+        *(text for text, _ in COMPILES),
+        *TEXTS,
+        *LATER,
+        *MORE,
+        *(text for text, _, _ in [*KINDS, *WORDS]),
+    ],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL
