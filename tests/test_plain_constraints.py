@@ -9,6 +9,8 @@ import pytest
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_more import TEXTS as MORE
@@ -24,7 +26,12 @@ pytestmark = pytest.mark.slow  # many cases, or processes of their own
 LEAST = 0.9
 """Of each half, how many compile; measured: docs/compiler.md."""
 
-CASES = [*(case for cases in LANGUAGES.values() for case in cases), *KINDS]
+CASES = [
+    *(case for cases in LANGUAGES.values() for case in cases),
+    *KINDS,
+    *CHINESE_LATER,
+    *CHINESE_LAST,
+]
 
 
 @pytest.mark.parametrize(("text", "met", "unmet"), CASES)

@@ -120,9 +120,7 @@ def test_without_a_sandbox_it_refuses_and_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(
-        UsageError, match=r"bwrap is not installed.*docker is not installed"
-    ) as error:
+    with pytest.raises(UsageError, match=r"bwrap.*docker") as error:
         open_sandbox()
     assert "apt install bubblewrap" in error.value.hint
     assert isinstance(open_sandbox("unsafe"), Unsafe)

@@ -212,7 +212,7 @@ def test_a_run_stops_before_the_call_that_would_cost_too_much(
     rows = samples(10)
     options: dict[str, Any] = {"run": tmp_path, "prices": PRICES, "concurrency": concurrency}
     model = counting(latency_s=0.002)
-    with pytest.raises(StopRunError, match="higher --max-cost goes on"):
+    with pytest.raises(StopRunError, match="--max-cost"):
         evaluate(rows, judge=Checklist(model, PLAIN), max_cost=3.5 * PRICE, **options)
     assert len(model.calls) == 3
     # What was spent before counts, and nothing is bought twice.
@@ -256,7 +256,7 @@ def test_a_limit_needs_prices_and_counts(tmp_path: Path) -> None:
     options: dict[str, Any] = {"run": tmp_path, "prices": PRICES, "max_cost": 1.0}
     model = counting(Usage())
     for calls in (1, 1):  # the first answer shows it, and what it cost stays unknown
-        with pytest.raises(StopRunError, match="does not count tokens"):
+        with pytest.raises(StopRunError, match="tokens"):
             evaluate(rows, judge=Checklist(model, PLAIN), **options)
         assert len(model.calls) == calls
 
@@ -376,7 +376,7 @@ def test_a_dry_run_prints_the_estimate_and_makes_nothing(
     assert server.bodies == []
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["rows.jsonl"]
     assert command(server, "evaluate", rows_file, "--judge", "rules", "--dry-run") == 0
-    assert "no call to a model is needed" in capsys.readouterr().out
+    assert "no call" in capsys.readouterr().out
 
 
 def test_prices_and_a_limit_on_the_command_line(
@@ -424,5 +424,5 @@ def test_what_was_sent_otherwise_than_asked_is_told(
             assert len([body for body in server.bodies if "temperature" not in body]) == 4
             assert len(server.bodies) >= calls
             shown = " ".join(capsys.readouterr().out.split())
-            assert f"sent differently than requested: {told}" in shown
+            assert told in shown
             assert json.loads(Path("run/summary.json").read_text())["adaptations"] == [told]

@@ -94,9 +94,10 @@ _BOLD_TEXT = re.compile(
     r"(?<![A-Za-z0-9])\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*(?![A-Za-z0-9])"
     rf"|(?<!\w)__(?!\s|(?:{_NAMES_OF_CODE})__)[^_\n]+(?<!\s)__(?!\w)"
 )
-_BOLD = re.compile(rf"{_BOLD_TEXT.pattern}|<(?P<opened>b|strong)>(?=.)")
-_MAYBE_BOLD = re.compile(
-    r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)|<(?P<opened>b|strong)>(?=.)"
+_MAYBE_BOLD_TEXT = re.compile(r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
+_BOLD, _MAYBE_BOLD = (
+    re.compile(rf"{each.pattern}|<(?P<opened>b|strong)>(?=.)")
+    for each in (_BOLD_TEXT, _MAYBE_BOLD_TEXT)
 )
 _BOLD_ENDS = {"b": re.compile(r"</b>|\n"), "strong": re.compile(r"</strong>|\n")}
 
@@ -112,7 +113,13 @@ def bold_passages(text: str) -> list[int]:
     >>> bold_passages("2**3 is 4**2, `**a**`")
     [0, 1]
     """
+    tags = "<b>" in text or "<strong>" in text
+    if not tags and "**" not in text and "__" not in text:
+        return [0, 0]
     text = without_code(text)
+    if not tags:
+        sure = len(_BOLD_TEXT.findall(text))
+        return [sure, max(sure, len(_MAYBE_BOLD_TEXT.findall(text)))]
     ahead = {tag: Ahead(pattern, text) for tag, pattern in _BOLD_ENDS.items()}
 
     def end(opening: re.Match[str]) -> int | None:

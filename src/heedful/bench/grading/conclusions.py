@@ -390,7 +390,7 @@ def _is_joint(between: str) -> bool:
 def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
     per = _PER.search(sentence[max(0, run.start - BEFORE) : run.start])
     value = _simple(sentence[run.start : run.end])
-    if not unit.group().isascii():
+    if re.match(r"\s*[\u4e00-\u9fff]", unit.group()):
         return f"{value}{unit.group().strip()}{'/' + per[1] if per else ''}"
     return f"{value} {unit.group().strip(' -')}"
 

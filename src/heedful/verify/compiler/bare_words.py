@@ -81,9 +81,10 @@ def topics(form: str, written: str, at: int) -> _Phrases:
     """Read at least two Chinese topics that end the text: ``北京、上海和广州``."""
     del form
     rest = written[at:].rstrip(" 。；;")
-    pieces = re.split(r"\s*、\s*|[和与]|以及", rest)
-    good = len(pieces) > 1 and "、" in rest
-    good = good and all(_TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces)
+    pieces = re.split(r"\s*、\s*|[和与及]|以及", rest)
+    good = len(pieces) > 1 and all(
+        _TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces
+    )
     return [(at + len(rest), tuple(pieces))] if good else []
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.units import Unit
+from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,6 +78,9 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     ):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
+    exact = bound.get("plain") or bound.get("exactly") or _LONGEST_VERSE + 1
+    if rest["unit"] == "zi" and rest.get("part") == "line" and exact <= _LONGEST_VERSE:
+        rest["unit"] = "zi_without_punctuation"  # of a poem, whose commas nobody counts
     short = bound["unit"] in LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
     if short and not named and "part" not in rest:
         rest["part"] = "passage"
@@ -157,8 +161,12 @@ def either(checks: Sequence[Check]) -> Check:
     """Join readings of a text: what they agree on is decided."""
     if len(checks) == 1:
         return checks[0]
-    args = {"checks": [{"id": each.id, "args": each.args} for each in checks]}
-    return Check(id="heedful:either_reading", args=args)
+    return Check(id="heedful:either_reading", args={"checks": [*map(plain, checks)]})
+
+
+def plain(check: Check) -> dict[str, Any]:
+    """Write a check as the argument of another."""
+    return {"id": check.id, "args": check.args}
 
 
 def json_schema(bound: dict[str, Any]) -> dict[str, Any]:

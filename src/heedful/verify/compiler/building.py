@@ -13,6 +13,7 @@ from heedful.verify.compiler.bounds import (
     PREVIOUS,
     count_check,
     json_schema,
+    plain,
 )
 from heedful.verify.compiler.makers import MAKERS, as_bound, of_letters
 from heedful.verify.custom.verse import LONGEST
@@ -40,6 +41,7 @@ _COUNTED_PARTS: dict[str, Part] = {
     "headings": "heading",
     "stanzas": "stanza",
     "points": "list_item",
+    "verses": "verse",
 }
 _OF_THE_WHOLE = ("heedful:language", "heedful:case", "heedful:json")
 _ALONE = "alone"
@@ -127,7 +129,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         return None
     if len(distinct) == 1:
         return distinct[0]
-    return Check(id="heedful:all", args={"checks": [_plain(each) for each in distinct]})
+    return Check(id="heedful:all", args={"checks": [*map(plain, distinct)]})
 
 
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
@@ -189,10 +191,11 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
     single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
+    of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
-        or (_BARE in earlier and _AFTER in later)
+        or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SINGLE in later and not single)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
         or (_MORE_SAID in later and not _says_where(grammar, before))
@@ -303,10 +306,6 @@ def _merged(checks: Iterable[Check]) -> list[Check]:
         elif check != same:
             merged[repr(check)] = check
     return list(merged.values())
-
-
-def _plain(check: Check) -> dict[str, Any]:
-    return {"id": check.id, "args": check.args}
 
 
 @lru_cache(maxsize=_CACHE_SIZE)

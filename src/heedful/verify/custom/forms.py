@@ -7,6 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, Literal
 
+from heedful.core import scripts
 from heedful.verify.base import Finding, amount, verifier
 from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import Outcome, decide
@@ -35,6 +36,7 @@ Format = Literal[
     "numbered_list",
     "points",
     "code_block",
+    "code",
     "markdown",
     "plain_text",
     "html",
@@ -56,6 +58,7 @@ _NAMES: dict[Format, str] = {
     "numbered_list": "a numbered list",
     "points": "points, one a line",
     "code_block": "a code block",
+    "code": "code and nothing else",
     "markdown": "Markdown",
     "plain_text": "text without Markdown's marks",
     "html": "HTML",
@@ -168,6 +171,25 @@ _LATEX = re.compile(
     re.IGNORECASE,
 )
 _MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
+
+
+_SENTENCE = re.compile(
+    rf"[{scripts.HAN}]{{3,}}[，。！？]|[A-Za-z'’]+(?: [A-Za-z'’,]+){{5,}}[.!?](?:\s|$)"
+)
+_SIGN_OF_CODE = re.compile(r"[={}\[\];<>#$@\\|&]|^[^\S\n]+\S|\w\(", re.MULTILINE)
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def _code(layout: Layout) -> tuple[Outcome, str]:
+    """Code blocks and nothing else; without a block code and words look alike."""
+    if code_blocks(layout.text):
+        outside = re.sub(r"(```|~~~)[^\n]*\n.*?\n\s*\1", "", layout.text, flags=re.DOTALL)
+        if "```" in outside or "~~~" in outside:
+            return None, "a code block that is not closed, or within another"
+        words = bool(_LETTERS.search(outside))
+        return not words, "text beside the code" if words else "code alone"
+    words_alone = _SENTENCE.search(layout.text) and not _SIGN_OF_CODE.search(layout.text)
+    return (False if words_alone else None), "no code block"
 
 
 def _latex(text: str) -> bool:
@@ -335,6 +357,7 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "numbered_list": _there("numbered_items", 2),
     "points": _points,
     "code_block": _there("code_blocks"),
+    "code": _code,
     "markdown": _markdown,
     "plain_text": _plain,
     "html": _searched(_html, has_tag, "HTML"),
