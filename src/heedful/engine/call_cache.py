@@ -18,7 +18,7 @@ from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.records import LOST, UsageRecord
+from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
 
@@ -147,8 +147,17 @@ class _CallCache:
         Answers that came together are committed together.
         """
         text = completion.model_dump_json(exclude_defaults=True)
-        self.store.add_call(key, text, _usage_record(completion, requested, purpose))
+        record = _usage_record(completion, requested, purpose)
+        self.store.add_call(key, text, record)
+        self.add_writes(record, completion.usage)
         self.commit_soon()
+
+    def add_writes(self, record: UsageRecord, usage: Usage) -> None:
+        """Record which of a call's prompt tokens the provider put into its cache."""
+        if usage.cache_write_tokens:
+            self.store.add_usage(
+                UsageRecord(*record.who[:3], CACHE_WRITE, 0, prompt_tokens=usage.cache_write_tokens)
+            )
 
     def commit_soon(self) -> None:
         """Commit what was recorded as soon as nothing else is due."""
@@ -189,6 +198,7 @@ class _UsageMeter:
             completion_tokens=usage.completion_tokens,
         )
         self._add(record)
+        self._cache.add_writes(record, usage)
 
     def lose(self) -> None:
         """Record a call that nobody knows the cost of."""
