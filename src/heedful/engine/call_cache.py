@@ -12,7 +12,7 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heedful.engine.batches import BatchDesk
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
+    from heedful.engine.call_sources import CallStore, Claims
     from heedful.models.base import Model, Sampling, Usage
 
 __all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
@@ -37,46 +38,6 @@ REASK = 1000
 """Added to the number of a sample each time it is requested again, so that none is used twice."""
 
 PREFIXES_CACHED = 256
-
-
-class CallStore(Protocol):
-    """What a cache of calls needs of a store."""
-
-    def call(self, key: bytes) -> str | None:
-        """Return the answer stored under a key."""
-        ...
-
-    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
-        """Store the answer to a call, and its usage."""
-        ...
-
-    def add_usage(self, usage: UsageRecord) -> None:
-        """Record the usage of a call."""
-        ...
-
-    def flush(self) -> None:
-        """Commit what is pending."""
-        ...
-
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key."""
-        ...
-
-    def set_meta(self, key: str, value: Any) -> None:
-        """Store a JSON value under a key."""
-        ...
-
-
-class Claims(Protocol):
-    """Says of calls whether another process makes them."""
-
-    async def claim(self, key: bytes) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call."""
-        ...
-
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer to a claimed call."""
-        ...
 
 
 class _CallCache:
