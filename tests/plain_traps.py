@@ -356,4 +356,13 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("以问句开头", "下雨了。冷吗？", False),
     ("要点不超过10字", "- 下雨了\n- 今天下雨了我们都在家里看书喝茶", False),
     ("不分点，一段话", "1. 雨\n2. 风", False),
+    ("JSON only", 'Hi {"a":1}', False),
+    ("Return valid JSON.", 'Hi {"a":1}', None),
+    ("Return only JSON.", '```json\n{"a":1}\n```', True),
+    ("Write a 4-line poem.", "Go in\nGo out\nGo up\nGo down", True),
+    ("Write a 3-line poem.", "Go in\nGo out\nGo up\nGo down", None),
+    ("Write a 4-line poem.", "Go in\n\nGo out\nGo up\nGo down", None),
+    ("Write a 4-line poem.", "Hi there\nGo out\nGo up\nGo down", None),
+    ("Write the first line in capitals.", "RAIN FELL\nand so on", True),
+    ("Write the first line in capitals.", "Title\n\nRAIN FELL\nand so on", None),
 ]

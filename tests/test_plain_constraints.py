@@ -18,6 +18,7 @@ from plain_texts import LANGUAGES, Case, halves
 from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
+from plain_words import MORE as MORE_WORDS
 from plain_words import TEXTS as WORDS
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
@@ -53,7 +54,7 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
 
 
 def test_most_other_plain_constraints_become_checks() -> None:
-    for texts in (MORE, LATER):
+    for texts in (MORE, LATER, MORE_WORDS):
         compiled = [text for text in texts if compile_constraint(text).check is not None]
         assert len(compiled) >= LEAST * len(texts)
 

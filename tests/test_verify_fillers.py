@@ -20,6 +20,7 @@ from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
+from plain_words import MORE
 from plain_words import TEXTS as WORDS
 from test_verify_compiler import COMPILES
 
@@ -67,9 +68,24 @@ FILLERS_OF = {
     "word": {"heedful:count", "heedful:excludes", "heedful:contains", "heedful:ends_with"},
     # "in all capital letters", "words in all caps"
     "all": {"heedful:case", "heedful:language", "heedful:dates", "heedful:count"},
-    "both": {"heedful:contains"},  # it must be the number of those listed
-    "single": {"heedful:count"},  # a sentence is one sentence
+    "both": {"heedful:starts_with", "heedful:contains"},  # it must be the number of those listed
+    "single": {"heedful:json", "heedful:format", "heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
+    "letter": {"heedful:words_with"},  # what it quotes is one
+    "other": {"heedful:json"},  # "no other keys than"
+    "data": {"heedful:csv"},
+    "for": {"heedful:contains"},  # "for more than 5 times"
+    "appear": {"heedful:contains"},
+    "sentence": {"heedful:contains"},
+    "parsable": {"heedful:json"},
+    "mention": {"heedful:contains_any"},
+    "each": {"heedful:contains"},
+    "there's": {"heedful:count"},
+    "max": {"heedful:count"},
+    "explain": {"heedful:count"},
+    "form": {"heedful:format"},
+    "exclusively": {"heedful:language"},
+    "no": {"heedful:count"},
     "object": {"heedful:json"},  # only an object has keys
     "keys": {"heedful:json"},  # "with keys only a and b"
     "line": {"heedful:contains"},  # "in the first line and “b” in the last"
@@ -77,21 +93,29 @@ FILLERS_OF = {
     "up": {"heedful:count"},  # "sum it up"
     "say": {"heedful:count"},
     "describe": {"heedful:count"},
-    "just": {"heedful:count"},
+    "just": {"heedful:format", "heedful:count"},
     "compose": {"heedful:count"},
-    "an": {"heedful:count"},
+    "an": {"heedful:json", "heedful:count"},
     "let": {"heedful:equals"},
     "things": {"heedful:starts_with"},  # "kick things off"
     "any": {
         "heedful:no_repetition",
         "heedful:each_word",
+        "heedful:words_with",
         "heedful:count",
         "heedful:excludes",
         "heedful:case",
         "heedful:contains_any",
     },  # "do not use any commas"
     # The check asks for nothing else anyway, and one word is one word.
-    "only": {"heedful:language", "heedful:json", "heedful:count", "heedful:equals"},
+    "only": {
+        "heedful:format",
+        "heedful:case",
+        "heedful:language",
+        "heedful:json",
+        "heedful:count",
+        "heedful:equals",
+    },
     "exactly": {
         "heedful:count",
         "heedful:json",
@@ -111,7 +135,7 @@ FILLERS_OF = {
     "恰好": {"heedful:count"},
     "恰好包含": {"heedful:count"},
     "只写": {"heedful:count"},
-    "markdown": {"heedful:separated", "heedful:format"},
+    "markdown": {"heedful:table", "heedful:separated", "heedful:format"},
     "divider": {"heedful:separated"},
     "约": {"heedful:count"},
     "大约": {"heedful:count"},
@@ -161,7 +185,7 @@ FILLERS_OF = {
     "one": {"heedful:contains_any"},
     "well-formed": {"heedful:format"},
     "合法": {"heedful:json", "heedful:format"},
-    "from": {"heedful:numbered"},
+    "from": {"heedful:count", "heedful:numbered"},
     "编号": {"heedful:starts_with_kind"},
     "藏头诗": {"heedful:acrostic"},
     "连起来": {"heedful:acrostic"},
@@ -276,6 +300,7 @@ def swallowed(text: str) -> list[str]:
         *(text for text, _ in COMPILES),
         *TEXTS,
         *LATER,
+        *MORE,
         *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
     ],
 )
@@ -352,6 +377,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
         *(text for text, _ in COMPILES),
         *TEXTS,
         *LATER,
+        *MORE,
         *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
     ],
 )

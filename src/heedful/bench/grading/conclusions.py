@@ -283,11 +283,7 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
 
 
 def _may_end(token: re.Match[str]) -> bool:
-    return (
-        token.lastgroup in _ATOMS
-        or token.lastgroup in {"close", "word"}
-        or (token.group() in _ENDS_WITH)
-    )
+    return token.lastgroup in {*_ATOMS, "close", "word"} or token.group() in _ENDS_WITH
 
 
 def _before(masked: str, run: TokenRun) -> str:

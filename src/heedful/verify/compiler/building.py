@@ -323,6 +323,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     if conflict or _depends_on_place(id_, dict(values)) or not _placed(id_, bound, dict(values)):
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
+    strictly = bound.pop("strictly", None)
+    if strictly and id_ == "heedful:json":
+        bound["alone"] = True
     if bound.pop("inside", None):
         if id_ not in _OF_STRINGS:
             return None
