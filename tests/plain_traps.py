@@ -345,4 +345,13 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ('The word "rain" may only appear once.', "It was cold.", None),
     ('The word "rain" may only appear once.', "rain, rain", False),
     ("Give me a list of 5 bullet points.", "1. a b\n2. c d\n3. e f\n4. g h\n5. i j", None),
+    ("JSON only", 'Hi {"a":1}', False),
+    ("Return valid JSON.", 'Hi {"a":1}', None),
+    ("Return only JSON.", '```json\n{"a":1}\n```', True),
+    ("Write a 4-line poem.", "Go in\nGo out\nGo up\nGo down", True),
+    ("Write a 3-line poem.", "Go in\nGo out\nGo up\nGo down", None),
+    ("Write a 4-line poem.", "Go in\n\nGo out\nGo up\nGo down", None),
+    ("Write a 4-line poem.", "Hi there\nGo out\nGo up\nGo down", None),
+    ("Write the first line in capitals.", "RAIN FELL\nand so on", True),
+    ("Write the first line in capitals.", "Title\n\nRAIN FELL\nand so on", None),
 ]

@@ -80,7 +80,6 @@ TEXTS = [
     "At most 3 bullet points per section.",
     "Each section should have 2 paragraphs.",
     "Use 3 sections.",
-    "Your conclusion must be one sentence.",
     "Do not exceed 100 words per answer.",
     "Each answer must be at most 50 words.",
     "Every answer should be one sentence.",

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.models.connections import (
+from heedful.models.connections import PlainConnections, SecureConnections, connections
+from heedful.models.plain_connection import (
     BrokenReplyError,
     ConnectError,
     HttpReply,
     LongReplyError,
-    PlainConnections,
-    SecureConnections,
-    connections,
 )
 
 if TYPE_CHECKING:

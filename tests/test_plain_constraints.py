@@ -9,7 +9,8 @@ import pytest
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
-from plain_chinese_later import TEXTS as CHINESE
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_more import TEXTS as MORE
@@ -17,6 +18,7 @@ from plain_texts import LANGUAGES, Case, halves
 from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
+from plain_words import MORE as MORE_WORDS
 from plain_words import TEXTS as WORDS
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
@@ -24,7 +26,12 @@ pytestmark = pytest.mark.slow  # many cases, or processes of their own
 LEAST = 0.9
 """Of each half, how many compile; measured: docs/compiler.md."""
 
-CASES = [*(case for cases in LANGUAGES.values() for case in cases), *KINDS, *CHINESE]
+CASES = [
+    *(case for cases in LANGUAGES.values() for case in cases),
+    *KINDS,
+    *CHINESE_LATER,
+    *CHINESE_LAST,
+]
 
 
 @pytest.mark.parametrize(("text", "met", "unmet"), CASES)
@@ -47,7 +54,7 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
 
 
 def test_most_other_plain_constraints_become_checks() -> None:
-    for texts in (MORE, LATER):
+    for texts in (MORE, LATER, MORE_WORDS):
         compiled = [text for text in texts if compile_constraint(text).check is not None]
         assert len(compiled) >= LEAST * len(texts)
 

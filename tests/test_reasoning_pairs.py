@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.grading.equality import compare
+from heedful.bench.grading.equality import compare, compare_quickly
+from heedful.bench.grading.problems import read_problems
 from properties import of_a_hundred
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
@@ -196,3 +199,24 @@ def test_a_decimal_is_one_in_every_notation(number: object, digit: int) -> None:
     exact = f"{int(text.replace('.', '')) * 9 + digit}/900"
     assert compare(repeating, exact).equal is True
     assert compare(repeating, text).equal is False
+
+
+def test_gold_answers_of_a_set_equal_each_other_only_where_a_person_would(data: Path) -> None:
+    def value(text: str) -> str:
+        """Leave a number without what a person doesn't count: signs of units, names, words."""
+        plain = re.sub(
+            r"\\(?:text|mathrm)\s*\{[^{}]*\}|\\circ|[\\$^%\s{}]|[a-z]+=|[a-z]+$", "", text
+        )
+        return plain.removesuffix(".0")
+
+    for name in ("gsm8k", "math", "college_math"):
+        golds = {
+            gold
+            for row in read_problems(data / "realcritic" / f"{name}.jsonl", "realcritic")
+            if row.problem and row.problem.kind == "open"
+            for gold in row.problem.answers[:1]
+        }
+        pairs = Random(0).sample(list(combinations(sorted(golds), 2)), 3000)
+        equal = [pair for pair in pairs if (found := compare_quickly(*pair)) and found.equal]
+        equal += [pair for pair in pairs[:100] if pair not in equal and compare(*pair).equal]
+        assert [pair for pair in equal if value(pair[0]) != value(pair[1])] == []

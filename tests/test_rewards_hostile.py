@@ -128,6 +128,8 @@ ASKED_FOR = [
     ("Write this sentence backwards: tea is good in winter.", "winter in good is tea."),
     ("List thirty adjectives, with commas.", ", ".join(f"{word}y" for word in WORDS.split() * 2)),
     ("How do you say tea in Chinese, Russian and Arabic?", "茶叶饮料, чай напиток, شاي مشروب."),
+    ("Greet the guests.", "Hello!"),
+    ("Thank Ana.", "Thank you, Ana!"),
     ("Hello, can you help me with my homework?", "Of course! I'd be happy to help with that."),
     ("Rewrite in a formal tone for a letter: tea is good for you and you should drink it.",
      "Tea is beneficial to your health, and one is well advised to drink it."),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
@@ -15,6 +15,9 @@ from heedful.cli.judging import JudgeFlags
 from heedful.cli.reward import gate_names
 from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
 from heedful.core.text import amount
+
+if TYPE_CHECKING:
+    from heedful.core.nouns import Sample
 
 
 @Parameter(name="*", group="The attacks")
@@ -60,16 +63,10 @@ def attack(
     Returns:
         The exit code.
     """
-    from heedful.engine.inputs import items, open_data
     from heedful.rewards import attacking
     from heedful.rewards.gates import enabled
 
-    chosen, unread = attacking.examples(), 0
-    if input is not None:
-        source = open_data(input, format=data.format, task=data.task)
-        read = list(islice(items(source or ()), attacks.samples))
-        chosen = [item.value for item in read if item.value is not None]
-        unread = len(read) - len(chosen)
+    chosen, unread = _samples(input, data, attacks.samples)
     who = judging.make(judge, model_flags, scoring="strict", seed=attacks.seed)
     run = flags.run or attacking.run_name(who, chosen, attacks.seed)
     gates = gate_names(attacks.gates)
@@ -99,3 +96,16 @@ def attack(
         outcome=outcome,
         output=run,
     )
+
+
+def _samples(path: Path | None, data: DataFlags, most: int | None) -> tuple[list[Sample], int]:
+    """Read the first samples of a file, or take the examples; count what cannot be read."""
+    from heedful.engine.inputs import items, open_data
+    from heedful.rewards.attacking import examples
+
+    if path is None:
+        return examples(), 0
+    source = open_data(path, format=data.format, task=data.task)
+    read = list(islice(items(source or ()), most))
+    samples = [item.value for item in read if item.value is not None]
+    return samples, len(read) - len(samples)

@@ -153,6 +153,16 @@ class RunFlags(CostFlags):
     reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
     executor: str = "local"
 
+    def options(self, models: Sequence[str]) -> dict[str, Any]:
+        """Return the options of :class:`heedful.RunOptions` that the flags give."""
+        return {
+            "retry_failed": self.retry_failed,
+            "reuse": self.reuse,
+            "executor": self.executor,
+            "max_cost": self.max_cost,
+            "prices": self.price_table(models),
+        }
+
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
@@ -221,12 +231,8 @@ def carry_out(
     options: dict[str, Any] = {
         "run": run,
         "concurrency": concurrency,
-        "retry_failed": flags.retry_failed,
-        "reuse": flags.reuse,
-        "executor": flags.executor,
-        "max_cost": flags.max_cost,
-        "prices": flags.price_table(models),
         "on_progress": ignore if flags.quiet else display,
+        **flags.options(models),
     }
     started = time.monotonic()
     with flags.listening():

@@ -12,13 +12,13 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.records import LOST, UsageRecord
+from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from heedful.engine.batches import BatchDesk
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
+    from heedful.engine.call_sources import CallStore, Claims
     from heedful.models.base import Model, Sampling, Usage
 
 __all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
@@ -37,46 +38,6 @@ REASK = 1000
 """Added to the number of a sample each time it is requested again, so that none is used twice."""
 
 PREFIXES_CACHED = 256
-
-
-class CallStore(Protocol):
-    """What a cache of calls needs of a store."""
-
-    def call(self, key: bytes) -> str | None:
-        """Return the answer stored under a key."""
-        ...
-
-    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
-        """Store the answer to a call, and its usage."""
-        ...
-
-    def add_usage(self, usage: UsageRecord) -> None:
-        """Record the usage of a call."""
-        ...
-
-    def flush(self) -> None:
-        """Commit what is pending."""
-        ...
-
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key."""
-        ...
-
-    def set_meta(self, key: str, value: Any) -> None:
-        """Store a JSON value under a key."""
-        ...
-
-
-class Claims(Protocol):
-    """Says of calls whether another process makes them."""
-
-    async def claim(self, key: bytes) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call."""
-        ...
-
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer to a claimed call."""
-        ...
 
 
 class _CallCache:
@@ -186,8 +147,17 @@ class _CallCache:
         Answers that came together are committed together.
         """
         text = completion.model_dump_json(exclude_defaults=True)
-        self.store.add_call(key, text, _usage_record(completion, requested, purpose))
+        record = _usage_record(completion, requested, purpose)
+        self.store.add_call(key, text, record)
+        self.add_writes(record, completion.usage)
         self.commit_soon()
+
+    def add_writes(self, record: UsageRecord, usage: Usage) -> None:
+        """Record which of a call's prompt tokens the provider put into its cache."""
+        if usage.cache_write_tokens:
+            self.store.add_usage(
+                UsageRecord(*record.who[:3], CACHE_WRITE, 0, prompt_tokens=usage.cache_write_tokens)
+            )
 
     def commit_soon(self) -> None:
         """Commit what was recorded as soon as nothing else is due."""
@@ -228,6 +198,7 @@ class _UsageMeter:
             completion_tokens=usage.completion_tokens,
         )
         self._add(record)
+        self._cache.add_writes(record, usage)
 
     def lose(self) -> None:
         """Record a call that nobody knows the cost of."""

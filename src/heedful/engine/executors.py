@@ -55,6 +55,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         yield None
         return
     from heedful.engine.call_cache import cache_calls
+    from heedful.engine.fan_out import first_ahead
     from heedful.models.pricing import PRICES
 
     retries = store.meta("retries") or 0
@@ -77,7 +78,9 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         _placed(executor, options) as place,
         cache_calls(store, retries=retries, budget=budget, place=place),
     ):
-        yield None
+        # In a batch nothing can go ahead.
+        with first_ahead(options.get("concurrency", CONCURRENCY)):
+            yield None
 
 
 @asynccontextmanager

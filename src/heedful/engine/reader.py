@@ -14,7 +14,8 @@ from heedful.core.errors import RunError
 from heedful.engine.integrity import refuse_damaged, refuse_version
 from heedful.engine.lock import is_held
 from heedful.engine.salvage import damaged_entry
-from heedful.engine.store import NAME, Store
+from heedful.engine.store import Store
+from heedful.engine.stored_rows import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

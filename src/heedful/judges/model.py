@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import REASK, complete, expense, retries
+from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
@@ -111,7 +111,10 @@ class Checklist:
         groups = self._groups(positions)
         if len(groups) == 1:
             return await self._ask(sample, groups[0])
-        answers = await asyncio.gather(*(self._ask(sample, group) for group in groups))
+        answers = await fan_out(
+            [self._messages(sample, group) for group in groups],
+            lambda place, messages: self._ask(sample, groups[place], messages),
+        )
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
             text="\n\n".join(text for answer in answers if (text := answer.text) is not None),
@@ -159,8 +162,16 @@ class Checklist:
         counted = facts(self.measure, sample, constraints)
         return self.prompt.render(sample, constraints, measurements=counted)
 
-    async def _ask(self, sample: Sample, positions: Sequence[int]) -> Critique:
-        """Ask for a group of constraints, and again for those without a verdict in the reply."""
+    async def _ask(
+        self, sample: Sample, positions: Sequence[int], prompt: Sequence[Message] = ()
+    ) -> Critique:
+        """Ask for a group of constraints, and again for those without a verdict in the reply.
+
+        Args:
+            sample: the sample.
+            positions: of the constraints.
+            prompt: the first one, where it is rendered.
+        """
         name = self.name
         verdicts: dict[int, Judgment] = {}
         left = list(positions)
@@ -169,7 +180,7 @@ class Checklist:
         # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
-            messages = self._messages(sample, left)
+            messages = self._messages(sample, left) if attempt or not prompt else prompt
             try:
                 completion = await complete(
                     self.model,

@@ -15,8 +15,9 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
-from heedful.models.connections import ConnectError, LongReplyError, connections, reason
+from heedful.models.connections import connections, reason
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
@@ -99,14 +100,7 @@ class OpenAIModel:
         if not (key.isascii() and key.isprintable()):
             source = "api_key" if self._key_env is None else self._key_env
             raise UsageError(f"the key in {source} holds characters that no key has")
-        bad = [name for name, value in (headers or {}).items() if not (name + value).isprintable()]
-        if bad:
-            raise UsageError(f"the header {bad[0]} holds a line end or another control character")
-        self.headers = {"Content-Type": "application/json"}
-        if key:
-            self.headers["Authorization"] = f"Bearer {key}"
-        for header, value in (headers or {}).items():
-            self.headers[header.title()] = value
+        self.headers = _headers(key, headers or {})
         query = (value for _, value in parse_qsl(urlsplit(self._url).query))
         self._redact = Redactor([key, *(headers or {}).values(), *query])
         self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._redact, timeout_s)
@@ -300,6 +294,21 @@ def _encoded(body: dict[str, Any]) -> bytes:
         return to_json(body)
     except PydanticSerializationError:  # half a surrogate pair, which the standard one escapes
         return json.dumps(body).encode()
+
+
+def _headers(key: str, more: Mapping[str, str]) -> dict[str, str]:
+    """Make the headers of all requests.
+
+    Raises:
+        UsageError: one would not be a header.
+    """
+    bad = [name for name, value in more.items() if not (name + value).isprintable()]
+    if bad:
+        raise UsageError(f"the header {bad[0]} holds a line end or another control character")
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    return headers | {name.title(): value for name, value in more.items()}
 
 
 def _addresses(base_url: str) -> tuple[str, str]:

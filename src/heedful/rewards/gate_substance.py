@@ -21,6 +21,9 @@ FILLER_UP_TO = 300
 
 _PLACEHOLDERS = re.compile(r"[\[<({【][^\]>)}】\n\d,:\"]{0,80}[\]>)}】]")
 _SENTENCE_END = re.compile(r"[.!?。！？:：¡\n]+")
+_POLITE = re.compile(r"hello|hi|hey|dear \w+|thank you|thanks", re.IGNORECASE)
+"""What fillers come with, and may be an answer by itself."""
+
 _TALK = re.compile(r"\bhelp|\bhi\b|\bhello\b|\bthank|\berror|帮|你好|谢", re.IGNORECASE)
 
 
@@ -29,7 +32,11 @@ def filler(text: str, last_turn: str) -> str | None:
     if len(text) > FILLER_UP_TO:
         return None
     sentences = [part.strip(" \t¡¿*") for part in _SENTENCE_END.split(_PLACEHOLDERS.sub("", text))]
-    said = [sentence for sentence in sentences if any(map(str.isalnum, sentence))]
+    said = [
+        sentence
+        for sentence in sentences
+        if any(map(str.isalnum, sentence)) and not _POLITE.fullmatch(sentence)
+    ]
     if not said or not all(map(_fillers().fullmatch, said)) or _TALK.search(last_turn):
         return None
     return f"it only says {text.strip()[:40]!r}"

@@ -11,8 +11,9 @@ import re
 from collections import Counter
 
 from heedful.bench.grading import latex
-from heedful.bench.grading.numerals import numeral
+from heedful.bench.grading.numerals import has_base, numeral
 from heedful.bench.grading.tidying import tidy
+from heedful.bench.grading.units import SAID_UNIT
 
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
@@ -48,6 +49,7 @@ _DEGREES = re.compile(r"\\circ|°|degree")
 _PREFIXED = re.compile(
     r"[\d}]\s*(?:\\?(?:text|mathrm)\{[~\s]*)?[mkMGnpµμ](?P<unit>[AVWJNFCTHgsmlL])\b"
 )
+_CLOSE = re.compile(r"(?P<number>-?\d[\d,.]*)(?P<unit>[a-zA-Z]\S*)")
 _GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
 _NUMBER_WORD = re.compile(
     r"(?:none|nil|nothing|nobody|once|twice|thrice|both|single|double|triple)\W*", re.IGNORECASE
@@ -94,6 +96,7 @@ def _likeness(one: str, other: str) -> str:
             and number
             and latex.key(_WORDS.sub("", one)) == latex.key(other)
         ),
+        "a unit, or variables": _has_close_unit(one, other),
         "a compound unit": _PER.search(one) and other.count("/") > 1,
     }
     return next((reason for reason, is_so in likely.items() if is_so), "")
@@ -133,6 +136,13 @@ def _is_grouped_list(one: str, other: str) -> bool:
     return sorted(one.split(",")) == sorted(items)
 
 
+def _has_close_unit(one: str, other: str) -> bool:
+    """Check whether one is the other's number with letters close to it, that may be a unit."""
+    match, number = _CLOSE.fullmatch(one.strip()), numeral(other.strip())
+    value = numeral(match["number"]) if match and SAID_UNIT.fullmatch(match["unit"]) else None
+    return value is not None and number is not None and value.value == number.value
+
+
 def _is_small_percentage(one: str, other: str) -> bool:
     """Check for ``0.5%`` and ``0.5``, which is a share of its own: half a per cent, or a half."""
     share, number = numeral(one), numeral(other)
@@ -153,6 +163,7 @@ def _doubt_between(one: str, other: str) -> str:
         "signs that may be chosen apart": len(_PLUS_MINUS.findall(one)) > 1,
         "only one of them says about": _is_approximate(one, other),
         "a share, or a percentage": _is_small_percentage(one, other),
+        "a numeral in a base, and a measure": has_base(one) and _DEGREES.search(other) is not None,
         "several values without anything between them": _CROWDED.search(one) is not None,
         "they are of different variables": (
             len(set(names[0])) > 1 and bool(names[1]) and set(names[0]) != set(names[1])

@@ -283,11 +283,7 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
 
 
 def _may_end(token: re.Match[str]) -> bool:
-    return (
-        token.lastgroup in _ATOMS
-        or token.lastgroup in {"close", "word"}
-        or (token.group() in _ENDS_WITH)
-    )
+    return token.lastgroup in {*_ATOMS, "close", "word"} or token.group() in _ENDS_WITH
 
 
 def _before(masked: str, run: TokenRun) -> str:
@@ -390,7 +386,7 @@ def _is_joint(between: str) -> bool:
 def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
     per = _PER.search(sentence[max(0, run.start - BEFORE) : run.start])
     value = _simple(sentence[run.start : run.end])
-    if not unit.group().isascii():
+    if re.match(r"\s*[\u4e00-\u9fff]", unit.group()):
         return f"{value}{unit.group().strip()}{'/' + per[1] if per else ''}"
     return f"{value} {unit.group().strip(' -')}"
 

@@ -139,6 +139,8 @@ def shown(value: Any) -> str:
         return "a list" if value else "an empty list"
     if isinstance(value, dict):
         return "an object"
+    if not isinstance(value, str | int | float):  # a trainer's row may hold what JSON doesn't
+        return f"a value of type {type(value).__name__}"
     written = json.dumps(value, ensure_ascii=False)
     if len(written) > 40:  # noqa: PLR2004 - a message stays one line
         written = written[:40] + "…"

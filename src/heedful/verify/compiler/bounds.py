@@ -90,6 +90,8 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
 def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of phrases, letters or words, with what their numbers stand for."""
     phrases = bound.get("phrases", ())
+    if bound.pop("of_each", None) and len(phrases) < 2:  # noqa: PLR2004 - "each" is of several
+        return None
     limits = [name for name in _NUMBERS if name in bound]
     rest = {key: value for key, value in bound.items() if key not in limits}
     if not limits:

@@ -191,10 +191,11 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
     single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
+    of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
-        or (_BARE in earlier and _AFTER in later)
+        or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SINGLE in later and not single)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
         or (_MORE_SAID in later and not _says_where(grammar, before))
@@ -322,6 +323,9 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     if conflict or _depends_on_place(id_, dict(values)) or not _placed(id_, bound, dict(values)):
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
+    strictly = bound.pop("strictly", None)
+    if strictly and id_ == "heedful:json":
+        bound["alone"] = True
     if bound.pop("inside", None):
         if id_ not in _OF_STRINGS:
             return None

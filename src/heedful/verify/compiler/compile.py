@@ -213,8 +213,9 @@ def _readings_within(check: Check) -> Iterator[Check]:
     """
     if check.id == "heedful:either_reading":
         yield from map(Check.model_validate, check.args["checks"])
-    elif "words" in check.args:
-        yield Check(id=check.id, args={k: v for k, v in check.args.items() if k != "words"})
+    elif {"words", "alone"} & check.args.keys():
+        args = {k: v for k, v in check.args.items() if k not in {"words", "alone"}}
+        yield Check(id=check.id, args=args)
     elif check.id == "heedful:count" and "part" not in check.args:
         yield Check(id=check.id, args=check.args | {"part": "passage"})
 

@@ -220,7 +220,7 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     ):
         if form.startswith(name, at):
             return [(at + len(name), value)]
-    match = re.match(r"(?:(\d+)(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
+    match = re.match(r"(?:(\d+)-?(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
     if match is None:
         return []
     if match[1]:

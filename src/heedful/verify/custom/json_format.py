@@ -20,7 +20,10 @@ def _describe_json(
     schema: dict[str, Any] | None,
     at_least: int | None,
     at_most: int | None,
+    *,
+    alone: bool,
 ) -> str:
+    del alone
     what = f" with the keys {quoted(keys)}" if keys else ""
     what += f" that fits the schema {json.dumps(schema, ensure_ascii=False)}" if schema else ""
     what += f" with {bounds(at_least, at_most)} keys" if (at_least, at_most) != (None, None) else ""
@@ -35,6 +38,7 @@ def json_value(
     schema: dict[str, Any] | None = None,
     at_least: int | None = None,
     at_most: int | None = None,
+    alone: bool = False,
 ) -> Finding:
     """The response is JSON, alone or in one code block.
 
@@ -44,20 +48,22 @@ def json_value(
         schema: a JSON schema; see :func:`heedful.verify.custom.json_schema.fault` for its keywords.
         at_least: keys of the object; those of objects within it may count.
         at_most: keys.
+        alone: whether text around it is too much for certain.
 
     Raises:
-        UndecidedError: there is JSON, but also text around it, a key stands deeper, or a schema is
-            given and cannot be decided: see :func:`~heedful.verify.custom.json_schema.fault`.
+        UndecidedError: there is JSON, but also text around it (unless it must be alone), a key
+            stands deeper, or a schema is given and cannot be decided: see
+            :func:`~heedful.verify.custom.json_schema.fault`.
     """
     text = response.text.strip(BLANKS)
     blocks = code_blocks(text)
-    alone = code_block_alone(text) if len(blocks) == 1 else None
+    block = code_block_alone(text) if len(blocks) == 1 else None
     try:
-        value, exact = parse(text if alone is None else alone)
+        value, exact = parse(text if block is None else block)
     except RecursionError:
         return decide(None, "it is nested too deeply to be read")
     except ValueError as error:
-        return _not_json(text, blocks, error)
+        return _not_json(text, blocks, error, alone=alone)
     if not isinstance(value, dict | list):
         return decide(None, "a bare value, neither object nor array")
     if schema is not None:
@@ -71,11 +77,11 @@ def json_value(
     return decide(*_has_keys(value, keys or []))
 
 
-def _not_json(text: str, blocks: list[str], error: ValueError) -> Finding:
+def _not_json(text: str, blocks: list[str], error: ValueError, *, alone: bool) -> Finding:
     if _is_json(text.strip()):
         return Finding(met=False, found="JSON with white space around it that JSON has not")
     if any(map(_is_json, [*blocks, *_embedded(text)])):
-        return decide(None, "JSON with other text around it")
+        return decide(False if alone else None, "JSON with other text around it")
     return Finding(met=False, found=f"not JSON: {error}")
 
 

@@ -138,7 +138,13 @@ def judged(
     Returns:
         The outcome that all readings share, else ``None``; and what was found.
     """
-    outcomes = [_reading(texts, part, which, test, layout) for texts in readings(layout, part)]
+    texts_by_reading = readings(layout, part)
+    if part == "line" and isinstance(which, int):
+        # With nothing around them, the first is the first.
+        bare = layout.bare_lines is not None
+        others = [] if bare else [*texts_by_reading[1:], layout.lines_below_title]
+        texts_by_reading = [texts_by_reading[0], *others]
+    outcomes = [_reading(texts, part, which, test, layout) for texts in texts_by_reading]
     first, reason = outcomes[0]
     for outcome, other in outcomes[1:]:
         if outcome is not first:

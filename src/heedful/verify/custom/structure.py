@@ -99,7 +99,11 @@ def count(
         if part == "passage":
             outcome = _of_passage(count, at_least, at_most)
             return outcome, f"{words}, perhaps of a part only" if outcome is None else words
-        return _within(count, at_least, at_most), words
+        outcome = _within(count, at_least, at_most)
+        if outcome is None and unit == "lines" and layout.bare_lines == count.high:
+            # Its first line may be a title to some, but not if so many lines are asked for.
+            outcome = _within(CountRange(count.high, count.high), at_least, at_most) or None
+        return outcome, words
 
     return decide(*judged(response.layout, part, which, test))
 

@@ -308,6 +308,22 @@ class Layout:
         frames = dict.fromkeys((*self._frames, (len(self._trimmings), 0)))
         return _distinct(texts[start : len(texts) - end] for start, end in frames)
 
+    @property
+    def lines_below_title(self) -> list[str]:
+        """The written lines below the first, where that may be a title."""
+        return [self.lines[at].text for at in self._written[bool(self._trimmings) :]]
+
+    @cached_property
+    def bare_lines(self) -> int | None:
+        """The number of lines where all are plain: no blank ones, marks, remarks, signatures."""
+        plain = len(self._written) == len(self.lines) and not any(
+            line.kind != "prose" or _TITLE_MARK.match(line.text) or _is_remark(line.text)
+            for line in self.lines
+        )
+        texts = [line.text for line in self.lines]
+        greeted = plain and greetings(texts, [False] * len(texts))
+        return len(texts) if plain and not greeted and len(self._frames) == 1 else None
+
     @cached_property
     def sentence_readings(self) -> list[list[str]]:
         """The sentences: those of the text itself by each reading, and with headings too.
