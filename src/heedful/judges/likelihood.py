@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Expense, Judgment, Status
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import Purpose
+from heedful.engine.runner import together
 from heedful.judges.prompts import likelihood
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
@@ -92,7 +92,7 @@ class Likelihood:
             reason = NO_INSTRUCTION
         if reason is not None:
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
-        answers = await asyncio.gather(*(self._ask(sample, each) for each in constraints))
+        answers = await together(self._ask(sample, each) for each in constraints)
         return Critique(
             judgments=tuple(judgment for judgment, _ in answers),
             expenses=tuple(cost for _, cost in answers if cost is not None),

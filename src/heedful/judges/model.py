@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
+from heedful.engine.runner import together
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
@@ -111,7 +111,7 @@ class Checklist:
         groups = self._groups(positions)
         if len(groups) == 1:
             return await self._ask(sample, groups[0])
-        answers = await asyncio.gather(*(self._ask(sample, group) for group in groups))
+        answers = await together(self._ask(sample, group) for group in groups)
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
             text="\n\n".join(text for answer in answers if (text := answer.text) is not None),
