@@ -294,8 +294,8 @@ SKIPPED = {("evaluate, a panel", fault) for fault in LASTING}
 
 CASES = [case for case in itertools.product(COMMANDS, FAULTS) if case not in SKIPPED]
 
-SOME = set(zip(itertools.cycle(COMMANDS), FAULTS))
-"""Each fault once, with the commands in turn."""
+SOME = set(zip(COMMANDS, FAULTS[::3], strict=False))
+"""Each command once, with every third fault."""
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,13 @@ FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
 _GZIP = b"\x1f\x8b"
 
-_COMPRESSED = {"bzip2": b"BZh", "xz": b"\xfd7zXZ", "zstd": b"(\xb5/\xfd", "zip": b"PK\x03\x04"}
+_COMPRESSED = {
+    "gzip twice": _GZIP,
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ",
+    "zstd": b"(\xb5/\xfd",
+    "zip": b"PK\x03\x04",
+}
 _SIGNATURES = {
     **_COMPRESSED,
     "a PNG image": b"\x89PNG",
