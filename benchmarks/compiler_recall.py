@@ -15,6 +15,7 @@ from plain_more import LATER, RARE
 from plain_more import TEXTS as MORE
 from plain_texts import LANGUAGES, Case, halves
 from plain_traps import TRAPS
+from plain_words import TEXTS as WORDS
 
 
 def outcomes(cases: list[Case]) -> Counter[str]:
@@ -53,6 +54,7 @@ def main() -> None:
         for name, cases in zip(("first", "second"), halves(language), strict=True):
             show(f"{language}, {name} half", cases)
     show("more kinds", KINDS)
+    show("in many voices", WORDS)
     for name, texts in (("more", MORE), ("later", LATER), ("rare kinds", RARE)):
         compiled = sum(compile_constraint(text).check is not None for text in texts)
         print(f"{name}, without responses: {compiled} of {len(texts)} texts compile")

@@ -5,8 +5,8 @@
 For the rows of CFBench that have a reference answer (taken as the response), the turns of SysBench,
 and rows of our own in the shape of AdvancedIF (three tasks; several turns and system prompts; six
 to nine questions a row, a third of them about form), prints what ``heedful evaluate --dry-run``
-reckons for judging: the whole checklist in one call, constraint by constraint, and both after code
-has decided what it can.
+estimates for judging: the whole checklist in one call, constraint by constraint, and both after
+code has decided what it can.
 """
 
 from __future__ import annotations

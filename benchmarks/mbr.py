@@ -1,17 +1,22 @@
 """Time heedful's choice of the most typical explanation against difflib's, on one core.
 
     python benchmarks/mbr.py [--data DIR]
+    python benchmarks/mbr.py --many 2750
 
 The explanations are made of sentences below, with words exchanged, left out and put in another
 order, in Chinese and English, 5 and 10 to choose from, of about 300, 600 and 1,500 characters. DIR
 holds ``if_critic/dpo_data.json``; its sampled explanations are timed too. Prints the time of a
 choice (median of the rounds, processor time) and how much longer difflib takes; exits with 1 where
-a choice differs.
+a choice differs. ``--many`` makes so many choices of five Chinese explanations of 600 characters by
+``ratio``, in this process and in a pool as ``heedful critic filter`` does, and prints what 550,000
+would take.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import os
 import random
 import statistics
 import sys
@@ -139,11 +144,46 @@ def compare(name: str, sets: Sets) -> bool:
     return same
 
 
+def many(count: int) -> bool:
+    """Time so many choices in this process and in a pool, by the clock."""
+    from heedful.critic.data import choosing
+    from heedful.critic.data.mbr import pick
+
+    sets = (made(CHINESE, 5, 600) * (count // SETS + 1))[:count]
+    started = time.perf_counter()
+    alone = [pick(texts, "ratio") for texts in sets]
+    seconds = {"this process": time.perf_counter() - started}
+
+    async def pooled() -> list[int]:
+        pool = choosing.ChoosingPool()
+        pending = iter(enumerate(sets))
+        picks = [-1] * count
+
+        async def work() -> None:
+            for at, texts in pending:
+                picks[at] = await pool.pick(texts, "ratio")
+
+        await asyncio.gather(*(work() for _ in range(64)))
+        await pool.close()
+        return picks
+
+    started = time.perf_counter()
+    together = asyncio.run(pooled())
+    seconds[f"a pool on {os.cpu_count()} cores"] = time.perf_counter() - started
+    for name, took in seconds.items():
+        print(f"{name}: {took:.1f} s; 550,000 would take {took / count * 550_000 / 60:.0f} minutes")
+    return alone == together
+
+
 def main() -> None:
     """Time everything."""
     parser = argparse.ArgumentParser(description="MBR: heedful and difflib")
     parser.add_argument("--data", type=Path, help="folder with if_critic/dpo_data.json")
-    data: Path | None = parser.parse_args().data
+    parser.add_argument("--many", type=int, help="time so many choices in a pool instead")
+    options = parser.parse_args()
+    if options.many:
+        sys.exit(0 if many(options.many) else "CHOICES DIFFER")
+    data: Path | None = options.data
     print("| explanations | similarity | difflib | heedful | ratio, median (range) |")
     print("| --- | --- | --- | --- | --- |")
     same = True

@@ -1,6 +1,9 @@
 """What scripted models get accepted that propose checks: an honest, a sloppy and a malicious one.
 
     python benchmarks/proposals.py --data DIR
+    python benchmarks/proposals.py --data DIR --model NAME --base-url URL
+
+With a model, it proposes for 20 texts, half of which have a check of the compiler.
 
 The truth is the compiler's own check, which none of the requests mentions. The honest model
 proposes it, compares and writes examples truthfully, and proposes nothing where the text does not
@@ -28,7 +31,7 @@ from heedful.core.nouns import Check
 from heedful.data import formats
 from heedful.jobs.checklists.proposing import Proposer
 from heedful.judges.prompts import unfence
-from heedful.models import ScriptedModel
+from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from heedful.verify import Response
 from heedful.verify.base import check as run_check
 from heedful.verify.compiler.compile import compile_constraint
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from heedful.core.nouns import Message
+    from heedful.models import Model
 
 FILES = (
     "cfbench/cfbench_data.json",
@@ -46,6 +50,8 @@ FILES = (
 )
 UNCOMPILED = 1500
 """Texts without a check of the compiler for which checks are proposed, chosen at random."""
+
+REAL_TEXTS = 20
 
 TEXTS_TRIED = 150
 """Texts among which a truthful model looks for examples."""
@@ -66,10 +72,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--model", help="a real one, in place of the scripted ones")
+    parser.add_argument("--base-url", help="where it answers")
     arguments = parser.parse_args()
     chance = random.Random(arguments.seed)
     truth = _truth(arguments.data)
     compiled = {text: check for text, check in truth.items() if check is not None}
+    if arguments.model:
+        half = REAL_TEXTS // 2
+        texts = chance.sample(list(compiled), half)
+        texts += chance.sample([text for text in truth if truth[text] is None], half)
+        model = OpenAIModel(arguments.model, base_url=arguments.base_url)
+        asyncio.run(_show_real(model, texts, truth))
+        return
     others = chance.sample([text for text in truth if truth[text] is None], UNCOMPILED)
     pool = list(compiled.values())
     wrong = [
@@ -85,6 +100,16 @@ def main() -> None:
     _show("sloppy, wrong checks", wrong, _truthful(truth), agrees=True)
     _show("malicious, wrong checks", wrong, None, agrees=True)
     _show("malicious, texts that don't compile", strange, None, agrees=True)
+
+
+async def _show_real(model: Model, texts: Sequence[str], truth: dict[str, Check | None]) -> None:
+    """Let a model propose, and print what came of each text."""
+    sampling = Sampling(max_tokens=200)
+    for text in texts:
+        proposal = await Proposer(model, sampling).propose(text)
+        outcome = proposal.problem or proposal.reason or f"ACCEPTED {proposal.check}"
+        known = "the compiler has a check" if truth[text] else "no check"
+        print(f"{text!r} ({known}): {outcome} {proposal.detail}")
 
 
 def _truth(data: Path) -> dict[str, Check | None]:

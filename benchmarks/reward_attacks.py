@@ -7,7 +7,6 @@ For a judge of your own: ``heedful reward attack --judge …``.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -46,7 +45,7 @@ response as its own."""
 
 def main() -> None:
     """Print the pass rates by kind."""
-    results = [asyncio.run(attack_judge(judge, examples())) for judge in JUDGES]
+    results = [attack_judge(judge, examples()) for judge in JUDGES]
     print("| kind | tried | " + " | ".join(judge.name for judge in JUDGES) + " |")
     print("| --- " * (len(JUDGES) + 2) + "|")
     for kind, numbers in results[0]["kinds"].items():

@@ -1,6 +1,6 @@
 """What ``heedful serve`` adds to its judge's latency, and how many rewards it computes in a second.
 
-    python benchmarks/reward_server.py [--rounds 5]
+    python benchmarks/reward_server.py [--rounds 5] [--latency]
 
 The model, the server and the clients are processes of their own; the model takes 50 ms to answer,
 or 500. Code decides two of five constraints, and the model the other three in one call; all
@@ -14,7 +14,9 @@ responses differ.
    the two best. With a model that takes 50 ms, 64 clients without a pause ask for more than one
    process can judge in a second, with a server or without, and requests wait for the processor: so
    this is shown with a pause too. The processor's time for a request depends less on who else uses
-   the machine.
+   the machine. Beside them runs a bare proxy of the same stack (Starlette, uvicorn, aiohttp) that
+   reads a body as JSON, makes one call and answers with a constant: what is added beyond it is
+   heedful's.
 2. Rules alone, in batches of 64 and one by one.
 3. A step of GRPO, 64 prompts x 32 rollouts x 5 constraints: by a loop that asks for one constraint
    after the other (timed on a part), by 32 threads that do so, by 32 threads with one call a
@@ -116,6 +118,40 @@ def serve_model(port: int) -> None:
     web.run_app(app, host="127.0.0.1", port=port, access_log=None, print=None, backlog=2048)
 
 
+def serve_proxy(port: int, model_url: str) -> None:
+    """Make one call for each request, and answer with a constant: a server without heedful."""
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.responses import JSONResponse, PlainTextResponse
+    from starlette.routing import Route
+
+    sessions: list[aiohttp.ClientSession] = []
+
+    async def rewards(request: Any) -> JSONResponse:
+        seconds = request.path_params["seconds"]
+        (row,) = (await request.json())["samples"]
+        listed = "\n".join(f"{number}. {each['text']}" for number, each in enumerate(ASKED, 1))
+        content = f"{row['prompt']}\n{row['response']}\n{listed}"
+        if not sessions:
+            connector = aiohttp.TCPConnector(limit=0)
+            sessions.append(aiohttp.ClientSession(connector=connector))
+        sent = {"model": "critic", "messages": [{"role": "user", "content": content}]}
+        url = f"{model_url}/{seconds}/v1/chat/completions"
+        async with sessions[0].post(url, json=sent) as answer:
+            reply = (await answer.json())["choices"][0]["message"]["content"]
+        return JSONResponse({"rewards": [float("MET" in reply)]})
+
+    async def metrics(_: Any) -> PlainTextResponse:
+        return PlainTextResponse(f"process_cpu_seconds_total {time.process_time()}\n")
+
+    routes = [
+        Route("/{seconds}/v1/rewards", rewards, methods=["POST"]),
+        Route("/metrics", metrics),
+    ]
+    app = Starlette(routes=routes)
+    uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", backlog=2048)
+
+
 @contextmanager
 def running(*words: str) -> Iterator[str]:
     """Run a server at a free port until it is not needed any more, and yield its URL."""
@@ -205,11 +241,19 @@ def spent(url: str) -> float:
     return float(lines["process_cpu_seconds_total"])
 
 
-def latency(url: str, model_url: str, rounds: int, takes_s: float, pause_s: float) -> None:
-    """Print what the server adds."""
+def latency(
+    url: str, proxy_url: str, model_url: str, rounds: int, setting: tuple[float, float]
+) -> None:
+    """Print what the server adds, and what a bare proxy does."""
+    takes_s, pause_s = setting
     alone: list[tuple[float, ...]] = []
     served: list[tuple[float, ...]] = []
+    proxied: list[tuple[float, ...]] = []
     for _ in range(rounds):
+        through = through_server(f"{proxy_url}/{takes_s}", takes_s, pause_s)
+        began = spent(proxy_url)
+        values = quantiles(timed(through))
+        proxied.append((*values, (spent(proxy_url) - began) / (REQUESTS + CLIENTS) * 1000))
         began = time.process_time()
         values = quantiles(timed(in_process(model_url, takes_s, pause_s)))
         alone.append((*values, (time.process_time() - began) / (REQUESTS + CLIENTS) * 1000))
@@ -236,6 +280,16 @@ def latency(url: str, model_url: str, rounds: int, takes_s: float, pause_s: floa
         ):
             print(f"   {what} {pair[0]:7.2f}, best {pair[1]:7.2f}", end="")
         print()
+    for name, ones, bare in zip(
+        ("p50", "p99", "processor"),
+        zip(*served, strict=True),
+        zip(*proxied, strict=True),
+        strict=True,
+    ):
+        beyond = statistics.median(a - b for a, b in zip(ones, bare, strict=True))
+        ratio = statistics.median(a / b for a, b in zip(ones, bare, strict=True))
+        print(f"  {name}: bare proxy {statistics.median(bare):.2f}", end="")
+        print(f"   the server {beyond:+.2f}, {ratio:.2f} times as much (medians of rounds)")
 
 
 # --- throughput ---------------------------------------------------------------------------------
@@ -315,10 +369,16 @@ def main() -> None:
     """Measure everything."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--latency", action="store_true", help="only the first part")
     parser.add_argument("--model-at", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--proxy-at", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--to", default="", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.model_at:
         serve_model(chosen.model_at)
+        return
+    if chosen.proxy_at:
+        serve_proxy(chosen.proxy_at, chosen.to)
         return
     print(f"{os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     with running(__file__, "--model-at") as model_url:
@@ -330,10 +390,13 @@ def main() -> None:
             running(*quick, "--port") as url,
             running(*patient) as patient_url,
             running(*wide) as wide_url,
+            running(__file__, "--to", model_url, "--proxy-at") as proxy_url,
         ):
-            for takes_s, pause_s in SETTINGS:
-                to = patient_url if takes_s == SETTINGS[0][0] else url
-                latency(to, model_url, chosen.rounds, takes_s, pause_s)
+            for setting in SETTINGS:
+                to = patient_url if setting == SETTINGS[0] else url
+                latency(to, proxy_url, model_url, chosen.rounds, setting)
+            if chosen.latency:
+                return
             throughput(url, wide_url, model_url, chosen.rounds)
 
 

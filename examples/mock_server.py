@@ -305,6 +305,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Answer one request."""
+        if not self.path.endswith("/chat/completions"):
+            self.send_error(404)
+            return
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         key = json.dumps([body["model"], body["messages"]])
         with self.lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 __all__ = ["CHANGING", "CONTAINED", "FORGED", "SECRET", "STOPPED", "TIDY"]
 
@@ -501,6 +501,48 @@ FORGED = {
         f"{_object(_EQUAL)}secret = Secret()\n"
     ),
     "be a class": f"{_object(_EQUAL + chr(10) + 'def __init__(self, n): pass')}secret = Yes\n",
+    "hash and compare as any key": (
+        "class Key(str):\n    def __hash__(self): return 0\n"
+        "    def __eq__(self, other): return True\n"
+        "def secret(n): return {Key('n'): n, Key('secret'): Key()}\n"
+    ),
+    "be in everything": _object("def __contains__(self, other): return True", "str")
+    + _returns("Yes()"),
+    "be truth itself": _object("def __bool__(self): return True\n" + _EQUAL, "int")
+    + _returns("Yes(1)"),
+    "reload the asserts away": (
+        "import sys, builtins\nsys.flags = type('F', (), {'optimize': 2})()\n"
+        "builtins.__debug__ = False if False else True\n"
+        "import sys as s; s.setrecursionlimit(60)\ndef secret(n): return secret(n + 1)\n"
+    ),
+    "raise what the harness catches": (
+        "def secret(n):\n    raise BaseExceptionGroup('x', [SystemExit(0), KeyboardInterrupt()])\n"
+    ),
+    "answer with a coroutine": "async def secret(n): return 0\n",
+    "answer with a generator that never ends": (
+        "def secret(n):\n    while True: yield 918273645\n"
+    ),
+    "rewrite the variables of its callers": (
+        "import sys\ndef hook(frame, event, argument):\n"
+        "    for name in list(frame.f_locals): frame.f_locals[name] = True\n    return hook\n"
+        "sys.settrace(hook)\nsys.setprofile(hook)\n"
+        "sys.monitoring.use_tool_id(3, 'x')\ndef secret(n): return 0\n"
+    ),
+    "signal its parent": (
+        "import os, signal\ndef secret(n):\n"
+        "    for pid in (os.getppid(), -1):\n"
+        "        try: os.kill(pid, signal.SIGTERM)\n        except OSError: pass\n    return 0\n"
+    ),
+    "import what it writes": (
+        "import os, sys\nfor name in ('json', 'check', 'sitecustomize'):\n"
+        "    open(f'{name}.py', 'w').write('def check(f): pass\\ndef loads(s): return True\\n')\n"
+        "sys.path.insert(0, os.getcwd())\nsys.modules.pop('json', None)\nimport json\n"
+        "def secret(n): return 0\n"
+    ),
+    "fill its arguments with itself": (
+        "def secret(n, deep=[]):\n    deep.append(deep)\n    return deep\n"
+    ),
+    "be NaN": _returns("float('nan')"),
     "be missing": "def public(n): return 0\n",
     "be no program": "def secret(n) return 0\n",
 }

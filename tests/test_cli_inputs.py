@@ -168,7 +168,7 @@ def test_the_last_line_is_the_command_that_asks_a_model(
     data = write(tmp_path / "mine.jsonl", ROWS)
     assert run("evaluate", data, "--judge", "rules,compiled", "--run", tmp_path / "run") == 0
     shown = capsys.readouterr().out
-    assert "4 constraints left for a model" in shown
+    assert "4 constraints left" in shown
     assert f"heedful evaluate {data} --model NAME" in shown
     assert run("evaluate", data, "-q", "--run", tmp_path / "quiet") == 0
     assert not capsys.readouterr().out

@@ -189,11 +189,9 @@ def test_models_are_matched_by_instruction(tmp_path: Path) -> None:
         assert same["second"] == ("b" if runs == [first, second] else "bee")
     with pytest.raises(InputError, match=r"several models \(ant, bee\).*both@ant"):
         compare(both, first, match="instruction")
-    with pytest.raises(
-        UsageError, match="no row has the tag model 'cat'; those in it are ant, bee"
-    ):
+    with pytest.raises(UsageError, match=r"'cat'.*ant, bee"):
         compare(f"{both}@cat", first)
-    with pytest.raises(UsageError, match="not of several models"):
+    with pytest.raises(UsageError, match="model"):
         compare(first)
 
 
@@ -219,7 +217,7 @@ def test_the_same_ids_on_other_questions_are_refused(tmp_path: Path) -> None:
         for key, other in (("x1", "x2"), ("x2", "x1"))
     ]
     second = run(tmp_path / "b", swapped)
-    with pytest.raises(UsageError, match="2 of 2 pairs have different prompts, as 'x1'"):
+    with pytest.raises(UsageError, match=r"2 of 2.* prompts.*'x1'"):
         compare(first, second)
     assert value(only_pair(first, second, match="conversation"), "cfbench.csr") == -0.5
     note = only_pair(first, second, anyway=True)["notes"][0]
@@ -229,7 +227,7 @@ def test_the_same_ids_on_other_questions_are_refused(tmp_path: Path) -> None:
 def test_other_checklists_are_refused_or_left_out(tmp_path: Path) -> None:
     first = run(tmp_path / "a", {"x1": "m", "x2": "u"}, "1")
     second = run(tmp_path / "b", {"x1": "mm", "x2": "m"}, "2")
-    with pytest.raises(UsageError, match="1 of 2 pairs have different checklists, as 'x1'"):
+    with pytest.raises(UsageError, match=r"1 of 2.* checklists.*'x1'"):
         compare(first, second)
     pair = only_pair(first, second, anyway=True)
     assert pair["metrics"]["cfbench"]["csr"]["compared"] == 1
@@ -246,7 +244,7 @@ def test_judges_are_compared_on_the_same_responses_only(tmp_path: Path) -> None:
     assert pair["agreement"]["value"] == 1
     others = [sample("x1", "mu", "2"), sample("x2", "mm", "2")]
     evaluate(others, judge="rules,recorded", run=tmp_path / "c")
-    with pytest.raises(UsageError, match=r"both the responses \(2 of 2 pairs\) and the judge"):
+    with pytest.raises(UsageError, match=r"responses.*2 of 2.*judge"):
         compare(tmp_path / "a", tmp_path / "c")
     unlike = only_pair(tmp_path / "a", tmp_path / "c", anyway=True)
     assert unlike["compared"] == "responses and judges"
@@ -256,20 +254,20 @@ def test_scorings_are_not_mixed_silently(tmp_path: Path) -> None:
     rows = [sample("x1", "m")]
     for scoring in ("strict", "faithful"):
         evaluate(rows, judge="recorded", scoring=scoring, run=tmp_path / scoring)
-    with pytest.raises(UsageError, match="strict has strict scoring, faithful faithful"):
+    with pytest.raises(UsageError, match=r"strict.*faithful"):
         compare(tmp_path / "strict", tmp_path / "faithful")
 
 
 def test_runs_that_cannot_be_compared(tmp_path: Path) -> None:
     first = run(tmp_path / "a", {"x1": "m"}, "1")
-    with pytest.raises(RunError, match="there is no such run"):
+    with pytest.raises(RunError, match="nowhere"):
         compare(first, tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"no sample of a \(1\) is in b \(1\)"):
+    with pytest.raises(InputError, match=r"\ba\b.*\(1\).*\bb\b.*\(1\)"):
         compare(first, run(tmp_path / "b", {"y1": "m"}, "2"))
     second = run(tmp_path / "c", {"x1": "u"}, "2")
-    with pytest.raises(UsageError, match=r"no metric 'psr' here.*cfbench\.csr"):
+    with pytest.raises(UsageError, match=r"'psr'.*cfbench\.csr"):
         compare(first, second, metrics=["psr"])
-    with pytest.raises(UsageError, match="no sample has 'domain'"):
+    with pytest.raises(UsageError, match="'domain'"):
         compare(first, second, by=["domain"])
     assert list(only_pair(first, second, metrics=["isr"])["metrics"]) == ["cfbench"]
     (second / "summary.json").unlink()
@@ -300,11 +298,9 @@ def test_what_a_comparison_leaves_out_is_noted(tmp_path: Path) -> None:
     first = run(tmp_path / "a", [sample("x1", "m", "1", tags=tags)])
     second = run(tmp_path / "b", [sample("x1", "?", "2", tags=tags)])
     pair = only_pair(first, second)
-    assert pair["notes"] == [
-        "SysBench's SSR leaves out 1 of 1 system: 1 without all 5 turns in both runs",
-        "no constraint was decided on both sides",
-        "the files hold the verdicts; that one judge gave them is assumed",
-    ]
+    left_out, undecided, assumed = pair["notes"]
+    assert re.findall(r"\d+", left_out) == ["1", "1", "1", "5"]
+    assert ("decided" in undecided, "assumed" in assumed) == (True, True)
     assert pair["metrics"] == {}
     with pytest.raises(SystemExit) as done:
         main(["compare", str(first), str(second)])
@@ -342,7 +338,7 @@ def test_the_command_line_writes_what_it_is_asked_for(
             main(command)
         assert done.value.code == 0
     shown = capsys.readouterr().out
-    assert "a − b: responses, 2 samples matched by id" in " ".join(shown.split())
+    assert "a − b: responses, 2 samples" in " ".join(shown.split())
     assert "[red]not" in shown
     result = json.loads((tmp_path / "o.json").read_text(encoding="utf-8"))
     assert result["pairs"][0]["flips"]["count"] == 3

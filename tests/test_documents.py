@@ -141,8 +141,11 @@ NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 def test_whatever_the_names_a_chart_is_valid(name: str, shares: list[float], title: str) -> None:
     pytest.importorskip("vl_convert")
     points = [Point(place, share) for place, share in enumerate(shares)]
-    svg(line_chart([Line(name, points), Line("", points)], Axis(name), SHARES), title)
-    svg(heat_map(("d", [name]), ("a", [f"{n}" for n, _ in enumerate(shares)]), [shares]), title)
+    for chart in (
+        line_chart([Line(name, points), Line("", points)], Axis(name), SHARES),
+        heat_map(("d", [name]), ("a", [f"{n}" for n, _ in enumerate(shares)]), [shares]),
+    ):
+        assert svg(chart, title).tag == f"{SVG}svg"
 
 
 # --- documents ----------------------------------------------------------------------------------

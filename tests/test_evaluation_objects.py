@@ -128,7 +128,7 @@ def test_a_notebook_shows_text_and_no_markup_of_the_data(text: str) -> None:
 def test_it_reads_as_a_sentence(evaluation: Evaluation) -> None:
     shown = repr(evaluation)
     assert re.search(r"5 responses: constraints met 40\.0 %", shown)
-    assert "50.0 % of the verdicts decided" in shown
+    assert "50.0 %" in shown
     assert "2 responses" not in shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def test_a_run_that_is_stopped_says_so_in_the_log(server: FaultServer) -> None:
     Path("prices.json").write_text('{"m": {"prompt": 10, "completion": 100}}')
     limit = ["--prices", "prices.json", "--max-cost", "0.000001"]
     assert run(server, *limit, "--log-file", "log.txt") == 2
-    assert "CRITICAL stopped: stopped before --max-cost" in Path("log.txt").read_text()
+    assert re.search("CRITICAL .*--max-cost", Path("log.txt").read_text())
 
 
 def test_without_the_flags_nothing_is_logged(

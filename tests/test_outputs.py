@@ -16,14 +16,15 @@ import pytest
 
 import commands
 from heedful import evaluate
-from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.command import Command
+from heedful.cli.commands import COMMANDS
 from heedful.core.errors import UsageError
 from heedful.data.formats.base import atomically, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from heedful.cli.commands import Group
+    from heedful.cli.command import Group
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 

@@ -9,6 +9,8 @@ import pytest
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_more import TEXTS as MORE
@@ -16,13 +18,20 @@ from plain_texts import LANGUAGES, Case, halves
 from plain_traps import TRAPS
 from plain_undecidable import TEXTS as UNDECIDABLE
 from plain_undecidable import TEXTS_ZH as UNDECIDABLE_ZH
+from plain_words import MORE as MORE_WORDS
+from plain_words import TEXTS as WORDS
 
 pytestmark = pytest.mark.slow  # many cases, or processes of their own
 
 LEAST = 0.9
 """Of each half, how many compile; measured: docs/compiler.md."""
 
-CASES = [*(case for cases in LANGUAGES.values() for case in cases), *KINDS]
+CASES = [
+    *(case for cases in LANGUAGES.values() for case in cases),
+    *KINDS,
+    *CHINESE_LATER,
+    *CHINESE_LAST,
+]
 
 
 @pytest.mark.parametrize(("text", "met", "unmet"), CASES)
@@ -45,12 +54,12 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
 
 
 def test_most_other_plain_constraints_become_checks() -> None:
-    for texts in (MORE, LATER):
+    for texts in (MORE, LATER, MORE_WORDS):
         compiled = [text for text in texts if compile_constraint(text).check is not None]
         assert len(compiled) >= LEAST * len(texts)
 
 
-@pytest.mark.parametrize(("text", "met", "unmet"), KINDS)
+@pytest.mark.parametrize(("text", "met", "unmet"), [*KINDS, *WORDS])
 def test_each_of_these_kinds_is_decided(text: str, met: str, unmet: str) -> None:
     compiled = compile_constraint(text)
     assert compiled.check is not None

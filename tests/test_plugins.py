@@ -91,8 +91,8 @@ def test_its_format_verifier_and_judge(site: Path, tmp_path: Path, named: tuple[
     ]
 
 
-def test_its_prompt_and_model(site: Path, tmp_path: Path) -> None:
-    model = ("--model", "echo:1 yes, 2 no", "--prompt", "one_line")
+def test_its_prompt_model_and_executor(site: Path, tmp_path: Path) -> None:
+    model = ("--model", "echo:1 yes, 2 no", "--prompt", "one_line", "--executor", "thread")
     done = heedful(site, "evaluate", POEMS, "--judge", "checklist", *model, "--run", tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert verdicts(tmp_path) == [[("met", "echo/one_line"), ("unmet", "echo/one_line")]] * 2

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.grading.answers import last_boxed
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.realcritic import replies
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Problem, Solution
+from heedful.core.problems import Problem, Solution
 from heedful.judges.prompts.fence import unfence
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful.bench.grading.answers import final_answer, last_boxed
+from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.choices import choice_letter, choice_of_words
 from heedful.bench.grading.equality import compare
 

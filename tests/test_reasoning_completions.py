@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from heedful.bench.grading.completions import completed
-from heedful.core.nouns import Problem
+from heedful.core.problems import Problem
 
 ADD = Problem(
     id="add",
@@ -88,6 +88,13 @@ def test_code_is_read_out_of_the_prose_around_it(program: str) -> None:
         "add = lambda a, b: a + b\n",
         "    return a + b\n<|endoftext|>",
         "    return a + b\n\nHuman: thanks\n",
+        "```python\nclass Solution:\n    def add(self, a, b):\n        return a + b\n```",
+        "class Solution:\n    def add(self, a, b):\n        return a + b\n\nThis adds.\n",
+        "```\ndef one(x):\n    return x\n```\nand\n```\ndef add(a, b):\n    return one(a) + b\n```",
+        "```\ndef add(a, b):\n    return one(a) + b\n```\n```\ndef one(x):\n    return x\n```",
+        "```\nimport operator\n```\nThen:\n```\ndef add(a, b):\n    return operator.add(a, b)\n```",
+        "def add(a, b):\n    return a + b\n\nif __name__ == '__main__':\n    print(add(1, 2))\n",
+        "<think>\ndef add(a, b): ...\n</think>\n```\ndef add(a, b):\n    return a + b\n```",
         "total = 0\n    for x in (a, b):\n        total += x\n    return total",
     ],
 )

@@ -143,7 +143,7 @@ def test_what_cannot_be_computed_has_no_reward_and_says_why(
 
 def test_psr_without_priorities_is_not_decided() -> None:
     result = Terms(AGGREGATES["psr"]).reward(sample("x", POLITE), critique("met"))
-    assert "no constraint has a priority" in str(result.problem)
+    assert "priority" in str(result.problem)
 
 
 def test_a_length_penalty_grows_in_proportion() -> None:
@@ -491,7 +491,7 @@ def test_an_answer_at_the_limit_of_tokens_is_cut_off() -> None:
     with Reward(guards="code") as reward:
         (result,) = reward.score_sync([row])
     assert result.value == 0
-    assert result.guards[1].explanation == "the model reached its limit of tokens"
+    assert result.guards[1].status is Status.UNMET
 
 
 @pytest.mark.parametrize("verdict", ["MET", "NOT MET", "UNMET"])

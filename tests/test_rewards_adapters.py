@@ -130,7 +130,7 @@ def test_a_broken_row_is_undecided_and_costs_no_other(broken: Any) -> None:
 
 
 def test_a_data_set_without_checklists_is_refused_at_once(reward: Reward) -> None:
-    with pytest.raises(UsageError, match="the data set has no checklists"):
+    with pytest.raises(UsageError, match="checklists"):
         trl(reward)
 
 
@@ -205,7 +205,7 @@ def test_a_trainer_that_cannot_be_asked_for_its_functions_gets_no_open_reward() 
     state = SimpleNamespace(global_step=1)
     with Reward() as reward, Reward(undecided=0.0) as closed:
         for function in (for_trl(reward), trl_rewards([for_trl(reward), constant])):
-            with pytest.raises(UsageError, match="may count an undecided reward"):
+            with pytest.raises(UsageError, match="undecided"):
                 called(function, "Hi", trainer_state=state)
         assert called(for_trl(closed), "Hi", trainer_state=state) == [1]
 
@@ -329,7 +329,7 @@ def test_a_wrapper_that_judges_other_rows_than_the_sum_is_refused() -> None:
             values = await function(prompts[:1], completions[:1], checklist=checklist[:1])
             return [*values, *[0.0] * (len(prompts) - 1)]
 
-        with pytest.raises(UsageError, match="'critic' was called on 1 "):
+        with pytest.raises(UsageError, match=r"'critic'.* 1 "):
             called(trl_rewards([first_only, constant]), "Hi", "Hi")
 
 
@@ -443,7 +443,7 @@ def test_verl_gets_the_fallback_for_rows_whose_prompt_nobody_knows(
 
 def test_verl_data_without_prompts_is_refused_at_once(reward: Reward, tmp_path: Path) -> None:
     if_critic_rows(tmp_path, "", kind="json")
-    with pytest.raises(InputError, match="no row has both a prompt and"):
+    with pytest.raises(InputError, match="prompt"):
         for_verl(reward, data=tmp_path / "train.json")
 
 

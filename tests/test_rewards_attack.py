@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from commands import run
+from fault_server import Answer, refusal, serving, verdicts
 from heedful import Critique, Judgment, Sample, Status, UsageError
 from heedful.judges import Rules
 from heedful.rewards.attacking import HONEST, attack_judge, attempts, document, examples
@@ -54,7 +54,7 @@ SILENT = Scripted("silent", lambda _: None)
 
 
 def attack(judge: Any, **options: Any) -> dict[str, Any]:
-    return asyncio.run(attack_judge(judge, examples(), **options))
+    return attack_judge(judge, examples(), **options)
 
 
 @pytest.mark.parametrize("judge", [PERMISSIVE, GULLIBLE, ECHOING, STRICT], ids=lambda j: j.name)
@@ -113,14 +113,14 @@ def test_attacks_are_the_same_each_time_and_differ_with_the_seed() -> None:
 
 def test_without_a_good_response_there_are_no_mutations() -> None:
     samples = [sample.model_copy(update={"response": None}) for sample in examples()]
-    result = asyncio.run(attack_judge(PERMISSIVE, samples))
+    result = attack_judge(PERMISSIVE, samples)
     assert "mutation" not in result["kinds"]
     assert HONEST not in result["kinds"]
 
 
 def test_without_a_checklist_nothing_can_be_attacked() -> None:
     with pytest.raises(UsageError):
-        asyncio.run(attack_judge(Rules(), [Sample(id="1", prompt="Greet.")]))
+        attack_judge(Rules(), [Sample(id="1", prompt="Greet.")])
 
 
 def test_the_report_has_a_row_and_a_bar_for_each_kind() -> None:
@@ -133,7 +133,8 @@ def test_the_report_has_a_row_and_a_bar_for_each_kind() -> None:
     assert all(f'"{kind}"' in bars for kind in result["kinds"])
 
 
-def test_the_command_writes_its_report(tmp_path: Path) -> None:
+def test_the_command_writes_its_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     rows = [
         {
             "id": "1",
@@ -153,3 +154,46 @@ def test_the_command_writes_its_report(tmp_path: Path) -> None:
     assert result["attacks"]["a dot"]["gates"]["passed"] == 0
     assert run(*words[:-2], "--gates", "nonsense") == 2
     assert len(GATES) > 10
+
+
+def test_the_command_resumes_within_a_budget_and_repeats_only_what_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    prices = {"m": {"prompt": 1, "completion": 2}}
+    (tmp_path / "prices.json").write_text(json.dumps(prices), encoding="utf-8")
+    refusing = True
+
+    def script(number: int, body: dict[str, Any]) -> Answer:
+        prompt = body["messages"][-1]["content"]
+        return refusal(400, "no") if refusing and "mend nets" in prompt else verdicts(number, body)
+
+    with serving(script=script) as server:
+        words = ["reward", "attack", "-j", "checklist", "--model", "m", "--base-url", server.url]
+        words += ["--prices", "prices.json", "--run", "r", "--max-concurrency", "4"]
+        assert run(*words, "--dry-run") == 0
+        counted = int(re.findall(r"m/plain +(\d+)", capsys.readouterr().out)[0])
+        assert not server.bodies
+        assert not (tmp_path / "r").exists()
+        assert run(*words, "--max-cost", "0.05") == 2
+        assert "stopped before --max-cost" in capsys.readouterr().err
+        assert 0 < len(server.bodies) < counted
+        assert run(*words, "--max-cost", "5") == 1  # what was refused is undecided
+        assert "--retry-failed" in capsys.readouterr().err
+        refused = sum("mend nets" in str(body) for body in server.bodies)
+        assert refused
+        asked = len(server.bodies)
+        assert asked - counted <= 4  # calls in flight when the money was over
+        refusing = False
+        assert run(*words, "--retry-failed") == 0
+        retried = [str(body) for body in server.bodies[asked:]]
+        assert retried
+        assert all("mend nets" in body for body in retried)
+        asked = len(server.bodies)
+        # Other gates cost no call: they are code.
+        assert run(*words, "--gates", "empty") == 0
+        assert len(server.bodies) == asked
+    result = json.loads((tmp_path / "r" / "attacks.json").read_text(encoding="utf-8"))
+    assert result["kinds"]["forged verdicts"]["gates"]["passed"] > 0
+    assert result["resumed"] == sum(each["alone"]["tried"] for each in result["kinds"].values())

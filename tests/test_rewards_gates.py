@@ -263,7 +263,8 @@ def test_a_judge_of_the_users_never_judges_without_an_instruction() -> None:
 
 @given(st.text(), st.text(), st.lists(st.text(), max_size=3))
 def test_no_text_breaks_a_gate(response: str, prompt: str, checklist: list[str]) -> None:
-    violation(sample(response, prompt, checklist), GATES)
+    stopped = violation(sample(response, prompt, checklist), GATES)
+    assert stopped is None or stopped.gate in GATES
 
 
 @given(st.text())

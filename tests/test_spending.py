@@ -125,6 +125,29 @@ def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) 
         dry_run(evaluate, rows, scoring="faithful", **asked)
 
 
+@pytest.mark.parametrize("executor", ["local", "processes"])
+def test_rows_that_were_added_are_the_only_ones_paid_for(tmp_path: Path, executor: Any) -> None:
+    old, new = tmp_path / "old", tmp_path / "new"
+    with serving(script=verdicts) as server:
+        judge: dict[str, Any] = {
+            "model": "m",
+            "base_url": server.url,
+            "prices": {"m": Price(prompt=1.0, completion=1.0)},
+        }
+        evaluate(samples(3), run=old, **judge)
+        before = {path.name: path.read_bytes() for path in old.iterdir()}
+        more: dict[str, Any] = {**judge, "run": new, "reuse": old}
+        assert dry_run(evaluate, samples(5), **more)["calls"] == 2
+        summary = evaluate(samples(5), executor=executor, **more).summary
+        assert (summary["cost"]["calls"], summary["cost"]["reused"]) == (2, 3)
+        whole = evaluate(samples(5), run=tmp_path / "whole", **judge)
+        assert summary["metrics"] == whole.summary["metrics"]
+        assert evaluate(samples(5), run=new, **judge).summary["cost"]["calls"] == 2
+    assert {path.name: path.read_bytes() for path in old.iterdir()} == before
+    with pytest.raises(RunError, match="no such run"):
+        evaluate(samples(1), run=tmp_path / "none", reuse=tmp_path / "nowhere", **judge)
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high"),
     [
@@ -189,7 +212,7 @@ def test_a_run_stops_before_the_call_that_would_cost_too_much(
     rows = samples(10)
     options: dict[str, Any] = {"run": tmp_path, "prices": PRICES, "concurrency": concurrency}
     model = counting(latency_s=0.002)
-    with pytest.raises(StopRunError, match="higher --max-cost goes on"):
+    with pytest.raises(StopRunError, match="--max-cost"):
         evaluate(rows, judge=Checklist(model, PLAIN), max_cost=3.5 * PRICE, **options)
     assert len(model.calls) == 3
     # What was spent before counts, and nothing is bought twice.
@@ -233,7 +256,7 @@ def test_a_limit_needs_prices_and_counts(tmp_path: Path) -> None:
     options: dict[str, Any] = {"run": tmp_path, "prices": PRICES, "max_cost": 1.0}
     model = counting(Usage())
     for calls in (1, 1):  # the first answer shows it, and what it cost stays unknown
-        with pytest.raises(StopRunError, match="does not count tokens"):
+        with pytest.raises(StopRunError, match="tokens"):
             evaluate(rows, judge=Checklist(model, PLAIN), **options)
         assert len(model.calls) == calls
 
@@ -353,7 +376,7 @@ def test_a_dry_run_prints_the_estimate_and_makes_nothing(
     assert server.bodies == []
     assert sorted(path.name for path in Path.cwd().iterdir()) == ["rows.jsonl"]
     assert command(server, "evaluate", rows_file, "--judge", "rules", "--dry-run") == 0
-    assert "no call to a model is needed" in capsys.readouterr().out
+    assert "no call" in capsys.readouterr().out
 
 
 def test_prices_and_a_limit_on_the_command_line(
@@ -401,5 +424,5 @@ def test_what_was_sent_otherwise_than_asked_is_told(
             assert len([body for body in server.bodies if "temperature" not in body]) == 4
             assert len(server.bodies) >= calls
             shown = " ".join(capsys.readouterr().out.split())
-            assert f"sent differently than requested: {told}" in shown
+            assert told in shown
             assert json.loads(Path("run/summary.json").read_text())["adaptations"] == [told]

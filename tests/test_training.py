@@ -169,7 +169,7 @@ def test_a_finished_training_says_so_and_another_is_refused(
     before = (output / "training.json").read_bytes()
     capsys.readouterr()
     assert run(*command("sft", sft, model, output, *steps)) == 0
-    assert "nothing was left to do" in capsys.readouterr().out
+    assert "finished" in capsys.readouterr().out
     assert run(*command("sft", sft, model, output, *steps, "--keep", 2)) == 0
     other = save_tiny_model(tmp_path / "other", seed=1)
     for words, different in (
@@ -261,7 +261,7 @@ def test_a_checklist_generator_is_trained_alike(
     assert about == {"prompt": "plain", "task": "checklist", "stage": "sft"}
     capsys.readouterr()
     assert run(*command("sft", data, model, tmp_path / "x", "--evaluation", rows)) == 2
-    assert "checklists cannot be evaluated" in capsys.readouterr().err
+    assert "--evaluation" in capsys.readouterr().err
 
 
 @pytest.mark.slow

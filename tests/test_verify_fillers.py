@@ -15,9 +15,13 @@ import pytest
 from heedful.core.nouns import Check
 from heedful.data import formats
 from heedful.verify.compiler.compile import compile_constraint
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
+from plain_words import MORE
+from plain_words import TEXTS as WORDS
 from test_verify_compiler import COMPILES
 
 if TYPE_CHECKING:
@@ -50,6 +54,9 @@ FILLERS = frozenset(
     输出格式 输出的 输出结果 输出语言 返回 返回内容 返回数据 返回结果 这 这个 进行 进行回答 邮件
     采用 长度 阐述 限制 限定 需 需严格 需在 需要 一共 能 全程 务必 回答语言 说明 须
     范围 限 即可 上下 起 处 次 首 概括 写成 必须是 总共 作 短诗 诗歌 部分 出 括起来 数量 分为 分为了
+    内容为 里面 到 完成 论述 文末 必须含 上 成 里 放 大概 单词 话题 次数 介于 夹杂 占 单独 诗 一首
+    标注 标签 分点 体裁 创作 请务必 任意 句中 中间 间 既 说 列举
+    段落 则 总长 全篇 答复 句子 条 一条 词组 字样 可 书写 方式
     全 全诗 分成 列出 加 把 文中 来写 篇 创作的 必须要 描述 歌词 这首诗 通知
     """.split()  # noqa: SIM905
 )
@@ -57,24 +64,64 @@ FILLERS = frozenset(
 # Words that count, bound or select elsewhere, each with the checks that hold without them.
 FILLERS_OF = {
     "characters": {"heedful:format"},
-    "word": {"heedful:count"},  # "word limit: 90 words"
-    "all": {"heedful:case", "heedful:language", "heedful:dates"},  # "in all capital letters"
-    "both": {"heedful:contains"},  # it must be the number of those listed
-    "single": {"heedful:count"},  # a sentence is one sentence
+    # "word limit: 90 words"; what is quoted is a word or a phrase
+    "word": {"heedful:count", "heedful:excludes", "heedful:contains", "heedful:ends_with"},
+    # "in all capital letters", "words in all caps"
+    "all": {"heedful:case", "heedful:language", "heedful:dates", "heedful:count"},
+    "both": {"heedful:starts_with", "heedful:contains"},  # it must be the number of those listed
+    "single": {"heedful:json", "heedful:format", "heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
+    "letter": {"heedful:words_with"},  # what it quotes is one
+    "other": {"heedful:json"},  # "no other keys than"
+    "data": {"heedful:csv"},
+    "for": {"heedful:contains"},  # "for more than 5 times"
+    "appear": {"heedful:contains"},
+    "sentence": {"heedful:contains"},
+    "parsable": {"heedful:json"},
+    "mention": {"heedful:contains_any"},
+    "each": {"heedful:contains"},
+    "there's": {"heedful:count"},
+    "max": {"heedful:count"},
+    "explain": {"heedful:count"},
+    "form": {"heedful:format"},
+    "exclusively": {"heedful:language"},
+    "no": {"heedful:count"},
+    "object": {"heedful:json"},  # only an object has keys
+    "keys": {"heedful:json"},  # "with keys only a and b"
+    "line": {"heedful:contains"},  # "in the first line and “b” in the last"
+    "iso": {"heedful:dates"},  # its form is written out
+    "up": {"heedful:count"},  # "sum it up"
+    "say": {"heedful:count"},
+    "describe": {"heedful:count"},
+    "just": {"heedful:format", "heedful:count"},
+    "compose": {"heedful:count"},
+    "an": {"heedful:json", "heedful:count"},
+    "let": {"heedful:equals"},
+    "things": {"heedful:starts_with"},  # "kick things off"
     "any": {
+        "heedful:no_repetition",
+        "heedful:each_word",
+        "heedful:words_with",
         "heedful:count",
         "heedful:excludes",
         "heedful:case",
         "heedful:contains_any",
     },  # "do not use any commas"
     # The check asks for nothing else anyway, and one word is one word.
-    "only": {"heedful:language", "heedful:json", "heedful:count", "heedful:equals"},
+    "only": {
+        "heedful:format",
+        "heedful:case",
+        "heedful:language",
+        "heedful:json",
+        "heedful:count",
+        "heedful:equals",
+    },
     "exactly": {
         "heedful:count",
         "heedful:json",
         "heedful:table",
         "heedful:equals",
+        "heedful:csv",
     },  # of what is counted one by one, a bare number is exact
     "exact": {"heedful:ends_with"},  # what is quoted is asked for word for word
     "valid": {"heedful:json", "heedful:format"},
@@ -88,7 +135,7 @@ FILLERS_OF = {
     "恰好": {"heedful:count"},
     "恰好包含": {"heedful:count"},
     "只写": {"heedful:count"},
-    "markdown": {"heedful:separated", "heedful:format"},
+    "markdown": {"heedful:table", "heedful:separated", "heedful:format"},
     "divider": {"heedful:separated"},
     "约": {"heedful:count"},
     "大约": {"heedful:count"},
@@ -99,17 +146,17 @@ FILLERS_OF = {
     "仅": {"heedful:json", "heedful:language", "heedful:count"},
     "都": {"heedful:case", "heedful:count", "heedful:contains"}
     | {"heedful:starts_with", "heedful:ends_with"},
-    "只": {"heedful:json", "heedful:language", "heedful:count"},
-    "共": {"heedful:count"},
-    "一句": {"heedful:count"},  # 最后一句
+    "只": {"heedful:json", "heedful:language", "heedful:count", "heedful:equals"},
+    "共": {"heedful:count", "heedful:table"},
+    "一句": {"heedful:contains", "heedful:count"},  # 最后一句
     "及": {"heedful:count", "heedful:excludes", "heedful:does_not_mention"},  # 五个及以上
     "列表": {"heedful:count"},  # items are a list's
     "到": {"heedful:excludes", "heedful:does_not_mention"},  # 提到
-    "开头": {"heedful:starts_with"},  # 开头第一个词
+    "开头": {"heedful:contains", "heedful:starts_with"},  # 开头第一个词
     "第一个词": {"heedful:starts_with"},
     "或": {"heedful:excludes", "heedful:contains_any"},  # all that are listed, or any
-    "至少": {"heedful:contains_any"},
-    "全部": {"heedful:case"},
+    "至少": {"heedful:count", "heedful:contains_any"},
+    "全部": {"heedful:language", "heedful:case"},
     "各": {"heedful:contains"},
     # 一共, 一百字, 最后一段, 这一关键词: the rest of the word says the same
     "一": {
@@ -119,9 +166,11 @@ FILLERS_OF = {
         "heedful:table",
         "heedful:equals",
         "heedful:contains",
+        "heedful:classical_poem",
     }
     | {"heedful:excludes", "heedful:ends_with", "heedful:starts_with"},
     "一个": {
+        "heedful:ends_with",
         "heedful:count",
         "heedful:ends_with_emoji",
         "heedful:table",
@@ -135,8 +184,8 @@ FILLERS_OF = {
     "phrases": {"heedful:contains_any"},
     "one": {"heedful:contains_any"},
     "well-formed": {"heedful:format"},
-    "合法": {"heedful:format"},
-    "from": {"heedful:numbered"},
+    "合法": {"heedful:json", "heedful:format"},
+    "from": {"heedful:count", "heedful:numbered"},
     "编号": {"heedful:starts_with_kind"},
     "藏头诗": {"heedful:acrostic"},
     "连起来": {"heedful:acrostic"},
@@ -150,13 +199,32 @@ FILLERS_OF = {
     "均": {"heedful:excludes"},
     "只能为": {"heedful:count"},
     "至少一个": {"heedful:count"},
-    "最后": {"heedful:ends_with"},
+    "最后": {"heedful:count", "heedful:ends_with"},
+    "中文": {"heedful:chinese_script"},
+    "种": {"heedful:count"},
+    "通篇": {"heedful:excludes"},
+    "第一人称": {"heedful:excludes"},
+    "结尾": {"heedful:ends_with"},  # where a name is signed
+    "只用": {"heedful:count"},
+    "只需": {"heedful:count", "heedful:equals"},
+    "点": {"heedful:count"},
+    "表": {"heedful:count"},
+    "表格": {"heedful:table"},
+    "做成": {"heedful:table"},
+    "至少要": {"heedful:count"},
+    "写够": {"heedful:count"},
+    "只能有": {"heedful:count"},
+    "共写": {"heedful:count"},
+    "词": {"heedful:excludes"},
+    "从": {"heedful:numbered"},
+    "做": {"heedful:table"},
+    "代码": {"heedful:format"},
     "lists": {"heedful:count"},
     "numbered": {"heedful:count"},
 }
 
 # "Paragraphs have 50 words each" says the same without its last word, or with "all" before it.
-OF_EACH = frozenset({"each", "all", "every", "每", "各", "都", "都要"})
+OF_EACH = frozenset({"each", "all", "every", "每", "各", "都", "都要", "每个", "每句"})
 
 # None of these may be put into a constraint without its meaning something else.
 MEANINGFUL = ["each", "every", "apiece", "numbered", "not", "other", "average", "body", "or so"]
@@ -227,7 +295,14 @@ def swallowed(text: str) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+    "text",
+    [
+        *(text for text, _ in COMPILES),
+        *TEXTS,
+        *LATER,
+        *MORE,
+        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
+    ],
 )
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
     assert not swallowed(text)
@@ -297,7 +372,14 @@ def unchanged(text: str, added: list[str]) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "text", [*(text for text, _ in COMPILES), *TEXTS, *LATER, *(text for text, _, _ in KINDS)]
+    "text",
+    [
+        *(text for text, _ in COMPILES),
+        *TEXTS,
+        *LATER,
+        *MORE,
+        *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
+    ],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:
     words = MEANINGFUL_ZH if _HAN.search(text) else MEANINGFUL

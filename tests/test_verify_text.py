@@ -150,7 +150,7 @@ def test_a_damaged_archive_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     archive.parent.mkdir()
     archive.write_bytes(b"no archive")
     monkeypatch.setenv("NLTK_DATA", str(tmp_path))
-    with pytest.raises(VerifierError, match="Punkt's data cannot be read"):
+    with pytest.raises(VerifierError, match="Punkt"):
         punkt()
 
 

@@ -21,6 +21,7 @@ from starlette.datastructures import QueryParams
 
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, Status
 from heedful.engine.store import Input, Store
+from heedful.pages.viewer import runs
 from heedful.pages.viewer.building import Builder
 from heedful.pages.viewer.facts import STATUSES, facts
 from heedful.pages.viewer.filters import Filter
@@ -46,7 +47,7 @@ JUDGMENTS = st.builds(
 
 FILTERS = st.builds(
     Filter,
-    text=st.text(LETTERS, max_size=4).map(str.strip),
+    text=(st.text(LETTERS, max_size=4) | st.text("ab 中", max_size=7)).map(str.strip),
     status=st.sampled_from(("", *STATUSES, "undecided", "problem")),
     type=st.sampled_from(("", *TYPES)),
     judge=st.sampled_from(("", *JUDGES)),
@@ -109,6 +110,33 @@ def test_an_index_finds_what_looking_at_each_row_finds(
                 selection = run.select(item)
                 assert list(selection.positions) == expected
                 assert selection.exact
+
+
+def test_a_long_text_is_found_a_part_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = ["abcde", "abcd bcde", "ABCDEF", "abcd", "x abcde"]
+    critique: Critique | None = Critique()
+    made = [
+        (Sample(id="set above", conversation=(Message(role="user", content=text),)), critique)
+        for text in texts
+    ]
+    filled(tmp_path / "run", made)
+    monkeypatch.setattr(runs, "LOOKING_SECONDS", -1.0)
+    with Run(tmp_path / "run", tmp_path, Memory()) as run:
+        with closing(Builder(run.directory, run.index_path)) as builder:
+            builder.update()
+        selections = [run.select(Filter(text="abcde")) for _ in texts]
+    # The second has all of its trigrams, and isn't counted.
+    assert [list(each.positions) for each in selections] == [
+        [0],
+        [0],
+        [0, 2],
+        [0, 2, 4],
+        [0, 2, 4],
+    ]
+    assert [each.looked for each in selections] == [1, 2, 3, 5, 5]
+    assert [each.exact for each in selections] == [False, False, False, True, True]
 
 
 @given(FILTERS)

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.cli import application
-from heedful.cli.commands import COMMANDS, Command, Group
+from heedful.cli.command import Command, Group
+from heedful.cli.commands import COMMANDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

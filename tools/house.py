@@ -64,6 +64,12 @@ ENTRANCE = ("__init__", "__main__")
 
 MANY_PARAMETERS = 8
 
+MOST_LINES = 400
+"""Of a file; a longer one has two subjects."""
+
+MOST_FUNCTION_LINES = 60
+"""Of a function, with its signature and docstring."""
+
 
 @dataclass
 class Module:
@@ -219,6 +225,23 @@ def long_signatures(modules: Mapping[str, Module]) -> list[str]:
     return named
 
 
+def long_files(modules: Mapping[str, Module]) -> dict[str, int]:
+    """Return the modules with more than :data:`MOST_LINES` lines, and how many they have."""
+    counts = {name: module.text.count("\n") for name, module in modules.items()}
+    return {name: count for name, count in counts.items() if count > MOST_LINES}
+
+
+def long_functions(modules: Mapping[str, Module]) -> dict[str, int]:
+    """Return the functions with more than :data:`MOST_FUNCTION_LINES` lines, likewise."""
+    counts = {
+        f"{module.name}.{node.name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for module in modules.values()
+        for node in module.nodes
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    return {name: count for name, count in counts.items() if count > MOST_FUNCTION_LINES}
+
+
 def shared_class_names(modules: Mapping[str, Module]) -> list[str]:
     """Name the classes that several modules define."""
     where = defaultdict(set)
@@ -273,6 +296,10 @@ def needless_exports(modules: Mapping[str, Module], users: Iterable[Path]) -> li
     return needless
 
 
+def _counted(counts: Mapping[str, int]) -> list[str]:
+    return [f"{name} ({count})" for name, count in counts.items()]
+
+
 def measure(modules: Mapping[str, Module]) -> dict[str, list[str] | int]:
     """Count everything; a list's length is its count, and its items say what was counted."""
     return {
@@ -284,6 +311,8 @@ def measure(modules: Mapping[str, Module]) -> dict[str, list[str] | int]:
         "upward imports": upward(modules),
         "circles of files": [", ".join(circle) for circle in circles(modules)],
         f"functions with {MANY_PARAMETERS} or more parameters": long_signatures(modules),
+        f"files of more than {MOST_LINES} lines": _counted(long_files(modules)),
+        f"functions of more than {MOST_FUNCTION_LINES} lines": _counted(long_functions(modules)),
         "class names in several modules": shared_class_names(modules),
         "names in __all__": exported(modules),
     }

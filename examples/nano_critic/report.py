@@ -11,6 +11,7 @@ from heedful.reporting.document import Document
 from heedful.reporting.notation import estimate, signed
 from heedful.reporting.table import Table
 from heedful.reporting.xy_charts import Axis, Line, Point, heat_map, line_chart
+from policy import AGGREGATES
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -67,21 +68,24 @@ def write(out: Path, critics: Mapping[str, str], data: Mapping[str, str], main: 
     """
     lines = [_Line(name, _measured(out, f"measured/{file}")) for file, name in critics.items()]
     lines = [line for line in lines if line.seeds]
-    if not lines:
-        print(f"{out}: no critic is measured yet, so there is nothing to report")
-        return
     filters = [_Line(name, _measured(out, f"quality/{file}")) for file, name in data.items()]
-    tables = [
-        _critics(lines, main),
-        _by_seed(lines),
-        _quality([line for line in filters if line.seeds]),
-    ]
-    charts = [_critics_chart(lines), _types_chart(lines)]
+    tables, charts = [], []
+    if lines:
+        quality = _quality([line for line in filters if line.seeds])
+        tables += [_critics(lines, main), _by_seed(lines), quality]
+        charts += [_critics_chart(lines), _types_chart(lines)]
     for name, title in POLICIES.items():
         rewarded = _policies(out, name)
         if rewarded:
             tables.append(_policy(title, rewarded))
             charts.append(_policy_chart(name, title, rewarded))
+    ablation = {terms.aggregate: _policies(out, name) for name, terms in AGGREGATES.items()}
+    if all(ablation.values()):
+        tables.append(_ablation(ablation))
+        charts += [_ablation_chart(ablation, key) for key in TRUTHS]
+    if not tables:
+        print(f"{out}: nothing is measured yet, so there is nothing to report")
+        return
     tables.append(_seconds(out))
     document = Document(f"nano critic, {out.name}", parts=[*charts, *tables])
     numbers = {
@@ -259,22 +263,65 @@ def _policy(title: str, policies: Mapping[int, Mapping[str, Any]]) -> Table:
     )
 
 
-def _policy_chart(name: str, title: str, policies: Mapping[int, Mapping[str, Any]]) -> Chart:
-    steps = min(len(policy["steps"]) for policy in policies.values())
-    lines = []
-    for means, key in (("reward, by the critic", "reward"), ("truth, by code", "truth")):
-        points = []
-        for start in range(0, max(1, steps - WINDOW + 1), WINDOW):
-            values = [
-                mean(step[key] for step in policy["steps"][start : start + WINDOW])
+TRUTHS = {"truth": "constraints met", "all_met": "responses that meet all their constraints"}
+"""What code measures of a policy, by the key in its file."""
+
+
+def _ablation(ablation: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> Table:
+    """Lay out what each aggregate led to, by seed and in the mean."""
+    rows = []
+    for aggregate, policies in ablation.items():
+        cells = []
+        for key in (*TRUTHS, "equal_groups"):
+            last = [
+                mean(step[key] for step in policy["steps"][-WINDOW:])
                 for policy in policies.values()
             ]
-            points.append(Point(start + WINDOW / 2, mean(values), min(values), max(values)))
-        lines.append(Line(means, points))
-    low = min(point.low or 0.0 for line in lines for point in line.points)
-    x = Axis("step (points: means of ten, over seeds, lowest to highest)", bounds=(0, steps))
-    y = Axis("share of constraints met", percent=True, bounds=(max(0.0, low - 0.05), 1.0))
-    return Chart(name, title, line_chart(lines, x, y))
+            cells += [", ".join(f"{100 * each:.1f}" for each in last), _over_seeds(last)]
+        rows.append([aggregate, *cells])
+    columns = ("constraints met, %", "all met, %", "groups without signal, %")
+    return Table(
+        "All or nothing, fraction or both",
+        ["aggregate", *(each for name in columns for each in (name, "mean"))],
+        rows,
+        f"By code, in the last {WINDOW} steps, seed by seed; ± is Student's 95 % interval over "
+        "seeds. GRPO with critic 2 behind all gates; a group whose rewards are all equal teaches "
+        "it nothing.",
+    )
+
+
+def _ablation_chart(ablation: Mapping[str, Mapping[int, Mapping[str, Any]]], key: str) -> Chart:
+    lines = [Line(aggregate, _points(policies, key)) for aggregate, policies in ablation.items()]
+    x, y = _axes(lines, TRUTHS[key])
+    title = f"Share of {TRUTHS[key]}, by the aggregate that rewards the policy"
+    return Chart(f"aggregates-{key.replace('_', '-')}", title, line_chart(lines, x, y))
+
+
+def _points(policies: Mapping[int, Mapping[str, Any]], key: str) -> list[Point]:
+    """Average a number over the steps of a window, and over seeds."""
+    steps = min(len(policy["steps"]) for policy in policies.values())
+    points = []
+    for start in range(0, max(1, steps - WINDOW + 1), WINDOW):
+        values = [
+            mean(step[key] for step in policy["steps"][start : start + WINDOW])
+            for policy in policies.values()
+        ]
+        points.append(Point(start + WINDOW / 2, mean(values), min(values), max(values)))
+    return points
+
+
+def _axes(lines: Sequence[Line], share_of: str) -> tuple[Axis, Axis]:
+    points = [point for line in lines for point in line.points]
+    low, last = min(point.low or 0.0 for point in points), max(float(p.x) for p in points)
+    steps = (0, last + WINDOW / 2)
+    x = Axis("step (points: means of ten, over seeds, lowest to highest)", bounds=steps)
+    return x, Axis(f"share of {share_of}", percent=True, bounds=(max(0.0, low - 0.05), 1.0))
+
+
+def _policy_chart(name: str, title: str, policies: Mapping[int, Mapping[str, Any]]) -> Chart:
+    named = (("reward, by the critic", "reward"), ("truth, by code", "truth"))
+    lines = [Line(means, _points(policies, key)) for means, key in named]
+    return Chart(name, title, line_chart(lines, *_axes(lines, "constraints met")))
 
 
 def _seconds(out: Path) -> Table:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections import ChainMap
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,14 +128,7 @@ CRITICS = (
 )
 MAIN = CRITICS[1]
 
-POLICIES = {
-    "policy": (min(world.LENGTHS), "none"),
-    "policy-free": (0, "none"),
-    "policy-gated": (0, "all"),
-}
-"""The policies: how many words their responses must have at least, and the gates of the reward."""
-
-STAGES_OF_RUN = ("base", "policy", "critics", "report")
+STAGES_OF_RUN = ("base", "policy", "aggregates", "critics", "report")
 
 
 # --- data ---------------------------------------------------------------------------------------
@@ -293,34 +288,24 @@ def measure(step: Steps, one: Critic, critic: Path) -> None:
     step(f"measured/{one.folder}.json", make)
 
 
-def reward(
-    step: Steps, scale: Scale, seed: int, about: tuple[str, int, str], writer: Path, critic: Path
-) -> None:
-    """Train a policy with a critic's reward."""
-    name, shortest, gates = about
-    step(
-        f"{name}.json",
-        lambda path: policy.grpo(
-            path,
-            writer,
-            judge(critic),
-            steps=scale.policy_steps,
-            seed=seed,
-            shortest=shortest,
-            gates=gates,
-        ),
-    )
-
-
 def seed_steps(out: Path, scale: Scale, seed: int, stages: set[str], deadline: float) -> None:
     """Go through a seed: its data, the main critic, the policy, and all other critics."""
     step = Steps(out / f"seed-{seed}", deadline)
     experts_data(step, scale, seed)
     main_critic = train(step, scale, seed, MAIN, out / "base")
-    if "policy" in stages and main_critic is not None:
-        for name, (shortest, gates) in POLICIES.items():
-            about = name, shortest, gates
-            reward(step, scale, seed, about, out / "writer", main_critic)
+    if main_critic is not None:
+        chosen = {"policy": policy.POLICIES, "aggregates": policy.AGGREGATES}
+        policies = ChainMap(*(chosen[stage] for stage in chosen if stage in stages))
+        for name, terms in policies.items():
+            made = partial(
+                policy.grpo,
+                writer=out / "writer",
+                critic=judge(main_critic),
+                steps=scale.policy_steps,
+                seed=seed,
+                terms=terms,
+            )
+            step(f"{name}.json", made)
     if "critics" in stages:
         # In a smoke test the first ones do: the rest is the same with other data.
         for one in CRITICS[:8] if scale.model == "smoke" else CRITICS:
@@ -396,7 +381,7 @@ def main() -> None:
     parser.add_argument(
         "--stage",
         action="append",
-        choices=("base", "policy", "critics", "report"),
+        choices=STAGES_OF_RUN,
         help="only this; may be given several times",
     )
     parser.add_argument("--minutes", type=float, default=1e9, help="begin no step after them")
@@ -411,7 +396,7 @@ def main() -> None:
         if stages != {"report"}:
             shared_steps(out, scale, deadline)
         for seed in seeds:
-            if stages & {"policy", "critics"}:
+            if stages & {"policy", "aggregates", "critics"}:
                 seed_steps(out, scale, seed, stages, deadline)
     except TimeoutError:
         print("the time is over; the same command goes on here")

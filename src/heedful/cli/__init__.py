@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.command import Command
+from heedful.cli.commands import COMMANDS
 from heedful.cli.config import SAVE, Config
 from heedful.cli.help import HELP_ALL, HelpText
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from cyclopts import App
 
-    from heedful.cli.commands import Group
+    from heedful.cli.command import Group
 
 __all__ = ["application", "main"]
 
@@ -91,7 +93,8 @@ def main(argv: list[str] | None = None) -> None:
         COMMAND.reset(before)
         if help_text.hidden:
             named = " ".join(word for word in given if word not in HELP)
-            sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
+            with suppress(BrokenPipeError):
+                sys.stdout.write(f"{help_text.hidden} more flags: heedful {named} {HELP_ALL}\n")
     sys.exit(code if isinstance(code, int) else 0)
 
 

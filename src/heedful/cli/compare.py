@@ -13,7 +13,7 @@ from heedful.cli.running import Outcome, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
 
     from heedful.analysis.compare.headline import GateResult
 
@@ -83,16 +83,10 @@ def compare(
     """
     from heedful.analysis.compare import compare as compare_runs
     from heedful.analysis.compare import tables as report
-    from heedful.data.formats.base import atomically
 
-    writers: dict[str, Callable[[dict[str, Any]], str]] = {
-        ".json": lambda summary: json.dumps(summary, ensure_ascii=False, indent=2) + "\n",
-        ".md": lambda summary: report.document(summary).markdown(),
-        ".html": lambda summary: report.document(summary).html(),
-    }
     named, baseline = _with_baseline(runs, comparison, gate)
     if output is not None:
-        _check_output(output, list(writers), named)
+        _check_output(output, [".json", ".md", ".html"], named)
     if comment is not None:
         _check_output(comment, [".md"], named)
     metrics = [name for words in comparison.metric or () for name in _names(words)]
@@ -106,13 +100,7 @@ def compare(
         seed=seed,
     )
     results = [] if gate.no_worse_than is None else _checked(summary, gate, chosen=bool(metrics))
-    said = [result.said for result in results]
-    if output is not None:
-        with atomically(output) as file:
-            file.write(writers[output.suffix.lower()](summary))
-    if comment is not None:
-        with atomically(comment) as file:
-            file.write(report.document(summary, brief=True, first=said).markdown())
+    _write(summary, output, comment, [result.said for result in results])
     lacks = _lacks(summary)
     failing = ("worse", "open") if gate.require_shown else ("worse",)
     outcome = Outcome(
@@ -123,6 +111,26 @@ def compare(
         failures=[result.said for result in results if result.verdict in failing],
     )
     return print_outcome(outcome, quiet=quiet)
+
+
+def _write(
+    summary: dict[str, Any], output: Path | None, comment: Path | None, said: Sequence[str]
+) -> None:
+    """Write the numbers or the tables, and the comment, whose first lines are ``said``."""
+    from heedful.analysis.compare.tables import document
+    from heedful.data.formats.base import atomically
+
+    if output is not None:
+        kind = output.suffix.lower()
+        if kind == ".json":
+            text = json.dumps(summary, ensure_ascii=False, indent=2) + "\n"
+        else:
+            text = document(summary).markdown() if kind == ".md" else document(summary).html()
+        with atomically(output) as file:
+            file.write(text)
+    if comment is not None:
+        with atomically(comment) as file:
+            file.write(document(summary, brief=True, first=said).markdown())
 
 
 def _with_baseline(

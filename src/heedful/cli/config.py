@@ -9,7 +9,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.cli.commands import COMMANDS, Group
+from heedful.cli.command import Group
+from heedful.cli.commands import COMMANDS
 from heedful.cli.terminal import say
 from heedful.core.errors import UsageError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from cyclopts import App
     from cyclopts.argument import Argument, ArgumentCollection
 
-    from heedful.cli.commands import Command
+    from heedful.cli.command import Command
 
 FILE = Path("heedful.toml")
 SAVE = "--save-config"

@@ -125,27 +125,28 @@ def filter(  # noqa: A001 - the command's name; the options of a command
         task=data.task,
     )
 
-    def outcome(result: Filtering) -> Outcome:
-        from heedful.critic.data.funnel_tables import document
-
-        reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
-        return rows.rows_outcome(
-            result.summary,
-            lambda: document(result.summary).terminal(),
-            resumed=result.progress.resumed,
-            run=run,
-            names=run / "dropped.jsonl",
-            written=(output, *reports),
-        )
-
     return carry_out(
         job,
         flags,
         run=run,
         models=[model.name for model in models["all"]],
         concurrency=model_flags.max_concurrency,
-        outcome=outcome,
+        outcome=partial(_outcome, run=run, output=output),
         output=output,
+    )
+
+
+def _outcome(result: Filtering, run: Path, output: Path | None) -> Outcome:
+    from heedful.critic.data.funnel_tables import document
+
+    reports = (run / name for name in ("dropped.jsonl", "funnel.json", "funnel.md"))
+    return rows.rows_outcome(
+        result.summary,
+        lambda: document(result.summary).terminal(),
+        resumed=result.progress.resumed,
+        run=run,
+        names=run / "dropped.jsonl",
+        written=(output, *reports),
     )
 
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from heedful.cli import rows
-from heedful.cli.connection import CallFlags, connect, sampling
+from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
-from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
     from heedful.critic.data import SelectedInstructions
@@ -47,11 +46,7 @@ def select(
     from heedful.critic import data as critic
     from heedful.engine.inputs import default_run
 
-    if len(model_flags.model) > 1:
-        raise UsageError(
-            f"{len(model_flags.model)} models are given, but only one is used", hint="name one"
-        )
-    model = next(iter(connect(model_flags)), None)
+    model = connect_one(model_flags) if model_flags.model else None
     how = sampling(model_flags)
     config = dict(model.config) if model else None
     options = ("critic select", data.format, data.task, config, how)
@@ -68,24 +63,25 @@ def select(
         task=data.task,
     )
 
-    def outcome(result: SelectedInstructions) -> Outcome:
-        from heedful.critic.data.selection_tables import document
-
-        return rows.rows_outcome(
-            result.summary,
-            lambda: document(result.summary).terminal(),
-            resumed=0,
-            run=run,
-            names=run / "summary.json",
-            written=(output,),
-        )
-
     return carry_out(
         job,
         flags,
         run=run,
         models=model_flags.model,
         concurrency=model_flags.max_concurrency,
-        outcome=outcome,
+        outcome=partial(_outcome, run=run, output=output),
         output=output,
+    )
+
+
+def _outcome(result: SelectedInstructions, run: Path, output: Path | None) -> Outcome:
+    from heedful.critic.data.selection_tables import document
+
+    return rows.rows_outcome(
+        result.summary,
+        lambda: document(result.summary).terminal(),
+        resumed=0,
+        run=run,
+        names=run / "summary.json",
+        written=(output,),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -160,17 +161,7 @@ def sft(
     settings = load_settings(
         SftSettings, config, flags.given() | {"group_by_length": group_by_length}
     )
-    return _run(
-        lambda on_progress: train_sft(
-            data,
-            output,
-            model=model,
-            settings=settings,
-            evaluation=watch.evaluation,
-            on_progress=on_progress,
-        ),
-        quiet=watch.quiet,
-    )
+    return _run(partial(train_sft, data, output, model=model, settings=settings), watch)
 
 
 def dpo(
@@ -201,20 +192,10 @@ def dpo(
     from heedful.critic.training import DpoSettings, load_settings, train_dpo
 
     settings = load_settings(DpoSettings, config, flags.given() | asdict(preference))
-    return _run(
-        lambda on_progress: train_dpo(
-            data,
-            output,
-            model=model,
-            settings=settings,
-            evaluation=watch.evaluation,
-            on_progress=on_progress,
-        ),
-        quiet=watch.quiet,
-    )
+    return _run(partial(train_dpo, data, output, model=model, settings=settings), watch)
 
 
-def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: bool) -> int:
+def _run(train: Callable[..., TrainingResult], watch: WatchFlags) -> int:
     """Train with a line of progress, and print the result."""
     import os
 
@@ -228,16 +209,16 @@ def _run(train: Callable[[Callable[[Any], None]], TrainingResult], *, quiet: boo
         if step.note:
             display.clear()
             sys.stderr.write(f"{step.note}\n")
-        elif not quiet:
+        elif not watch.quiet:
             display(step)
 
     try:
-        result = train(on_progress)
+        result = train(evaluation=watch.evaluation, on_progress=on_progress)
     finally:
         display.clear()
     outcome = _outcome(result)
     if main:
-        return print_outcome(outcome, quiet=quiet)
+        return print_outcome(outcome, quiet=watch.quiet)
     return 0 if outcome.complete else INCOMPLETE
 
 

@@ -184,25 +184,15 @@ def build(
         files,
         models[:count],
         code_generators=models[count:],
-        samples=questions.samples,
         sampling=sampling(model_flags, TEMPERATURE),
-        limit=questions.limit,
-        seed=questions.seed,
         sandbox=checking.sandbox,
         timeout_s=checking.grading_timeout,
+        **vars(questions),
     )
     configs = [dict(model.config) for model in models]
-    asked = (questions.samples, questions.limit, questions.seed)
-    options = (_contents(files), configs, count, str(plan.sampling), *asked)
+    options = (_contents(files), configs, count, str(plan.sampling), *vars(questions).values())
     run = flags.run or unnamed("criticbench-build", *options)
-    job = partial(
-        build_benchmark,
-        plan,
-        certainty=kept.certainty,
-        ranking=kept.ranking,
-        queries=kept.queries,
-        output=output,
-    )
+    job = partial(build_benchmark, plan, **vars(kept), output=output)
     return carry_out(
         job,
         flags,

@@ -22,8 +22,8 @@ def export(
 
     Args:
         runs: Directories of finished runs.
-        output: A .csv or .parquet file for the judgments, a row each; a .eval file for one run as
-            a log of Inspect AI; a .md file for the summary.
+        output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .eval file for one
+            run as a log of Inspect AI; a .md file for the summary.
         salvage: Leave out rows that are damaged, instead of refusing their run.
 
     Returns:
@@ -38,8 +38,8 @@ def export(
         raise UsageError(
             "the output is of an unknown kind",
             where=str(output),
-            hint="name a .csv or .parquet file for the judgments, a .eval file for a log of "
-            "Inspect AI, or a .md file for the summary",
+            hint="name a .csv, .jsonl or .parquet file for the judgments, a .eval file for a log "
+            "of Inspect AI, or a .md file for the summary",
         )
     written = write(*runs, output=output, salvage=salvage)
     sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {output}\n")

@@ -46,6 +46,7 @@ RARE = frozenset(
         "--task",
         "--exclude-generation-failures",
         "--sample",
+        "--reuse",
     }
 )
 """Flags that most users never give; only ``--help-all`` shows them."""

@@ -148,23 +148,8 @@ def carry_out(
     Raises:
         UsageError: the output is one of the files that the flags name, or the share is not one.
     """
-    output, least = results.output, results.min_coverage
     limits = gates(results.fail_under or ())
-    if not 0 <= least <= 1:
-        hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
-        raise UsageError(f"--min-coverage is {least:g}", hint=hint)
-    if output is not None:
-        from heedful.data.formats.base import refuse_inputs
-
-        named = (
-            flags.prices,
-            model_flags.prompt_file,
-            model_flags.system_prompt_file,
-            flags.log_file,
-        )
-        if flags.log_file is not None and _same_place(output, flags.log_file):
-            raise UsageError("the output is the log", where=str(output), hint="name another file")
-        refuse_inputs(output, [file for file in named if file is not None])
+    _check(flags, model_flags, results)
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
@@ -197,6 +182,22 @@ def carry_out(
         outcome=outcome,
         output=run,
     )
+
+
+def _check(flags: RunFlags, model_flags: JudgeFlags, results: ResultFlags) -> None:
+    """Refuse a share that isn't one, and an output that would replace a file that is read."""
+    output, least = results.output, results.min_coverage
+    if not 0 <= least <= 1:
+        hint = f"give a share, such as {least / 100:g}" if 1 < least <= PERCENT else "from 0 to 1"
+        raise UsageError(f"--min-coverage is {least:g}", hint=hint)
+    if output is None:
+        return
+    from heedful.data.formats.base import refuse_inputs
+
+    if flags.log_file is not None and _same_place(output, flags.log_file):
+        raise UsageError("the output is the log", where=str(output), hint="name another file")
+    read = (flags.prices, model_flags.prompt_file, model_flags.system_prompt_file, flags.log_file)
+    refuse_inputs(output, [file for file in read if file is not None])
 
 
 def _unread(result: Evaluation) -> Iterator[str]:

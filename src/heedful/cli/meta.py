@@ -114,26 +114,10 @@ def meta(
     from heedful.engine.progress import Display
     from heedful.reporting.estimates import estimate_view
 
-    runs, correct = judges.runs or (), measure.correct or ()
     responses = [labels.responses] if labels.responses else []
-    _check_output(output, [input, *responses, *runs, *correct])
+    _check_output(output, [input, *responses, *(judges.runs or ()), *(measure.correct or ())])
     display = Display()
-    shared: dict[str, Any] = {
-        "judge": [
-            judging.make(name, judge_flags, scoring=measure.scoring, seed=measure.seed)
-            for name, judge_flags in _each(judges.names(), model_flags)
-        ],
-        "responses": labels.responses,
-        "format": labels.format,
-        "scoring": measure.scoring,
-        "seed": measure.seed,
-        "probes": [name.strip() for name in judges.probe.split(",")] if judges.probe else (),
-        "runs": runs,
-        "by": measure.by,
-        "correct": correct,
-        "arbiter": _arbiter(measure.arbiter, model_flags),
-        "folder": judges.folder,
-        "retry_failed": judges.retry_failed,
+    shared = _options(judges, labels, measure, model_flags) | {
         "prices": flags.price_table([*model_flags.model, *filter(None, [measure.arbiter])]),
         "on_progress": (lambda _: None) if flags.quiet else display,
     }
@@ -156,6 +140,29 @@ def meta(
         display.clear()
     _write(summary, output)
     return print_outcome(_outcome(summary, output), quiet=flags.quiet)
+
+
+def _options(
+    judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags, model_flags: JudgeFlags
+) -> dict[str, Any]:
+    """Turn flags into the options of :func:`heedful.analysis.meta.meta`."""
+    return {
+        "judge": [
+            judging.make(name, judge_flags, scoring=measure.scoring, seed=measure.seed)
+            for name, judge_flags in _each(judges.names(), model_flags)
+        ],
+        "responses": labels.responses,
+        "format": labels.format,
+        "scoring": measure.scoring,
+        "seed": measure.seed,
+        "probes": [name.strip() for name in judges.probe.split(",")] if judges.probe else (),
+        "runs": judges.runs or (),
+        "by": measure.by,
+        "correct": measure.correct or (),
+        "arbiter": _arbiter(measure.arbiter, model_flags),
+        "folder": judges.folder,
+        "retry_failed": judges.retry_failed,
+    }
 
 
 def _each(names: Sequence[str], model_flags: JudgeFlags) -> Iterator[tuple[str, JudgeFlags]]:

@@ -16,7 +16,8 @@ from cyclopts import (
     UnusedCliTokensError,
 )
 
-from heedful.cli.commands import COMMANDS, Command
+from heedful.cli.command import Command
+from heedful.cli.commands import COMMANDS
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ def compute(
     output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
 ) -> int:
-    """Reckon the compute of judging by protocol, without a call.
+    """Estimate the compute of judging by protocol, without a call.
 
     Args:
         input: Responses with their checklists.

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
 
@@ -142,14 +142,26 @@ class RunFlags(CostFlags):
     Attributes:
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
+        reuse: Another run, such as that of fewer rows: what it was answered isn't requested again.
         executor: Where models are called: local, from this process; processes, from several on this
-            machine; batch, through the provider's batch endpoint, at half the price and within a
-            day.
+            machine; ray, from the workers of a Ray cluster; batch, through the provider's batch
+            endpoint, at half the price and within a day.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
-    executor: Literal["local", "processes", "batch"] = "local"
+    reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
+    executor: str = "local"
+
+    def options(self, models: Sequence[str]) -> dict[str, Any]:
+        """Return the options of :class:`heedful.RunOptions` that the flags give."""
+        return {
+            "retry_failed": self.retry_failed,
+            "reuse": self.reuse,
+            "executor": self.executor,
+            "max_cost": self.max_cost,
+            "prices": self.price_table(models),
+        }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -219,11 +231,8 @@ def carry_out(
     options: dict[str, Any] = {
         "run": run,
         "concurrency": concurrency,
-        "retry_failed": flags.retry_failed,
-        "executor": flags.executor,
-        "max_cost": flags.max_cost,
-        "prices": flags.price_table(models),
         "on_progress": ignore if flags.quiet else display,
+        **flags.options(models),
     }
     started = time.monotonic()
     with flags.listening():

@@ -30,11 +30,9 @@ __all__ = [
     "Expense",
     "Judgment",
     "Message",
-    "Problem",
     "Recording",
     "Sample",
     "Scoring",
-    "Solution",
     "Status",
 ]
 
@@ -361,50 +359,6 @@ class Critique(Noun):
         """Say of every constraint that it was not decided, and why."""
         judgment = Judgment(status=status, explanation=reason, judge=judge)
         return cls(judgments=(judgment,) * len(constraints))
-
-
-class Problem(Noun):
-    """A question whose answer can be checked.
-
-    Attributes:
-        id: unique in its file.
-        question: the question; for code, the beginning of the program to complete.
-        kind: ``choice`` (a letter), ``open`` (a number, a formula, a few words) or ``code``.
-        answers: accepted forms of the gold answer, the best one first; one is enough.
-        choices: the labels of a multiple-choice question and what they stand for, in order.
-        tests: for code, a program that defines ``check(candidate)``.
-        entry_point: for code, the name of the function that the tests are given.
-        tags: what breakdowns go by (benchmark, set, level, subject, …).
-    """
-
-    id: str
-    question: str
-    kind: Literal["choice", "open", "code"]
-    answers: tuple[str, ...] = ()
-    choices: dict[str, str] = Field(default_factory=dict)
-    tests: str | None = None
-    entry_point: str | None = None
-    tags: dict[str, str | int | float | bool] = Field(default_factory=dict)
-
-
-class Solution(Noun):
-    """An attempt at a problem.
-
-    Attributes:
-        text: the whole solution, word for word.
-        answer: the final answer that the file says it ends on.
-        model: who wrote it.
-        label: whether the file says that it is correct. Such labels are made by code and err.
-        steps: the text step by step, where the file has it so.
-        first_error: the number of the first wrong step from 1 as people marked it, -1 for none.
-    """
-
-    text: str | None = None
-    answer: str | None = None
-    model: str | None = None
-    label: bool | None = None
-    steps: tuple[str, ...] = ()
-    first_error: int | None = None
 
 
 def _constraint(item: Any) -> Any:

@@ -39,6 +39,8 @@ GROUPS = {
     "heedful.verifiers": "a module that registers verifiers when it is imported",
     "heedful.prompts": "a function (explain, text) that makes a JudgePrompt",
     "heedful.judges": "a function (scoring, seed) that makes a Judge",
+    "heedful.executors": "a function (concurrency) that makes an asynchronous context manager "
+    "of a function from a Model to the Model that is called in its place",
     "heedful.models": "a function (name) that makes a Model; requested as GROUP:NAME",
 }
 """The entry-point groups, and what each holds."""

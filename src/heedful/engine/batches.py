@@ -6,7 +6,7 @@ are submitted; when all have ended, their answers are in the store and the next 
 
 A session may be killed at any time. Before a batch is submitted the store holds what is in it,
 under a tag of our own; a session that finds a batch of which it cannot know whether it was
-submitted looks for the tag at the provider. So nothing is bought twice.
+submitted looks for the tag at the provider. So nothing is paid for twice.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ USED = "DELETE FROM batch_requests WHERE key = ?"
 _AGAIN = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
-class _Asked(NamedTuple):
+class _BatchCall(NamedTuple):
     """One request of a batch: the call's key, and who made it."""
 
     key: bytes
@@ -76,7 +76,7 @@ class _Spool:
     service: BatchService
     tag: str = field(default_factory=lambda: secrets.token_hex(8))
     file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
-    asked: list[_Asked] = field(default_factory=list)
+    calls: list[_BatchCall] = field(default_factory=list)
     size: int = 0
     dollars: float = 0.0
 
@@ -144,10 +144,10 @@ class BatchDesk:
                 spool = self._spools.get(model.name)
                 if spool is None:
                     spool = self._spools[model.name] = _Spool(model, service)
-                number = f"{spool.tag}-{len(spool.asked)}"
+                number = f"{spool.tag}-{len(spool.calls)}"
                 line = service.request(number, messages, sampling, sample) + b"\n"
-                full = len(spool.asked) >= service.requests or spool.size + len(line) > service.size
-                if spool.asked and full:
+                full = len(spool.calls) >= service.requests or spool.size + len(line) > service.size
+                if spool.calls and full:
                     del self._spools[model.name]
                     await self._submit(spool)
                     continue
@@ -155,7 +155,7 @@ class BatchDesk:
                     spool.dollars += batch_cost(model, messages, sampling, self._prices)
                 spool.file.write(line)
                 spool.size += len(line)
-                spool.asked.append(_Asked(key, purpose.caller, int(purpose.reask)))
+                spool.calls.append(_BatchCall(key, purpose.caller, int(purpose.reask)))
                 self._under_way[key] = spool.tag
         except UsageError as error:
             raise _stopping(error) from None
@@ -172,7 +172,7 @@ class BatchDesk:
         """Submit what was put into batches, wait until all have ended, and store the answers.
 
         Args:
-            tell: is told how far they are.
+            tell: is called with how far they are.
 
         Raises:
             StopRunError: no batch is accepted, or the next may cost more than is left.
@@ -184,23 +184,23 @@ class BatchDesk:
         answered = dict.fromkeys(self._open, 0)
         total = sum(batch["count"] for batch in self._open.values())
 
-        def told(tag: str, count: int) -> None:
+        def report(tag: str, count: int) -> None:
             answered[tag] = count
             tell(f"batches: {sum(answered.values()):,} of {amount(total, 'request')} answered")
 
-        stored = await together(self._watch(tag, told) for tag in [*self._open])
+        stored = await together(self._watch(tag, report) for tag in [*self._open])
         tell("")
         if not any(stored) and self._refused != before:
             raise StopRunError(f"the batch was refused: {self._refused}")
 
     async def _submit(self, spool: _Spool) -> None:
         """Submit a batch; what is in it is in the store before."""
-        if not spool.asked:
+        if not spool.calls:
             return
         self._refuse_too_dear(spool)
         rows = [
-            (asked.key, spool.tag, number, asked.caller, asked.reask)
-            for number, asked in enumerate(spool.asked)
+            (call.key, spool.tag, number, call.caller, call.reask)
+            for number, call in enumerate(spool.calls)
         ]
         self._models[spool.tag] = spool.model
         self._store.change(INSERT, rows)
@@ -258,7 +258,7 @@ class BatchDesk:
         service = self._service(self._models[tag])
         return await service.find(tag, batch["count"], batch["began"], taken)
 
-    async def _watch(self, tag: str, told: Callable[[str, int], None]) -> int:
+    async def _watch(self, tag: str, report: Callable[[str, int], None]) -> int:
         """Wait for a batch and store its answers; return how many requests came to something."""
         if tag not in self._models:  # no row asks for what it holds
             return 0
@@ -271,7 +271,7 @@ class BatchDesk:
             pause = FIRST_PAUSE_S
             while True:
                 status = await service.status(self._open[tag]["id"])
-                told(tag, status.answered)
+                report(tag, status.answered)
                 if status.ended:
                     break
                 await asyncio.sleep(pause)
@@ -287,36 +287,36 @@ class BatchDesk:
     async def _was_submitted(self, tag: str) -> bool:
         pause = FIRST_PAUSE_S
         while True:
-            found = await self._find(tag)
-            if found:
-                self._set(tag, self._open[tag] | {"id": found})
+            name = await self._find(tag)
+            if name:
+                self._set(tag, self._open[tag] | {"id": name})
                 return True
             settled = time.time() - self._open[tag]["began"] > SETTLED_S
-            if found is None and settled:
+            if name is None and settled:
                 return False
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE_S, 1.5 * pause) if settled else pause
 
     async def _fetch(self, tag: str, service: BatchService) -> int:
-        """Store the answers of a batch that has ended; what it lacks is asked again."""
+        """Store the answers of a batch that has ended; what it lacks is requested again."""
         query = (
             "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
         )
         left = {
-            f"{tag}-{number}": _Asked(*asked) for number, *asked in self._store.query(query, tag)
+            f"{tag}-{number}": _BatchCall(*call) for number, *call in self._store.query(query, tag)
         }
         came = 0
         for attempt in range(ROUNDS):
             try:
                 async for number, answer in service.answers(self._open[tag]["id"]):
-                    asked = left.get(number)
-                    if asked is None:
+                    call = left.get(number)
+                    if call is None:
                         continue
                     if isinstance(answer, Completion):
-                        self._save(asked, answer, self._open[tag]["model"])
+                        self._save(call, answer, self._open[tag]["model"])
                         came += 1
                     else:
-                        came += self._note(asked, answer, service)
+                        came += self._note(call, answer, service)
                     del left[number]
                 break
             except FaultError as error:
@@ -324,48 +324,48 @@ class BatchDesk:
                     raise
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
         missing = Fault(FaultKind.TRANSIENT, "the batch has no answer to this request")
-        for asked in left.values():
-            self._note(asked, missing, service)
+        for call in left.values():
+            self._note(call, missing, service)
         await self._drop(tag)
         return came
 
-    def _save(self, asked: _Asked, completion: Completion, requested: str) -> None:
+    def _save(self, call: _BatchCall, completion: Completion, requested: str) -> None:
         model = completion.model or requested
         completion = completion.model_copy(update={"model": model})
         counted, usage = completion.counted, completion.usage
         record = UsageRecord(
-            asked.caller,
+            call.caller,
             requested,
             model,
             tier="batch",
-            reasks=asked.reask,
+            reasks=call.reask,
             uncounted=int(not counted),
             prompt_tokens=usage.prompt_tokens if counted else 0,
             cached_tokens=usage.cached_tokens if counted else 0,
             completion_tokens=usage.completion_tokens if counted else 0,
         )
-        self._store.add_call(asked.key, completion.model_dump_json(exclude_defaults=True), record)
-        self._store.change(ANSWERED, [(asked.key,)])
+        self._store.add_call(call.key, completion.model_dump_json(exclude_defaults=True), record)
+        self._store.change(ANSWERED, [(call.key,)])
         self._store.flush_if_due()
-        self._fresh.add(asked.key)
-        self._under_way.pop(asked.key, None)
+        self._fresh.add(call.key)
+        self._under_way.pop(call.key, None)
 
-    def _note(self, asked: _Asked, fault: Fault, service: BatchService) -> int:
-        """Take note of a request without an answer; return 1 if it is not asked again."""
-        self._rounds[asked.key] += 1
+    def _note(self, call: _BatchCall, fault: Fault, service: BatchService) -> int:
+        """Take note of a request without an answer; return 1 if it is not requested again."""
+        self._rounds[call.key] += 1
         if service.adapt(fault):
             return 1
-        if fault.kind in _AGAIN and self._rounds[asked.key] < ROUNDS:
+        if fault.kind in _AGAIN and self._rounds[call.key] < ROUNDS:
             return 0
         error = service.failure(fault)
         if isinstance(error, StopRunError):
             self._refused = str(error)
             return 0
-        self._failed[asked.key] = error
+        self._failed[call.key] = error
         return 1
 
     async def _drop(self, tag: str) -> None:
-        """Close a batch; what it has not answered may be asked again."""
+        """Close a batch; what it has not answered may be requested again."""
         self._store.change("DELETE FROM batch_requests WHERE tag = ? AND answered = 0", [(tag,)])
         self._under_way = {key: of for key, of in self._under_way.items() if of != tag}
         del self._open[tag]

@@ -7,8 +7,11 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import StopRunError, UsageError
 from heedful.core.text import dollars
+from heedful.engine.cost import TOKENS
+from heedful.engine.records import CACHE_WRITE
 from heedful.models.base import Usage
 from heedful.models.metering import METER
+from heedful.models.prefix import content
 from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
 
 if TYPE_CHECKING:
@@ -112,11 +115,10 @@ class Budget:
         for record in before:
             if record.uncounted:
                 raise _uncounted(record.requested)
-            usage = Usage(
-                prompt_tokens=record.prompt_tokens,
-                cached_tokens=record.cached_tokens,
-                completion_tokens=record.completion_tokens,
-            )
+            tokens = {name: getattr(record, name) for name in TOKENS}
+            if record.tier == CACHE_WRITE:
+                tokens = {"cache_write_tokens": record.prompt_tokens}
+            usage = Usage(**tokens)
             share = BATCH_SHARE if record.tier == "batch" else 1.0
             self.spent += share * self._price(usage, record.model, record.requested)
 
@@ -161,16 +163,27 @@ class Budget:
         async with self._room:
             self._room.notify_all()
 
-    async def reserve(self, model: Model, sent: int, sampling: Sampling, purpose: Purpose) -> float:
+    async def reserve(
+        self, model: Model, sent: int, sampling: Sampling, purpose: Purpose, *, marked: bool
+    ) -> float:
         """Wait until a call fits; return the dollars set aside for it.
+
+        Args:
+            model: the model.
+            sent: tokens of the prompt, estimated.
+            sampling: how it samples.
+            purpose: what the call is for.
+            marked: whether the provider may put the prompt into its cache, at a price.
 
         Raises:
             StopRunError: it does not, and no other is in flight.
         """
         async with self._room:
             while True:
+                prompt = self._prompts.of(sent)
                 usage = Usage(
-                    prompt_tokens=self._prompts.of(sent),
+                    prompt_tokens=prompt,
+                    cache_write_tokens=prompt if marked else 0,
                     completion_tokens=sampling.max_tokens or self._answers.of(purpose.tokens),
                 )
                 most = self._price(usage, model.name, model.name)
@@ -219,6 +232,7 @@ class _Call:
         self._sampling = sampling
         self._purpose = purpose
         self._sent = sum(estimate_tokens(turn.content) for turn in messages)
+        self._marked = any(isinstance(content(turn), list) for turn in messages)
         self._reserved: float | None = None
         self._charged = False
         self._meter = METER.get()
@@ -227,7 +241,7 @@ class _Call:
         """Wait until an attempt fits, and set aside what it may cost."""
         budget = self._budget
         self._reserved = await budget.reserve(
-            self._model, self._sent, self._sampling, self._purpose
+            self._model, self._sent, self._sampling, self._purpose, marked=self._marked
         )
         self._charged = False
 
@@ -248,6 +262,13 @@ class _Call:
             self._meter.charge(model, usage)
         self._charged = True
         self.pay(model, usage, counted=usage.prompt_tokens > 0)
+
+    def lose(self) -> None:
+        """Take what was set aside for a lost call as spent, and have it recorded."""
+        if self._meter is not None:
+            self._meter.lose()
+        self._budget.spent += self._reserved or 0.0
+        self._charged = True
 
     async def affordable(self) -> None:
         """Set aside what the next attempt may cost, where the last one has used it up."""

@@ -12,23 +12,24 @@ import json
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
-from heedful.engine.store import UsageRecord
+from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.batches import BatchDesk
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
+    from heedful.engine.call_sources import CallStore, Claims
     from heedful.models.base import Model, Sampling, Usage
 
 __all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
@@ -37,46 +38,6 @@ REASK = 1000
 """Added to the number of a sample each time it is requested again, so that none is used twice."""
 
 PREFIXES_CACHED = 256
-
-
-class CallStore(Protocol):
-    """What a cache of calls needs of a store."""
-
-    def call(self, key: bytes) -> str | None:
-        """Return the answer stored under a key."""
-        ...
-
-    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
-        """Store the answer to a call, and its usage."""
-        ...
-
-    def add_usage(self, usage: UsageRecord) -> None:
-        """Record the usage of a call."""
-        ...
-
-    def flush(self) -> None:
-        """Commit what is pending."""
-        ...
-
-    def meta(self, key: str) -> Any:
-        """Return what was stored under a key."""
-        ...
-
-    def set_meta(self, key: str, value: Any) -> None:
-        """Store a JSON value under a key."""
-        ...
-
-
-class Claims(Protocol):
-    """Says of calls whether another process makes them."""
-
-    async def claim(self, key: bytes) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call."""
-        ...
-
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer to a claimed call."""
-        ...
 
 
 class _CallCache:
@@ -90,6 +51,7 @@ class _CallCache:
         counter: CallCounter | None,
         desk: BatchDesk | None,
         remote: Claims | None,
+        place: Callable[[Model], Model],
     ) -> None:
         self.store = store
         self.retries = retries
@@ -97,6 +59,7 @@ class _CallCache:
         self.counter = counter
         self.desk = desk
         self.remote = remote
+        self.place = place
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._due = False
@@ -167,6 +130,7 @@ class _CallCache:
     ) -> Completion:
         """Call the model, within the budget where there is one."""
         token = METER.set(_UsageMeter(self, model.name, purpose))
+        model = self.place(model)
         try:
             if self.budget is None:
                 return await model.generate(messages, sampling, sample=sample)
@@ -183,8 +147,17 @@ class _CallCache:
         Answers that came together are committed together.
         """
         text = completion.model_dump_json(exclude_defaults=True)
-        self.store.add_call(key, text, _usage_record(completion, requested, purpose))
+        record = _usage_record(completion, requested, purpose)
+        self.store.add_call(key, text, record)
+        self.add_writes(record, completion.usage)
         self.commit_soon()
+
+    def add_writes(self, record: UsageRecord, usage: Usage) -> None:
+        """Record which of a call's prompt tokens the provider put into its cache."""
+        if usage.cache_write_tokens:
+            self.store.add_usage(
+                UsageRecord(*record.who[:3], CACHE_WRITE, 0, prompt_tokens=usage.cache_write_tokens)
+            )
 
     def commit_soon(self) -> None:
         """Commit what was recorded as soon as nothing else is due."""
@@ -224,6 +197,15 @@ class _UsageMeter:
             cached_tokens=usage.cached_tokens,
             completion_tokens=usage.completion_tokens,
         )
+        self._add(record)
+        self._cache.add_writes(record, usage)
+
+    def lose(self) -> None:
+        """Record a call that nobody knows the cost of."""
+        requested = self._requested
+        self._add(UsageRecord(self._purpose.caller, requested, requested, tier=LOST))
+
+    def _add(self, record: UsageRecord) -> None:
         self._cache.store.add_usage(record)
         self._cache.commit_soon()
 
@@ -243,6 +225,7 @@ async def cache_calls(
     counter: CallCounter | None = None,
     desk: BatchDesk | None = None,
     remote: Claims | None = None,
+    place: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncIterator[None]:
     """Cache the calls made inside in a store; at the end, close the models that were called.
 
@@ -253,8 +236,9 @@ async def cache_calls(
         counter: counts the calls that the store doesn't hold, in place of making them.
         desk: puts them into batches, in place of making them.
         remote: says whether another process makes them.
+        place: returns what is called in a model's place, the same each time.
     """
-    cache = _CallCache(store, retries, budget, counter, desk, remote)
+    cache = _CallCache(store, retries, budget, counter, desk, remote, place)
     token = _current.set(cache)
     try:
         yield
@@ -262,7 +246,7 @@ async def cache_calls(
         _current.reset(token)
         if counter is None:
             _store_adaptations(cache)
-        await asyncio.gather(*(model.close() for model in cache.models.values()))
+        await asyncio.gather(*(place(model).close() for model in cache.models.values()))
 
 
 def retries() -> int:
@@ -377,7 +361,8 @@ def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> U
 def _store_adaptations(cache: _CallCache) -> None:
     """Store which parameters were sent differently, for models that say so."""
     known = {*(cache.store.meta("adaptations") or [])}
-    lines = {line for model in cache.models.values() for line in getattr(model, "adaptations", ())}
+    models = map(cache.place, cache.models.values())
+    lines = {line for model in models for line in getattr(model, "adaptations", ())}
     if not lines <= known:
         cache.store.set_meta("adaptations", sorted(known | lines))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from heedful.engine.records import CACHE_WRITE, LOST
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -14,8 +16,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CostSummary"]
 
-CALLS = ("calls", "batched", "reused", "reasks", "uncounted")
-SHOWN_IF_ANY = ("batched", "uncounted")
+CALLS = ("calls", "batched", "reused", "reasks", "uncounted", LOST)
+SHOWN_IF_ANY = ("batched", "uncounted", LOST)
+WRITES = "cache_write_tokens"
 TOKENS = ("prompt_tokens", "cached_tokens", "completion_tokens")
 REPORTED = ("calls", "reused", "reasks", *TOKENS)
 
@@ -51,6 +54,12 @@ class CostSummary:
             key = record.caller, record.model
             self._requested[key] = record.requested
             recorded = self._recorded.setdefault(key, Counter())
+            if record.tier == LOST:
+                recorded[LOST] += record.calls
+                continue
+            if record.tier == CACHE_WRITE:
+                recorded[WRITES] += record.prompt_tokens
+                continue
             tokens = {name: getattr(record, name) for name in TOKENS}
             recorded.update(tokens)
             recorded.update(calls=record.calls, reasks=record.reasks, uncounted=record.uncounted)
@@ -65,9 +74,14 @@ class CostSummary:
     def add(self, critique: Critique) -> None:
         """Add the expenses that a critique reports."""
         for expense in critique.expenses:
-            reported = self._reported.setdefault((expense.judge, expense.model), Counter())
+            who = expense.judge, expense.model
+            reported = self._reported.get(who)
+            if reported is None:
+                reported = self._reported[who] = Counter(dict.fromkeys(REPORTED, 0))
             for name in REPORTED:
-                reported[name] += getattr(expense, name)
+                amount = getattr(expense, name)
+                if amount:
+                    reported[name] += amount
             if not expense.prompt_tokens:
                 reported["uncounted"] += expense.calls
 
@@ -79,6 +93,9 @@ class CostSummary:
         """Sum up: counts in all, and by judge with the model that answered.
 
         ``batched`` counts the calls through a batch endpoint, where there are any; they cost half.
+        ``cache_write_tokens`` are those of the prompts' that the provider put into its cache, where
+        that has a price. ``lost`` counts calls that were lost with the worker that made them; what
+        the provider billed for them is in no other number.
         ``dollars`` is ``None`` where the price of a model is not known or calls were not counted
         by the server, and tokens are ``None`` where no call was counted; neither is taken as 0.
         """
@@ -106,7 +123,7 @@ class CostSummary:
             return None
         prices = PRICES if self._prices is None else self._prices
         batched = self._batched.get((judge, model), Counter())
-        usual = Usage(**{name: counts[name] - batched[name] for name in TOKENS})
+        usual = Usage(**{name: counts[name] - batched[name] for name in (*TOKENS, WRITES)})
         halved = Usage(**{name: batched[name] for name in TOKENS})
         for name in (model, self._requested.get((judge, model), "")):
             dollars = cost(usual, name, prices)
@@ -119,5 +136,6 @@ class CostSummary:
 def _laid_out(counts: Counter[str]) -> dict[str, int | None]:
     unknown = counts["uncounted"] and counts["uncounted"] == counts["calls"]
     tokens = {name: None if unknown else counts[name] for name in TOKENS}
+    tokens |= {WRITES: counts[WRITES]} if counts[WRITES] else {}
     calls = {name: counts[name] for name in CALLS if name not in SHOWN_IF_ANY or counts[name]}
     return {**calls, **tokens}

@@ -1,4 +1,4 @@
-"""Where the calls of a run are made: from this process, or through batch endpoints."""
+"""Where the calls of a run are made: from this process, from others, or in batches."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import RunError, UsageError
 from heedful.core.text import amount
-from heedful.engine.options import executor_of
+from heedful.engine.options import CONCURRENCY, EXECUTOR_PLUGINS, executor_of
 from heedful.engine.postponed import OPEN
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Store
+    from heedful.models import Model
 
 __all__: list[str] = []
 
@@ -54,6 +55,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         yield None
         return
     from heedful.engine.call_cache import cache_calls
+    from heedful.engine.fan_out import first_ahead
     from heedful.models.pricing import PRICES
 
     retries = store.meta("retries") or 0
@@ -72,8 +74,33 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         from heedful.engine.budget import Budget
 
         budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
-    async with cache_calls(store, retries=retries, budget=budget):
-        yield None
+    async with (
+        _placed(executor, options) as place,
+        cache_calls(store, retries=retries, budget=budget, place=place),
+    ):
+        # In a batch nothing can go ahead.
+        with first_ahead(options.get("concurrency", CONCURRENCY)):
+            yield None
+
+
+@asynccontextmanager
+async def _placed(executor: str, options: RunOptions) -> AsyncIterator[Callable[[Model], Model]]:
+    """Give what returns a model to call in a model's place."""
+    concurrency = options.get("concurrency", CONCURRENCY)
+    if executor in {"local", "processes"}:
+        yield lambda model: model
+    elif executor == "ray":
+        from heedful.engine.ray_calls import ray_calls
+
+        async with ray_calls(concurrency) as place:
+            yield place
+    else:
+        from heedful.core.plugins import make
+
+        needs = ("__aenter__", "__aexit__")
+        plugin = make(EXECUTOR_PLUGINS, executor, needs=needs, concurrency=concurrency)
+        async with plugin as place:
+            yield place
 
 
 async def in_passes(

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, InputError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -29,6 +29,7 @@ from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
+from heedful.engine.unchanged import unchanged
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -46,9 +47,6 @@ __all__ = ["Job"]
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
-
-TRUSTED = "trusted_rows"
-"""Key under which the store counts the first rows that are known to be the input's."""
 
 
 class Job(ABC, Generic[Row, Result]):
@@ -164,8 +162,9 @@ class Job(ABC, Generic[Row, Result]):
         if directory is not None:
             self.name_input()
         config = self.config
-        with only_writer(directory), refuse_unusable(directory):
+        with only_writer(directory), refuse_unusable(directory), _earlier(options) as earlier:
             store = Store(directory)
+            store.reuse(earlier)
             store.configure(config)
             refuse_incomplete(store)
             unseal(store)
@@ -204,8 +203,7 @@ class Job(ABC, Generic[Row, Result]):
         try:
             with recorded(store):
                 async with calls_in(store, options) as desk, self.resources(dry=False):
-                    with _unchanged(files, store):
-                        trusted = (store.meta(TRUSTED) or 0) if files else None
+                    with unchanged(files, store) as trusted:
                         await self._work_through(store, progress, options, trusted, follow, desk)
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
@@ -294,7 +292,11 @@ class Job(ABC, Generic[Row, Result]):
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:
             self.name_input()
-        with opened_for_dry_run(_directory(options), self.config) as store:
+        with (
+            _earlier(options) as earlier,
+            opened_for_dry_run(_directory(options), self.config) as store,
+        ):
+            store.reuse(earlier)
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
@@ -354,37 +356,26 @@ def _directory(options: RunOptions) -> Path | None:
     return None if run is None else Path(run)
 
 
+@contextmanager
+def _earlier(options: RunOptions) -> Iterator[Store | None]:
+    """Open the run whose answers are taken, if there is one.
+
+    Raises:
+        RunError: there is no such run, or it is damaged.
+    """
+    reuse = options.get("reuse")
+    if reuse is None:
+        yield None
+        return
+    from heedful.engine.reader import Reader
+
+    with Reader(Path(reuse)) as earlier:
+        yield earlier
+
+
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:
     """Whether the run had other settings so far, so that all rows are to be worked on again."""
     return settings is not None and store.meta("settings") != settings
-
-
-@contextmanager
-def _unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[None]:
-    """Hold that the inputs are the same at the end of a session as at its beginning.
-
-    This holds however it ends: rows of a session that could not check are compared in the next.
-
-    Raises:
-        InputError: one has changed.
-    """
-    before = store.count()
-    changed: list[Fingerprint] = []
-    try:
-        yield
-    finally:
-        changed.extend(file for file in files if not file.unchanged())
-        if files and not changed:
-            store.set_meta(TRUSTED, store.count())
-    if changed:
-        read = store.count() - before
-        raise InputError(
-            f"the input changed while it was read; the {amount(read, 'row')} read since then may "
-            "be missing some, or be a mixture, so the run is not finished",
-            where=str(changed[0].path),
-            hint="put the file back and give the same command again: no answer is paid for twice; "
-            "or name another --run for the file as it is now",
-        )
 
 
 def _halved(dollars: float | None) -> float | None:

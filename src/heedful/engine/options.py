@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from heedful.core.errors import UsageError
 
@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CONCURRENCY", "RunOptions", "ignore", "refuse_unknown"]
 
-Executor = Literal["local", "processes", "batch"]
-"""Where the calls of a run are made."""
+EXECUTORS = ("local", "processes", "ray", "batch")
+"""Where the calls of a run are made, beside what plugins add."""
+
+EXECUTOR_PLUGINS = "heedful.executors"
 
 CONCURRENCY = 64
 """Rows worked on at a time, by default."""
@@ -31,21 +33,24 @@ class RunOptions(TypedDict, total=False):
         concurrency: how many rows may be in work at a time; 64 by default.
         retry_failed: work again on the rows of a named run that failed or were left undecided;
             what was decided is not requested again.
+        reuse: the directory of another run, such as one of the same rows before some were added:
+            answers to calls that it has made are taken from it, and not paid for again.
         max_cost: dollars that the run may spend on models, over all its sessions.
         prices: dollars by model; heedful's own table by default.
         on_progress: called with the progress after each row.
         executor: where calls are made: ``local``, from this process; ``processes``, from several on
             this machine's cores; ``batch``, through the provider's batch endpoint: at half the
-            price, within a day.
+            price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
     """
 
     run: str | os.PathLike[str] | None
     concurrency: int
     retry_failed: bool
+    reuse: str | os.PathLike[str] | None
     max_cost: float | None
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
-    executor: Executor
+    executor: str
 
 
 def ignore(progress: Progress) -> None:
@@ -68,14 +73,16 @@ def refuse_unknown(options: Mapping[str, Any], known: type = RunOptions) -> None
             raise UsageError(f"there is no option {name!r}", hint=hint)
 
 
-def executor_of(options: RunOptions) -> Executor:
+def executor_of(options: RunOptions) -> str:
     """Return the executor that a run is to have.
 
     Raises:
         UsageError: there is no such one.
     """
     executor = options.get("executor", "local")
-    if executor not in get_args(Executor):
-        what = f"there is no executor {executor!r}"
-        raise UsageError(what, hint=f"take {', '.join(get_args(Executor))}")
+    if executor not in EXECUTORS:
+        from heedful.core.plugins import names, unknown
+
+        if executor not in names(EXECUTOR_PLUGINS, EXECUTORS):
+            raise unknown("executor", executor, EXECUTORS, EXECUTOR_PLUGINS)
     return executor

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
+from heedful.engine.fan_out import divide_room
 from heedful.engine.records import UsageRecord
 from heedful.engine.worker import LINE_LIMIT, serve
 
@@ -226,6 +227,7 @@ def _become_worker(
         from heedful.models.limiter import AdaptiveLimiter
 
         AdaptiveLimiter.divide_all(count)
+        divide_room(count)
         asyncio.run(serve(job, connection, retries))
         code = 0
     finally:

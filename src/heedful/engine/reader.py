@@ -15,7 +15,8 @@ from heedful.core.errors import RunError
 from heedful.engine.integrity import refuse_damaged, refuse_version
 from heedful.engine.lock import is_held
 from heedful.engine.salvage import damaged_entry
-from heedful.engine.store import NAME, Store
+from heedful.engine.store import Store
+from heedful.engine.stored_rows import NAME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,6 +117,9 @@ class Reader(Store):
             if not self._marks_damaged:
                 raise
             return damaged_entry(columns[0])
+
+    def _keep(self, key: bytes, value: str) -> None:
+        """Keep nothing of another run: nothing is written."""
 
     def close(self) -> None:
         """Close the file."""

@@ -6,6 +6,12 @@ from typing import NamedTuple
 
 __all__ = ["Entry"]
 
+LOST = "lost"
+"""The tier of calls that were lost with the worker that made them."""
+
+CACHE_WRITE = "cache_write"
+"""The tier of tokens put into a provider's cache, which are other calls' prompt tokens."""
+
 
 class Input(NamedTuple):
     """One row of the input, to be stored.
@@ -54,7 +60,10 @@ class UsageRecord(NamedTuple):
         caller: the part of the job that made the call, such as a judge, by its name.
         requested: the model that was requested, by the user's name for it.
         model: the model that answered, by the server's name for it.
-        tier: ``batch`` for calls through a provider's batch endpoint, at half the price.
+        tier: ``batch`` for calls through a provider's batch endpoint, at half the price; ``lost``
+            for calls that were lost with the worker that made them, at a cost that nobody knows;
+            ``cache_write`` for the tokens of other calls' prompts that the provider put into its
+            cache.
         calls: replies that were paid for, including those without an answer.
         reasks: how many of them requested again what an earlier answer had left out.
         uncounted: how many of them came without a count of their tokens.

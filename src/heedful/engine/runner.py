@@ -198,14 +198,23 @@ def finish(work: Coroutine[Any, Any, T]) -> T:
 
     There the work gets a thread and a loop of its own.
     """
+    results: list[T] = []
+
+    async def kept() -> None:
+        # A task that returned the result would show it: asyncio ends by looking up a signal's
+        # handler, which formats the task, and a result's repr may take as long as a short run.
+        results.append(await work)
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
+        asyncio.run(kept())
+        return results[0]
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(1) as pool:
-        return pool.submit(copy_context().run, asyncio.run, work).result()
+        pool.submit(copy_context().run, asyncio.run, kept()).result()
+    return results[0]
 
 
 async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:

@@ -20,13 +20,12 @@ import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from heedful.core.closing import Closing, closed_on_error
+from heedful.core.closing import closed_on_error
 from heedful.core.errors import RunError
 from heedful.core.log import logger
 from heedful.engine import schema
 from heedful.engine.configurations import differences, forget_stub
 from heedful.engine.integrity import (
-    DAMAGE_HINT,
     DATABASE_ERRORS,
     refuse_damaged,
     refuse_version,
@@ -34,28 +33,23 @@ from heedful.engine.integrity import (
 from heedful.engine.records import Digests, Entry, Input, UsageRecord
 from heedful.engine.schema import checksum, raw_checksum
 from heedful.engine.store_log import StoreLog
+from heedful.engine.stored_rows import NAME, StoredRows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["Entry", "Input", "Store", "UsageRecord"]
 
 T = TypeVar("T")
 
-NAME = "run.sqlite"
-"""The file in a run's directory."""
-
 FLUSH_SECONDS = 0.5
 """How long a finished row may wait for its commit."""
-
-_END = 2**63 - 1
-"""No position is larger."""
 
 FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
 
 
-class Store(Closing):
+class Store(StoredRows):
     """The rows of one run.
 
     Use it as a context manager: leaving it commits what is pending and closes the file.
@@ -87,6 +81,7 @@ class Store(Closing):
         self._usage: dict[tuple[str, str, str, str], UsageRecord] = {}
         self._outputs: list[tuple[int, str | None, str | None, int]] = []
         self._digests: Digests | None = None
+        self._earlier: Store | None = None
         self._flushed = time.monotonic()
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
@@ -237,13 +232,27 @@ class Store(Closing):
             for (stored,) in self.query("SELECT key FROM calls"):
                 self._digests.add(stored)
         if key not in self._digests:
-            return None
+            return self._answer_of_earlier(key)
         query = "SELECT value, checksum FROM calls WHERE key = ?"
         for value, stored in self.query(query, key):
             if stored == _call_checksum(key, value):
                 return str(value)
             logger.warning("a stored answer is damaged and is requested again")
         return None
+
+    def reuse(self, earlier: Store | None) -> None:
+        """Take answers that this run does not hold from another, which paid for them."""
+        self._earlier = earlier
+
+    def _answer_of_earlier(self, key: bytes) -> str | None:
+        value = None if self._earlier is None else self._earlier.call(key)
+        if value is not None:
+            self._keep(key, value)
+        return value
+
+    def _keep(self, key: bytes, value: str) -> None:
+        self._calls[key] = value
+        self._waiting += 1
 
     def answers(self) -> Iterator[str]:
         """Yield all stored answers, as JSON, in constant memory.
@@ -317,11 +326,6 @@ class Store(Closing):
         self._begin(1)
         self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
 
-    def inputs(self, first: int, last: int) -> list[str | None]:
-        """Return what the work is given in the rows from one place to another."""
-        query = "SELECT value FROM inputs WHERE position BETWEEN ? AND ? ORDER BY position"
-        return [value for (value,) in self.query(query, first, last)]
-
     def truncate(self, position: int) -> None:
         """Drop the rows from a place on, with their outputs; answers are kept."""
         self.flush()
@@ -329,66 +333,6 @@ class Store(Closing):
         for table in ("inputs", "outputs"):
             self._db.execute(f"DELETE FROM {table} WHERE position >= ?", (position,))  # noqa: S608
         self.flush()
-
-    def done(self, since: int = 0) -> Iterator[int]:
-        """Yield the positions from a place on that have an output, in constant memory."""
-        query = "SELECT position FROM outputs WHERE position >= ? ORDER BY position"
-        for (position,) in self.query(query, since):
-            yield position
-
-    def count(self) -> int:
-        """Return how many rows have been read so far."""
-        ((count,),) = self.query("SELECT count(*) FROM inputs")
-        return int(count)
-
-    def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
-        """Yield the rows from one place to another, in input order, in constant memory.
-
-        Args:
-            since: the first place.
-            last: the last; by default of all rows read so far.
-
-        Raises:
-            RunError: a row is damaged.
-        """
-        self.flush()
-        query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
-        yield from map(self._entry, self.query(query, since, _END if last is None else last))
-
-    def entry(self, position: int) -> Entry:
-        """Return the row at a place in the input that has been read."""
-        return self._entry(next(self.query(f"{schema.SELECT_ENTRY} WHERE position = ?", position)))
-
-    def _entry(self, columns: Sequence[Any]) -> Entry:
-        entry = Entry._make(columns[:7])
-        given, returned = columns[7:]
-        if given != checksum(*entry[:5]) or (
-            returned is not None and returned != checksum(entry.position, *entry[5:])
-        ):
-            raise self.damaged(f"row {entry.position + 1:,} is damaged")
-        return entry
-
-    def rows(self, parse: Callable[[Entry], T]) -> Iterator[T]:
-        """Yield what a function makes of the rows, in input order, in constant memory."""
-        return map(parse, self.entries())
-
-    def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query.
-
-        Raises:
-            RunError: the file is damaged, or was changed under a reader's hands.
-        """
-        try:
-            # "yield from" would close the cursor of a query left early, maybe after the file.
-            for columns in self._db.execute(sql, values):  # noqa: UP028
-                yield columns
-        except DATABASE_ERRORS as error:
-            raise self.damaged(str(error)) from error
-
-    def damaged(self, what: str) -> RunError:
-        """Make the error that says what of the run is damaged."""
-        where = "a temporary run" if self.directory is None else str(self.directory / NAME)
-        return RunError(f"the run cannot be read: {what}", where=where, hint=DAMAGE_HINT)
 
     def empty_log(self) -> None:
         """Move what is committed from the log into the file, so that the file alone is the run."""

@@ -330,8 +330,8 @@ def _in_doubt(summary: Mapping[str, Any]) -> Iterator[str]:
     """Say why code that counted did not decide, of the verdicts that are left to a model."""
     doubts: Counter[str] = Counter()
     for item in summary["undecided"]:
-        _, told, why = item["reason"].partition(IN_DOUBT)
-        if item.get("needs_model") and told:
+        _, in_doubt, why = item["reason"].partition(IN_DOUBT)
+        if item.get("needs_model") and in_doubt:
             doubts[why] += item["verdicts"]
     for why, count in doubts.most_common(REASONS_SHOWN):
         yield f"  {count:,} of these: {one_line(why, REASON_CHARACTERS)}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +30,7 @@ from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
     from heedful.data.formats.memory import InMemory
@@ -80,6 +82,7 @@ class Recipe:
         tasks: what a sample becomes.
         settings: what the output also depends on and a run may be resumed without, as JSON; see
             :attr:`heedful.engine.job.Job.settings`.
+        resources: holds what the work needs, as :meth:`heedful.engine.job.Job.resources`.
     """
 
     adds: str
@@ -88,6 +91,7 @@ class Recipe:
     assumptions: str
     tasks: Callable[[Sample], Iterable[Task]]
     settings: Mapping[str, Any] | None = None
+    resources: Callable[[], AbstractAsyncContextManager[None]] = nullcontext
 
 
 class GenerationOptions(DataOptions, CallOptions, total=False):
@@ -210,6 +214,11 @@ class RowsJob(Job[Task, Generation]):
     def settings(self) -> Mapping[str, Any] | None:
         """Further settings that the rows depend on."""
         return self._recipe.settings
+
+    def resources(self, *, dry: bool) -> AbstractAsyncContextManager[None]:
+        """Hold what the work needs."""
+        del dry
+        return self._recipe.resources()
 
     def rows(self) -> Iterator[Item[Task]]:
         """Give the tasks, and the rows that could not be read."""

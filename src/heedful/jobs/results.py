@@ -245,8 +245,11 @@ class StoredSample(Written[Sample]):
     def of(cls, sample: Sample) -> StoredSample:
         """Write a sample, so that its line of the results needn't write it again."""
         fields = _further_fields(sample)
-        named = sample.model_dump_json(exclude_defaults=True, include={"id", "tags"})
-        stored = cls(_joined(named, fields), sample)
+        named: dict[str, Any] = {"id": sample.id}
+        if sample.tags:
+            named["tags"] = sample.tags
+        begun = to_json(named, inf_nan_mode="null").decode()
+        stored = cls(_joined(begun, fields), sample)
         stored.fields = fields
         return stored
 

@@ -77,7 +77,7 @@ def _hint(row: Scored, text: str) -> str:
     sample, critique = row.sample, row.critique
     if sample is None or critique is None:
         return ""
-    asked = [
+    judged = [
         constraint
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
         if judgment.judge == critique.expenses[-1].judge
@@ -88,7 +88,7 @@ def _hint(row: Scored, text: str) -> str:
         if judgment.judge == critique.expenses[-1].judge
     )
     for name in prompts.NAMES:
-        read = prompts.make(name).parse(text, asked)
+        read = prompts.make(name).parse(text, judged)
         if sum(judgment.status.decided for judgment in read) > decided:
             return f"this looks like a reply to the prompt {name}: --prompt {name}"
     if not text.strip():

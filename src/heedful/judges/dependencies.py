@@ -55,10 +55,10 @@ async def judge_in_order(
         ready = ready or list(left)
         followed = {at: _follows(checklist[at].depends_on, judgments) for at in ready}
         judgments |= {at: each for at, each in followed.items() if each is not None}
-        asked = [at for at in ready if followed[at] is None]
-        if asked:
-            part = await judge.judge(sample, asked)
-            judgments |= dict(zip(asked, part.judgments, strict=True))
+        open_now = [at for at in ready if followed[at] is None]
+        if open_now:
+            part = await judge.judge(sample, open_now)
+            judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
         for at in ready:
             del left[at]

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Expense, Judgment, Status
 from heedful.engine.call_cache import complete, expense
+from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import Purpose
-from heedful.engine.runner import together
 from heedful.judges.prompts import likelihood
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
@@ -17,7 +17,7 @@ from heedful.models.base import Sampling
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from heedful.core.nouns import Constraint, Sample
+    from heedful.core.nouns import Message, Sample
     from heedful.models.base import Completion, Model
 
 ALTERNATIVES = 20
@@ -92,14 +92,16 @@ class Likelihood:
             reason = NO_INSTRUCTION
         if reason is not None:
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
-        answers = await together(self._ask(sample, each) for each in constraints)
+        answers = await fan_out(
+            [likelihood.render(sample, each) for each in constraints],
+            lambda _, messages: self._ask(messages),
+        )
         return Critique(
             judgments=tuple(judgment for judgment, _ in answers),
             expenses=tuple(cost for _, cost in answers if cost is not None),
         )
 
-    async def _ask(self, sample: Sample, constraint: Constraint) -> tuple[Judgment, Expense | None]:
-        messages = likelihood.render(sample, constraint)
+    async def _ask(self, messages: Sequence[Message]) -> tuple[Judgment, Expense | None]:
         purpose = Purpose(self.name, tokens=1)
         try:
             completion = await complete(self.model, messages, self.sampling, purpose=purpose)

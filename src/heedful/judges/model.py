@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.call_cache import REASK, complete, expense, retries
+from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
-from heedful.engine.runner import together
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.models.base import Sampling
@@ -101,9 +101,9 @@ class Checklist:
         positions = list(range(len(sample.checklist))) if requested is None else list(requested)
         if not positions:
             return Critique()
-        asked = self._askable(sample, positions)
-        if len(asked) < len(positions):
-            return self._beside(await self.judge(sample, asked), asked, positions)
+        askable = self._askable(sample, positions)
+        if len(askable) < len(positions):
+            return self._beside(await self.judge(sample, askable), askable, positions)
         reason = lacking(sample, self.prompt)
         if reason is not None:
             constraints = [sample.checklist[position] for position in positions]
@@ -111,7 +111,10 @@ class Checklist:
         groups = self._groups(positions)
         if len(groups) == 1:
             return await self._ask(sample, groups[0])
-        answers = await together(self._ask(sample, group) for group in groups)
+        answers = await fan_out(
+            [self._messages(sample, group) for group in groups],
+            lambda place, messages: self._ask(sample, groups[place], messages),
+        )
         return Critique(
             judgments=tuple(judgment for answer in answers for judgment in answer.judgments),
             text="\n\n".join(text for answer in answers if (text := answer.text) is not None),
@@ -140,13 +143,13 @@ class Checklist:
         return [at for at in positions if levels or sample.checklist[at].scale is None]
 
     def _beside(
-        self, critique: Critique, asked: Sequence[int], positions: Sequence[int]
+        self, critique: Critique, askable: Sequence[int], positions: Sequence[int]
     ) -> Critique:
         """Add judgments on the constraints that could not be asked."""
         reason = f"the prompt {self.prompt.name} can't ask for a level (use --prompt criteria)"
         judgment = Judgment(status=Status.UNSUPPORTED, explanation=reason, judge=self.name)
         judgments = dict.fromkeys(positions, judgment)
-        judgments |= dict(zip(asked, critique.judgments, strict=True))
+        judgments |= dict(zip(askable, critique.judgments, strict=True))
         return critique.model_copy(update={"judgments": tuple(judgments.values())})
 
     def _groups(self, positions: Sequence[int]) -> list[Sequence[int]]:
@@ -159,8 +162,16 @@ class Checklist:
         counted = facts(self.measure, sample, constraints)
         return self.prompt.render(sample, constraints, measurements=counted)
 
-    async def _ask(self, sample: Sample, positions: Sequence[int]) -> Critique:
-        """Ask for a group of constraints, and again for those without a verdict in the reply."""
+    async def _ask(
+        self, sample: Sample, positions: Sequence[int], prompt: Sequence[Message] = ()
+    ) -> Critique:
+        """Ask for a group of constraints, and again for those without a verdict in the reply.
+
+        Args:
+            sample: the sample.
+            positions: of the constraints.
+            prompt: the first one, where it is rendered.
+        """
         name = self.name
         verdicts: dict[int, Judgment] = {}
         left = list(positions)
@@ -169,7 +180,7 @@ class Checklist:
         # Earlier requests are answered from the cache, so a retry sends only new ones.
         for attempt in range(1 + self.reasks + retries()):
             constraints = [sample.checklist[position] for position in left]
-            messages = self._messages(sample, left)
+            messages = self._messages(sample, left) if attempt or not prompt else prompt
             try:
                 completion = await complete(
                     self.model,

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from heedful.metrics.proportions import Pair
     from heedful.metrics.statistics import RateEstimate
 
-    Draws = tuple[int, int, int]
+    Passes = tuple[int, int, int]
     """Responses that pass, fail, and can still do either."""
 
 VARIANT = "variant"
@@ -38,7 +38,7 @@ class Reliability:
 
     def __init__(self, scoring: Scoring) -> None:
         self._faithful = scoring == "faithful"
-        self._draws: dict[tuple[str, str], Draws] = {}
+        self._passes: dict[tuple[str, str], Passes] = {}
         self._clusters: dict[tuple[str, str], bytes] = {}
         self._left: Counter[OpenOutcome] = Counter()
         self._variants = False
@@ -52,7 +52,7 @@ class Reliability:
         if instruction is None or not known or not verdicts.total or row.penalised:
             return
         key = str(sample.tags.get("model", "")), str(instruction)
-        passed, failed, left = self._draws.get(key, (0, 0, 0))
+        passed, failed, left = self._passes.get(key, (0, 0, 0))
         if verdicts.unmet:
             failed += 1
         elif verdicts.undecided:
@@ -60,7 +60,7 @@ class Reliability:
             self._left[OpenOutcome(verdicts.met, 0, verdicts.undecided)] += 1
         else:
             passed += 1
-        self._draws[key] = passed, failed, left
+        self._passes[key] = passed, failed, left
         self._clusters[key] = cluster_of(sample)
         self._variants |= variant
 
@@ -71,22 +71,22 @@ class Reliability:
             verdicts: how undecided verdicts are predicted.
             readable: share of the rows that could be read.
         """
-        most = max(map(sum, self._draws.values()), default=0)
+        most = max(map(sum, self._passes.values()), default=0)
         if most < 2:  # noqa: PLR2004 - several responses
             return {}
         chances = self._chances(verdicts)
         if self._variants:
             shares = {
-                draws: _reliable(draws, most, chances[draws], faithful=self._faithful)
-                for draws in chances
+                passes: _reliable(passes, most, chances[passes], faithful=self._faithful)
+                for passes in chances
             }
             return {f"reliable_{most}": self._measured(shares, readable)}
         return {
             f"{name}_{k}": self._measured(
                 {
-                    draws: _share(draws, k, chance, chances[draws])
-                    for draws in chances
-                    if sum(draws) >= k
+                    passes: _share(passes, k, chance, chances[passes])
+                    for passes in chances
+                    if sum(passes) >= k
                 },
                 readable,
             )
@@ -94,13 +94,13 @@ class Reliability:
             for name, chance in CHANCES.items()
         }
 
-    def _chances(self, verdicts: Prediction | None) -> dict[Draws, list[float]]:
+    def _chances(self, verdicts: Prediction | None) -> dict[Passes, list[float]]:
         """Compute how probably 0, 1, … of the responses pass that can still do either.
 
         A response is predicted by its own verdicts, and by the other responses: instructions vary
         in how often they are followed.
         """
-        counts = Counter(self._draws.values())
+        counts = Counter(self._passes.values())
         passed, failed, left = (sum(d[at] * n for d, n in counts.items()) for at in range(3))
         expected = (
             math.fsum(verdicts.chance(open_) * n for open_, n in self._left.items())
@@ -111,21 +111,21 @@ class Reliability:
         rate = (passed + expected) / max(1, passed + failed + left)
         among = Prediction(rate, settled.correlation if settled else 0.0)
         return {
-            draws: beta_binomial(
-                draws[2],
-                among.beside(expected / max(1, left), draws[0], draws[1]),
-                among.pseudo + draws[0] + draws[1],
+            passes: beta_binomial(
+                passes[2],
+                among.beside(expected / max(1, left), passes[0], passes[1]),
+                among.pseudo + passes[0] + passes[1],
             )
-            for draws in counts
+            for passes in counts
         }
 
-    def _measured(self, shares: Mapping[Draws, ClusterShare], readable: float) -> RateEstimate:
+    def _measured(self, shares: Mapping[Passes, ClusterShare], readable: float) -> RateEstimate:
         """Measure a rate over instructions; models that answered the same one go together."""
         counts: Counter[ClusterShare] = Counter()
         clusters: dict[bytes, list[Pair]] = {}
-        for key, draws in self._draws.items():
-            if draws in shares:
-                share = shares[draws]
+        for key, passes in self._passes.items():
+            if passes in shares:
+                share = shares[passes]
                 counts[share] += 1
                 if share.denominator:
                     clusters.setdefault(self._clusters[key], []).append(share[:2])
@@ -160,22 +160,24 @@ CHANCES: Mapping[str, Callable[[int, int, int], float]] = {
 
 
 def _share(
-    draws: Draws, k: int, of: Callable[[int, int, int], float], more: Sequence[float]
+    passes: Passes, k: int, of: Callable[[int, int, int], float], more: Sequence[float]
 ) -> ClusterShare:
     """Compute an instruction's part; ``more``: how probably 0, 1, … of what is open passes."""
-    passed, failed, left = draws
-    total, decided = sum(draws), passed + failed
+    passed, failed, left = passes
+    total, decided = sum(passes), passed + failed
     low, high = of(passed, total, k), of(passed + left, total, k)
     value = math.fsum(chance * of(passed + n, total, k) for n, chance in enumerate(more))
-    return ClusterShare(value * bool(decided), int(decided > 0), low, high, 1, decided / total)
+    if not decided:
+        return ClusterShare(0.0, 0, low, high, 1, 0.0)
+    return ClusterShare(value, 1, low, high, 1, decided / total)
 
 
-def _reliable(draws: Draws, k: int, more: Sequence[float], *, faithful: bool) -> ClusterShare:
+def _reliable(passes: Passes, k: int, more: Sequence[float], *, faithful: bool) -> ClusterShare:
     """Count an instruction; one that lacks variants never passes in the published code."""
-    passed, failed, left = draws
+    passed, failed, left = passes
     low, high = int(passed == k), int(not failed)
     known = int(low == high)
-    if sum(draws) < k:
+    if sum(passes) < k:
         complete = int(faithful or failed > 0)
         return ClusterShare(0, complete, 0, int(not complete), 1, complete)
     if faithful:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
+from heedful.metrics.contributions import collect, contributions, open_contributions
 from heedful.metrics.gathering import Factors, GroupCounts, Labels, SessionStability
 from heedful.metrics.multiif import Conversations
 from heedful.metrics.notes import DROPPED, notes
@@ -23,7 +24,6 @@ from heedful.metrics.reliability import Reliability
 from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
 from heedful.metrics.satisfaction import (
     BASES,
-    FAMILIES,
     advancedif_unreadable,
     scores_of,
 )
@@ -36,14 +36,10 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.clusters import Cell, Spreads
+    from heedful.metrics.contributions import Rate, Shares
     from heedful.metrics.outcomes import Verdicts
     from heedful.metrics.statistics import RateEstimate
 
-    Rate = tuple[str, str]
-    """A family and the name of one of its rates."""
-
-    Shares = dict[Rate, dict[ClusterShare, int]]
-    """For each rate: how many rows made each contribution."""
 
 DIMENSIONS = ("type", "subtype", "priority", "verifier")
 ALL = ("row",)
@@ -169,7 +165,7 @@ class Summary:
         constraints = sum(verdicts.values())
         applicable = constraints - verdicts.get("not_applicable", 0)
         decided = verdicts["met"] + verdicts["unmet"]
-        parts = self._parts()
+        parts = contributions(self._outcomes, self._counts, self._scoring)
         self._together = together = self._clusters.spreads(self._contributions(parts))
         by = self._by_constraint() | self._by_tag(parts)
         self._conversations.into(by, readable=self._readable)
@@ -255,42 +251,6 @@ class Summary:
             del counts["not_applicable"]
         return counts
 
-    def _parts(self) -> list[dict[Rate, ClusterShare]]:
-        """List each outcome's contributions, by the outcome's number.
-
-        Rows that can still pass or fail are taken at their expectation, by the run's decided
-        verdicts and their own.
-        """
-        parts = self._open_parts()
-        predictions = {
-            base: predicted(shares)
-            for base, shares in _collect(self._counts, parts).items()
-            if base in BASES.values()
-        }
-        for shares in parts:
-            for rate, share in shares.items():
-                if share.open is not None:
-                    shares[rate] = share.settled(predictions.get(BASES[rate]))
-        return parts
-
-    def _open_parts(self) -> list[dict[Rate, ClusterShare]]:
-        """List the contributions as the outcomes have them.
-
-        IFEval's rates are for verifiers: a run in which none gave a loose verdict has none. The
-        turns of Multi-IF go together by conversation, see :mod:`heedful.metrics.multiif`.
-        """
-        loose = any(row.loose.decided for row in self._outcomes)
-        families = {name: of for name, of in FAMILIES.items() if loose or name != "ifeval"}
-        return [
-            {
-                (family, name): share
-                for family, contribute in families.items()
-                if not (family == "ifeval" and row.benchmark == "multiif")
-                for name, share in contribute(row, self._scoring).items()
-            }
-            for row in self._outcomes
-        ]
-
     def _measures(self, shares: Shares, cell: Cell = ALL) -> dict[str, dict[str, RateEstimate]]:
         rates: dict[str, dict[str, RateEstimate]] = {}
         for (family, name), counts in shares.items():
@@ -301,7 +261,7 @@ class Summary:
     def _metrics(
         self, parts: Sequence[Mapping[Rate, ClusterShare]]
     ) -> dict[str, dict[str, RateEstimate]]:
-        shares = _collect(self._counts, parts)
+        shares = collect(self._counts, parts)
         metrics = self._measures(shares)
         if "advancedif" in metrics:
             metrics["advancedif"] |= self._unreadable_measures(shares)
@@ -350,7 +310,7 @@ class Summary:
         digits = 3 if rate[0] == "profbench" and self._scoring == "faithful" else None
         strata, together = {}, {}
         for task, counts in self._tags.get(tag, GroupCounts()):
-            overall = _collect(counts, parts).get(rate)
+            overall = collect(counts, parts).get(rate)
             if overall:
                 strata[task] = overall
                 together[task] = self._together.get((("tag", tag, task), rate), Spread())
@@ -390,7 +350,7 @@ class Summary:
             elif groups.tells_apart(read):
                 by_name[name] = {
                     value: {"samples": counts.total()}
-                    | self._measures(_collect(counts, parts), ("tag", tag, value))
+                    | self._measures(collect(counts, parts), ("tag", tag, value))
                     for value, counts in groups
                 }
         return by_name
@@ -412,20 +372,11 @@ class Summary:
         return self._factors.result(columns, rates)
 
     def _notes(self, by: Mapping[str, Any]) -> list[str]:
-        rated = [("ifeval", "prompt_strict") in part for part in self._open_parts()]
+        rated = [
+            ("ifeval", "prompt_strict") in part
+            for part in open_contributions(self._outcomes, self._scoring)
+        ]
         rows = [
             (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()
         ]
         return notes(by, rows, misfits=self._misfits, unplaced=self._systems.unplaced)
-
-
-def _collect(counts: Mapping[int, int], parts: Sequence[Mapping[Rate, ClusterShare]]) -> Shares:
-    """Add up the contributions of the outcomes counted, by rate."""
-    by_rate: Shares = {}
-    for number, count in counts.items():
-        for rate, share in parts[number].items():
-            shares = by_rate.get(rate)
-            if shares is None:
-                shares = by_rate[rate] = {}
-            shares[share] = shares.get(share, 0) + count
-    return by_rate

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.models.attempts import Attempts, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.prefix import content
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
@@ -159,7 +160,11 @@ class AnyLLMModel:
     ) -> tuple[Completion, float]:
         from any_llm.exceptions import AnyLLMError
 
-        turns = [{"role": turn.role, "content": turn.content} for turn in messages]
+        marks = self.provider == "anthropic"
+        turns = [
+            {"role": turn.role, "content": content(turn) if marks else turn.content}
+            for turn in messages
+        ]
         started = time.perf_counter()
         try:
             async with asyncio.timeout(self._timeout_s):

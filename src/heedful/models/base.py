@@ -58,12 +58,15 @@ class Usage(_Noun):
         prompt_tokens: tokens sent, including those from the provider's cache.
         completion_tokens: tokens generated, those of the reasoning among them.
         cached_tokens: how many of the prompt's came from the provider's cache.
+        cache_write_tokens: how many of the prompt's the provider put into its cache, where that has
+            a price of its own.
         reasoning_tokens: how many of the completion's were reasoning.
     """
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    cache_write_tokens: int = 0
     reasoning_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
@@ -72,6 +75,7 @@ class Usage(_Noun):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             reasoning_tokens=self.reasoning_tokens + other.reasoning_tokens,
         )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Self
+from typing import Any, Self
 from weakref import WeakSet
 
 from heedful.core.errors import UsageError
@@ -90,11 +90,21 @@ class AdaptiveLimiter:
         self._tokens = None if tpm is None else _Pace(tpm)
         self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
         self._timer: asyncio.TimerHandle | None = None
+        self._divided = False
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Come from another process, before any call."""
+        self.__dict__.update(state)
+        _limiters.add(self)
 
     @staticmethod
     def divide_all(count: int) -> None:
-        """Leave each limiter of this process its part, before any call, where others share it."""
-        for limiter in _limiters:
+        """Leave each limiter of this process its part, before any call, where others share it.
+
+        Those that were divided before stay as they are.
+        """
+        for limiter in [limiter for limiter in _limiters if not limiter._divided]:  # noqa: SLF001
+            limiter._divided = True  # noqa: SLF001 - of this class
             limiter.maximum = max(1, limiter.maximum // count)
             limiter._limit = float(limiter.maximum)  # noqa: SLF001 - of this class
             for pace in filter(None, (limiter._calls, limiter._tokens)):  # noqa: SLF001

@@ -27,6 +27,10 @@ class Meter(Protocol):
         """
         ...
 
+    def lose(self) -> None:
+        """Book a call that was lost with the worker that made it: nobody knows what it cost."""
+        ...
+
     async def affordable(self) -> None:
         """Wait until another attempt at the call fits into what may be spent.
 

@@ -39,19 +39,19 @@ def make(  # noqa: PLR0913 - the flags of a connection
     Args:
         spelling: ``local:FOLDER`` or ``local:NAME`` is a model in this process,
             ``any:PROVIDER/NAME`` one of another provider, ``PLUGIN:NAME`` one that a plugin makes
-            (entry points ``heedful.models``), and anything else a name on the server
-            at ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
-            too, unless another server than OpenAI's is given: local servers name their models by
-            their folders.
-        base_url: for a server: where it is.
-        api_key: for a server: the key.
-        api_key_env: for a server: the environment's variable with the key.
-        headers: for a server: further headers.
+            (entry points ``heedful.models``), and anything else a name on the server at
+            ``base_url``. A path, or a folder with a ``config.json``, is a model in this process
+            too, unless a server other than OpenAI's is given: those name models by folders.
+        base_url: of a server; this and the following as in
+            :class:`~heedful.models.options.CallOptions`.
+        api_key: likewise.
+        api_key_env: likewise.
+        headers: likewise.
         timeout_s: seconds for one attempt over a network.
         limiter: bounds the calls in flight over a network.
-        device: for a model in this process: where it computes.
-        dtype: for a model in this process: how precisely.
-        batch_size: for a model in this process: prompts in a batch at most.
+        device: of a model in this process.
+        dtype: likewise.
+        batch_size: likewise.
 
     Raises:
         UsageError: the folder or provider does not exist, an extra is not installed, or the
@@ -62,31 +62,16 @@ def make(  # noqa: PLR0913 - the flags of a connection
 
         name = spelling.removeprefix(ANY_LLM)
         return AnyLLMModel(name, timeout_s=timeout_s, limiter=limiter)
-    group, colon, name = spelling.partition(":")
-    if colon:
-        needs = ("name", "config", "generate", "close")
-        built_in = ("any", "local")
-        plugin: Model | None = plugins.make(
-            _PLUGINS, group, needs=needs, built_in=built_in, name=name
-        )
-        if plugin is not None:
-            return plugin
-    elif base_url == OPENAI_URL and spelling in plugins.names(_PLUGINS):
-        raise UsageError(
-            f"--model {spelling} names a plugin without a model", hint=f"give {spelling}:NAME"
-        )
-    path = spelling.startswith(("/", "./", "../", "~"))
-    saved = base_url == OPENAI_URL and (path or Path(spelling, "config.json").is_file())
-    if saved or spelling.startswith(LOCAL):
+    if (plugin := _plugin(spelling, base_url)) is not None:
+        return plugin
+    if _is_local(spelling, base_url):
         from heedful.models.local import LocalModel
 
         folder = spelling.removeprefix(LOCAL)
         return LocalModel(folder, device=device, dtype=dtype, batch_size=batch_size)
     if "," in spelling:
-        raise UsageError(
-            f"the name of the model has a comma: {spelling!r:.80}",
-            hint="give several one by one: --model ONE --model OTHER, or a list in Python",
-        )
+        hint = "give several one by one: --model ONE --model OTHER, or a list in Python"
+        raise UsageError(f"the name of the model has a comma: {spelling!r:.80}", hint=hint)
     return OpenAIModel(
         spelling,
         base_url=base_url,
@@ -96,3 +81,26 @@ def make(  # noqa: PLR0913 - the flags of a connection
         timeout_s=timeout_s,
         limiter=limiter,
     )
+
+
+def _is_local(spelling: str, base_url: str) -> bool:
+    """Check whether a model is run in this process; a folder is, unless there is a server."""
+    path = spelling.startswith(("/", "./", "../", "~"))
+    folder = path or Path(spelling, "config.json").is_file()
+    return spelling.startswith(LOCAL) or (base_url == OPENAI_URL and folder)
+
+
+def _plugin(spelling: str, base_url: str) -> Model | None:
+    """Make a plugin's model, where the spelling names one."""
+    group, colon, name = spelling.partition(":")
+    if colon:
+        needs = ("name", "config", "generate", "close")
+        made: Model | None = plugins.make(
+            _PLUGINS, group, needs=needs, built_in=("any", "local"), name=name
+        )
+        return made
+    if base_url == OPENAI_URL and spelling in plugins.names(_PLUGINS):
+        raise UsageError(
+            f"--model {spelling} names a plugin without a model", hint=f"give {spelling}:NAME"
+        )
+    return None

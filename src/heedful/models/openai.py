@@ -15,18 +15,19 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
+from heedful.models.connections import connections, reason
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import aiohttp
-
     from heedful.core.errors import HeedfulError
     from heedful.core.nouns import Message
     from heedful.models.base import Completion, Sampling
+    from heedful.models.connections import Connections
     from heedful.models.limiter import AdaptiveLimiter
 
 OPENAI_URL = "https://api.openai.com/v1"
@@ -35,8 +36,6 @@ TokensField = Literal["auto", "max_tokens", "max_completion_tokens"]
 
 BODY_LIMIT = 64 * 2**20
 """An answer with more bytes is given up."""
-
-CONNECT_TIMEOUT_S = 30.0
 
 UNREACHED = 2
 """Connections that fail before any succeeds, after which the run stops."""
@@ -101,14 +100,7 @@ class OpenAIModel:
         if not (key.isascii() and key.isprintable()):
             source = "api_key" if self._key_env is None else self._key_env
             raise UsageError(f"the key in {source} holds characters that no key has")
-        bad = [header for header, value in (headers or {}).items() if not value.isprintable()]
-        if bad:
-            raise UsageError(f"the header {bad[0]} holds a line end or another control character")
-        self.headers = {"Content-Type": "application/json"}
-        if key:
-            self.headers["Authorization"] = f"Bearer {key}"
-        for header, value in (headers or {}).items():
-            self.headers[header.title()] = value
+        self.headers = _headers(key, headers or {})
         query = (value for _, value in parse_qsl(urlsplit(self._url).query))
         self._redact = Redactor([key, *(headers or {}).values(), *query])
         self._attempts = Attempts(name, max_attempts, backoff_s, limiter, self._redact, timeout_s)
@@ -121,7 +113,7 @@ class OpenAIModel:
         self._adapted: dict[str, str] = {}  # field that was refused -> what is done instead
         self._reached = False
         self._unreached = 0  # connections that failed before the first that did not
-        self._session: aiohttp.ClientSession | None = None
+        self._connections: Connections | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
     def __repr__(self) -> str:
@@ -191,58 +183,47 @@ class OpenAIModel:
 
     async def close(self) -> None:
         """Close the connections; the next call opens new ones."""
-        session, self._session = self._session, None
-        if session is not None:
-            await session.close()
+        opened, self._connections = self._connections, None
+        if opened is not None:
+            await opened.close()
 
     async def _request(self, body: dict[str, Any]) -> tuple[Completion, float]:
-        import aiohttp
-
-        session = await self._open()
+        open_connections = await self._open()
         data = _encoded(body)
         started = time.perf_counter()
         try:
-            async with session.post(self._url, data=data, allow_redirects=False) as response:
-                self._reached = True
-                content = await _read(response)
-                status, headers = response.status, response.headers
+            reply = await open_connections.post(data)
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
-        except (aiohttp.ClientError, OSError) as error:
-            what = f"the connection failed: {_reason(error)}"
+        except LongReplyError:
+            what = f"the answer is larger than {BODY_LIMIT >> 20} MiB"
+            raise FaultError(Fault(FaultKind.INVALID, what)) from None
+        except OSError as error:
+            what = f"the connection failed: {reason(error)}"
             kind = FaultKind.TRANSIENT
-            if isinstance(error, aiohttp.ClientConnectorError) and not self._reached:
+            if isinstance(error, ConnectError) and not self._reached:
                 self._unreached += 1
                 if self._unreached >= UNREACHED:
                     kind = FaultKind.UNREACHABLE
             raise FaultError(Fault(kind, what)) from None
-        if status != _OK:
-            raise FaultError(fault_of(status, headers, content))
-        return read_completion(content), time.perf_counter() - started
+        self._reached = True
+        if reply.status != _OK:
+            raise FaultError(fault_of(*reply))
+        return read_completion(reply.content), time.perf_counter() - started
 
-    async def _open(self) -> aiohttp.ClientSession:
-        """Return the session of the running loop; one of an earlier loop is of no use any more."""
+    async def _open(self) -> Connections:
+        """Return the connections of the running loop; those of an earlier one are of no use."""
         loop = asyncio.get_running_loop()
-        if self._session is not None and self._loop is loop:
-            return self._session
-        from urllib.request import getproxies_environment
-
-        import aiohttp
-
-        stale, self._loop = self._session, loop
-        self._session = session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0),  # whoever calls bounds the calls
-            cookie_jar=aiohttp.DummyCookieJar(),
-            headers=self.headers,
-            timeout=aiohttp.ClientTimeout(
-                total=self._timeout_s, sock_connect=min(CONNECT_TIMEOUT_S, self._timeout_s)
-            ),
-            trust_env=bool(getproxies_environment()),  # looked up again at each request, so costly
+        if self._connections is not None and self._loop is loop:
+            return self._connections
+        stale, self._loop = self._connections, loop
+        self._connections = opened = connections(
+            self._url, self.headers, self._timeout_s, BODY_LIMIT
         )
         if stale is not None:
             await stale.close()
-        return session
+        return opened
 
     def body(self, messages: Sequence[Message], sampling: Sampling, sample: int) -> dict[str, Any]:
         """Lay out a request.
@@ -307,23 +288,6 @@ class OpenAIModel:
         return f"check the key in {self._key_env}, and what it is allowed to do"
 
 
-def _reason(error: Exception) -> str:
-    """Say why there is no connection, in the words of the operating system where it has some."""
-    import ssl
-
-    cause = getattr(error, "os_error", None) or getattr(error, "certificate_error", error)
-    if isinstance(cause, ssl.SSLError):  # its number is none of the operating system's
-        words = getattr(cause, "verify_message", None) or cause.reason or "no secure connection"
-        return f"TLS: {words.lower().replace('_', ' ')}"
-    number, words = getattr(error, "errno", None), getattr(error, "strerror", None)
-    # asyncio puts the address, which the message has already, in place of the words.
-    return (
-        os.strerror(number)
-        if number and number > 0
-        else str(words or error or type(error).__name__)
-    )
-
-
 def _encoded(body: dict[str, Any]) -> bytes:
     """Write a request's body; pydantic's encoder takes a fifth of the time of the standard one."""
     try:
@@ -332,18 +296,19 @@ def _encoded(body: dict[str, Any]) -> bytes:
         return json.dumps(body).encode()
 
 
-async def _read(response: aiohttp.ClientResponse) -> bytes:
-    """Read a body, up to the limit."""
-    size = response.content_length
-    if size is not None and size < BODY_LIMIT and "Content-Encoding" not in response.headers:
-        return await response.read()
-    chunks = bytearray()
-    async for chunk in response.content.iter_any():
-        chunks += chunk
-        if len(chunks) > BODY_LIMIT:
-            what = f"the answer is larger than {BODY_LIMIT >> 20} MiB"
-            raise FaultError(Fault(FaultKind.INVALID, what))
-    return bytes(chunks)
+def _headers(key: str, more: Mapping[str, str]) -> dict[str, str]:
+    """Make the headers of all requests.
+
+    Raises:
+        UsageError: one would not be a header.
+    """
+    bad = [name for name, value in more.items() if not (name + value).isprintable()]
+    if bad:
+        raise UsageError(f"the header {bad[0]} holds a line end or another control character")
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    return headers | {name.title(): value for name, value in more.items()}
 
 
 def _addresses(base_url: str) -> tuple[str, str]:

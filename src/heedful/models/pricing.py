@@ -69,6 +69,9 @@ CHARACTERS_PER_TOKEN = 4
 BATCH_SHARE = 0.5
 """What a call through a batch endpoint costs, as a share: OpenAI's, Anthropic's and Google's."""
 
+WRITE_SURCHARGE = 0.25
+"""What Anthropic takes for putting a token into its cache, beside its price as a prompt's token."""
+
 
 def cost(
     usage: Usage, model: str, prices: Mapping[str, Price] = PRICES, tier: str = ""
@@ -92,6 +95,7 @@ def cost(
     dollars = (
         (usage.prompt_tokens - cached) * price.prompt
         + cached * (price.prompt if price.cached is None else price.cached)
+        + usage.cache_write_tokens * price.prompt * WRITE_SURCHARGE
         + usage.completion_tokens * price.completion
     )
     return dollars / 1_000_000 * (BATCH_SHARE if tier == "batch" else 1.0)

@@ -88,11 +88,13 @@ def usage(value: Any) -> Usage:
     counts = value if isinstance(value, dict) else {}
     prompt, completion = _count(counts, "prompt_tokens"), _count(counts, "completion_tokens")
     cached = _count(counts.get("prompt_tokens_details"), "cached_tokens")
+    written = _count(counts.get("prompt_tokens_details"), "cache_write_tokens")
     reasoning = _count(counts.get("completion_tokens_details"), "reasoning_tokens")
     return Usage(
         prompt_tokens=prompt,
         completion_tokens=completion,
         cached_tokens=min(cached or _count(counts, "prompt_cache_hit_tokens"), prompt),
+        cache_write_tokens=min(written, prompt),
         reasoning_tokens=min(reasoning, completion),
     )
 

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.core.errors import HeedfulError
 from heedful.core.text import dollars, one_line
+from heedful.engine.lock import is_held
 from heedful.engine.saved_run import SUMMARY, SavedRun
 from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import bounds, cells
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 __all__ = ["RunLine", "run_lines"]
 
 State = Literal["running", "finished", "interrupted", "broken"]
-
-SILENT_SECONDS = 30.0
-"""A run that writes nothing for so long may be over; a slow answer may take as long."""
 
 DEPTH = 4
 """Folders within folders that are looked into."""
@@ -127,7 +124,7 @@ def line_of(directory: Path) -> RunLine:
 
 def _described(line: RunLine, run: SavedRun) -> RunLine:
     what = str(run.config["judge"]) if run.judged else run.command
-    line = replace(line, what=what, judged=run.judged, state=state(line.directory, run.sessions))
+    line = replace(line, what=what, judged=run.judged, state=state(line.directory))
     (last,) = next(run.query("SELECT max(position) + 1 FROM inputs"))
     line = replace(line, samples=last if isinstance(last, int) else 0)
     if line.state == "interrupted":
@@ -189,20 +186,14 @@ def _rate(measure: Mapping[str, Any]) -> Rate:
     return Rate(measure["value"], shown, f"{interval}, bounds {possible}" if possible else interval)
 
 
-def state(directory: Path, sessions: Sequence[Any] = ()) -> State:
-    """Say whether a run is under way: whether somebody has it open, and writes.
-
-    Args:
-        directory: the run's.
-        sessions: when it was worked on; the last one may say that it was stopped.
-    """
+def state(directory: Path) -> State:
+    """Say how far a run's work is; one that nobody holds is over, however it ended."""
+    if is_held(directory):
+        return "running"
     written = _written(directory / "run.sqlite-wal")
     finished = _written(directory / SUMMARY)
     if finished is not None and (written is None or finished >= written - 1):
         return "finished"
-    stopped = bool(sessions) and isinstance(sessions[-1], dict) and "stopped" in sessions[-1]
-    if not stopped and written is not None and time.time() - written < SILENT_SECONDS:
-        return "running"
     return "interrupted"
 
 

@@ -15,6 +15,7 @@ import re
 from dataclasses import dataclass
 from importlib.util import find_spec
 from os.path import commonprefix
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import UsageError
@@ -41,6 +42,9 @@ TWO_LINE_STEP = 38
 
 LEGEND_LETTERS = 48
 """Letters of a name that a legend shows."""
+
+TITLE_LETTERS = 80
+"""Letters of a line of an image's title."""
 
 LETTER_WIDTH, SYMBOL_WIDTH = 7, 30
 """Pixels of a letter in a legend, and of a symbol with the space around it."""
@@ -138,7 +142,7 @@ class Chart:
         """Write it as a Vega-Lite document that any tool renders: light, with its title."""
         whole = {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
-            "title": {"text": self.title, "anchor": "start", "color": "var(--ink)"},
+            "title": {"text": _lines(self.title), "anchor": "start", "color": "var(--ink)"},
             **self.spec,
         }
         if whole.get("width") == "container":
@@ -164,6 +168,12 @@ class Chart:
         if format == "png":
             return bytes(vl_convert.vegalite_to_png(self.json(), scale=IMAGE_SCALE))
         return bytes(vl_convert.vegalite_to_pdf(self.json()))
+
+
+def _lines(title: str) -> str | list[str]:
+    """Break a title that is wider than an image."""
+    lines = wrap(title, TITLE_LETTERS)
+    return lines if len(lines) > 1 else title
 
 
 def can_render() -> bool:

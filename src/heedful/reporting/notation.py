@@ -229,7 +229,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
     """Write the cost of a run in one line."""
     uncounted = cost.get("uncounted", 0)
     prompt, completion = cost["prompt_tokens"], cost["completion_tokens"]
-    held = cost["cached_tokens"]
+    held, lost = cost["cached_tokens"], cost.get("lost")
     cached = f" ({percent(held / prompt, 0)} % cached)" if prompt and held else ""
     parts = [
         amount(cost["calls"], "call"),
@@ -237,6 +237,7 @@ def cost_line(cost: Mapping[str, Any]) -> str:
         f"{cost['reused']:,} answered before" if cost["reused"] else "",
         f"{cost['reasks']:,} asked again" if cost["reasks"] else "",
         "" if prompt is None else f"{prompt:,}{cached} + {completion:,} tokens",
+        f"{amount(lost, 'call')} lost with workers, not counted" if lost else "",
         f"{amount(uncounted, 'call')} without a count of tokens" if uncounted else "",
         price(cost["dollars"], uncounted=bool(uncounted)),
     ]

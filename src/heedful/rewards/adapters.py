@@ -9,14 +9,16 @@ takes ``None``, is in :mod:`heedful.rewards.trl_functions`.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError, UsageError
+from heedful.data.formats.files import shown
 from heedful.rewards import rows, verl_prompts
 from heedful.rewards.visible import CONTROLS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Callable, Coroutine, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.rewards.reward import Reward
@@ -63,7 +65,8 @@ def for_verl(
         extra_info: Mapping[str, Any] | None = None,
         **_: Any,
     ) -> dict[str, float]:
-        extra = extra_info or {}
+        # Data sets fill the column with what they like.
+        extra = extra_info if isinstance(extra_info, Mapping) else {}
         about = verl_prompts.look_up(prompts, ground_truth) | rows.prompt_of(extra)
         about[rows.FINISH] = extra.get(rows.FINISH)
         (scored,) = await reward.score([rows.labelled(ground_truth, solution_str, about)])
@@ -169,6 +172,8 @@ def _reply(query: str, prompt: str) -> str:
     Raises:
         RowError: the prompt is not at the beginning, so nobody knows where the response is.
     """
+    if not isinstance(query, str) or not isinstance(prompt, str):
+        raise RowError(f"the query is {shown(query)} and the prompt {shown(prompt)}, not texts")
     if query.startswith(prompt):
         return _without_special(query.removeprefix(prompt))
     places = [at for at, character in enumerate(query) if not character.isspace()]

@@ -7,7 +7,13 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
+from heedful.core.nouns import Critique, Status
 from heedful.core.text import amount
+from heedful.engine.inputs import content, unnamed
+from heedful.engine.runner import Item
+from heedful.jobs.evaluate import evaluate
+from heedful.judges import Rules
+from heedful.judges.compose import Cascade
 from heedful.metrics.proportions import wilson
 from heedful.reporting.chart import Chart
 from heedful.reporting.document import Document
@@ -15,14 +21,16 @@ from heedful.reporting.notation import estimate, percent
 from heedful.reporting.row_charts import Estimate, estimates_chart
 from heedful.reporting.table import Table
 from heedful.rewards.attacks import ATTACKS, kinds
-from heedful.rewards.reward import Reward
+from heedful.rewards.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
 
     from heedful.core.nouns import Sample
+    from heedful.engine.options import RunOptions
     from heedful.judges import Judge
-    from heedful.rewards.terms import Rewarded
 
 HONEST = "(good responses)"
 """The row of the samples' own responses, which should pass."""
@@ -81,61 +89,101 @@ def attempts(samples: Sequence[Sample], seed: int = 0) -> Iterator[AttackAttempt
                 yield AttackAttempt(name, sample.model_copy(update={"response": response}))
 
 
-async def attack_judge(
+def attack_judge(
     judge: Judge,
     samples: Sequence[Sample],
     *,
     gates: Collection[str] | str = "all",
     seed: int = 0,
-    concurrency: int = 64,
+    **options: Unpack[RunOptions],
 ) -> dict[str, Any]:
     """Try all attacks on a judge, alone and behind the gates.
 
     An attack passes where its reward is as high as it can be: all constraints met. Rewards that
-    stay undecided are counted apart; they don't pass.
+    stay undecided are counted apart; they don't pass. Each attempt is judged once, in a run of
+    :func:`~heedful.evaluate`: code decides what it can, the judge the rest.
 
     Args:
         judge: any judge.
         samples: instructions with checklists; the mutations need a good response too.
         gates: those that are on behind the judge.
         seed: of random attacks.
-        concurrency: responses judged at a time.
+        options: how the job is run, see :class:`~heedful.engine.options.RunOptions`.
 
     Returns:
         ``attacks``: for each its ``kind``, how often it was ``tried``, ``passed`` and was
         ``undecided``, each with the judge ``alone`` and behind the ``gates``; ``kinds``: the same
-        by kind, with rates and Wilson's intervals; ``samples``; ``judge``.
+        by kind, with rates and Wilson's intervals; ``samples``, and how many were ``left_out``, as
+        they lack an instruction or a checklist; ``judge``; ``resumed`` rows; ``cost``.
 
     Raises:
-        StopRunError: no call to the judge's model succeeds.
-        UsageError: no sample can be judged.
+        RunError: the run's directory holds a run with another configuration.
+        StopRunError: no call to the judge's model succeeds, or the next may cost more than is left.
+        UsageError: no sample can be judged, or an option makes no sense.
     """
-    usable = [sample for sample in samples if sample.checklist and sample.conversation]
+    alone, behind = (terms("all_or_nothing", "off", None, None, gates=on) for on in ("none", gates))
+    usable = _usable(samples)
     if not usable:
         raise UsageError(
             "no sample has an instruction and a checklist", hint="make checklists first"
         )
     tried = list(attempts(usable, seed))
+    evaluation = evaluate(list(map(_row, tried)), judge=Cascade(Rules(), judge), **options)
     counts: dict[str, dict[str, Counter[str]]] = {}
-    for setting, on in (("alone", "none"), ("gates", gates)):
-        reward = Reward(judge, "all_or_nothing", gates=on, concurrency=concurrency)
-        async with reward.session() as session:
-            tasks = [session.reward(attempt.sample) for attempt in tried]
-            scored: list[Rewarded] = [await task for task in tasks]
-        for attempt, result in zip(tried, scored, strict=True):
+    for attempt, row in zip(tried, evaluation, strict=True):
+        critique = row.critique or Critique.undecided(
+            attempt.sample.checklist, Status.FAILED, row.problem or ""
+        )
+        for setting, with_ in (("alone", alone), ("gates", behind)):
+            result = with_.judged(attempt.sample, critique)
             counter = counts.setdefault(attempt.name, {}).setdefault(setting, Counter())
             counter.update(tried=1, passed=result.value == 1, undecided=not result.decided)
-    names = list(counts)
-    attacks = {name: {"kind": _kind(name), **_numbers(counts[name])} for name in names}
+    return {
+        "judge": judge.name,
+        "samples": len(usable),
+        "left_out": len(samples) - len(usable),
+        **_summary(counts),
+        "resumed": evaluation.progress.resumed,
+        "cost": evaluation.summary.get("cost"),
+    }
+
+
+def run_name(judge: Judge, samples: Sequence[Sample], seed: int = 0) -> Path:
+    """Name a run that the user has not named, after what is tried and who judges it."""
+    rows = (_row(attempt) for attempt in attempts(_usable(samples), seed))
+    items = (Item(number, row.id, row) for number, row in enumerate(rows, start=1))
+    return unnamed("attack", content(items), dict(judge.config))
+
+
+def _usable(samples: Sequence[Sample]) -> list[Sample]:
+    return [sample for sample in samples if sample.checklist and sample.conversation]
+
+
+def _row(attempt: AttackAttempt) -> Sample:
+    """Make an attempt a row of the run, named after the attack and the sample."""
+    sample = attempt.sample
+    return sample.model_copy(
+        update={
+            "id": f"{sample.id}@{attempt.name}",
+            "labels": None,  # they are of the good response
+            "recording": None,
+            "tags": {**sample.tags, "attack": attempt.name, "kind": _kind(attempt.name)},
+        }
+    )
+
+
+def _summary(counts: Mapping[str, Mapping[str, Counter[str]]]) -> dict[str, Any]:
+    """Sum up the counts by attack, and by kind."""
+    attacks = {name: {"kind": _kind(name), **_numbers(counts[name])} for name in counts}
     by_kind: dict[str, Any] = {}
-    for kind in dict.fromkeys(map(_kind, names)):
+    for kind in dict.fromkeys(map(_kind, counts)):
         total: dict[str, Counter[str]] = {"alone": Counter(), "gates": Counter()}
-        for name in names:
+        for name in counts:
             if _kind(name) == kind:
                 for setting, counter in counts[name].items():
                     total[setting] += counter
         by_kind[kind] = _numbers(total)
-    return {"judge": judge.name, "samples": len(usable), "kinds": by_kind, "attacks": attacks}
+    return {"kinds": by_kind, "attacks": attacks}
 
 
 def _kind(name: str) -> str:
@@ -181,5 +229,10 @@ def document(result: Mapping[str, Any]) -> Document:
         )
     order = ("judge alone", "behind the gates")
     parts.append(Chart("attacks", "Attacks that pass", estimates_chart(bars, order=order)))
-    intro = f"{amount(len(ATTACKS), 'attack')} on {result['judge']}, each on up to "
-    return Document("Attacks", [intro + amount(result["samples"], "instruction")], parts)
+    intro = (
+        f"{amount(len(ATTACKS), 'attack')} on {result['judge']}, each on up to "
+        f"{amount(result['samples'], 'instruction')}"
+    )
+    if result["left_out"]:
+        intro += f"; {result['left_out']:,} left out, without an instruction or a checklist"
+    return Document("Attacks", [intro], parts)

@@ -90,7 +90,7 @@ def judging_compute(
     per_call: Sequence[int | None] = (None, 3, 1),
     reasoning: int = 1000,
 ) -> dict[str, Any]:
-    """Reckon what judging responses takes: whole checklists, parts of them, single constraints.
+    """Estimate what judging responses takes: whole checklists, parts of them, single constraints.
 
     Args:
         samples: responses with checklists.

@@ -141,7 +141,8 @@ _LISTED = {
     "English": "the of and to in is that it for with as was on are be this by from or an at which",
     "Spanish": "el la de que y en un una los las por con para su se es del como está más sobre muy",
     "French": "le la les de des et un une est pour que qui dans sur avec par vous je au aux ce pas",
-    "German": "der die das und ist in zu den mit von für auf ein eine nicht sich des dem als auch",
+    "German": "der die das und ist in zu den mit von für auf ein eine nicht sich des dem als auch "
+    "sie er es wir ich zum zur am im wie bei nach aus einen einem hat wird sind oder",
     "Italian": "il la di che e un una per con del della sono è le gli nel alla anche come più si",
     "Portuguese": "o a de que e um uma para com em do da os as por não se é mais como dos ao",
     "Dutch": "de het een van en is dat op te in voor met niet zijn aan er ook als bij om",
@@ -175,6 +176,14 @@ def _other_latin(text: str, last_turn: str) -> str | None:
     return f"it is in {best}, the instruction in English"
 
 
+_SCRIPTS, _SHARE = 3, 0.05
+"""Scripts, each with this share of the letters, that no text in one language mixes."""
+
+
+def _mixture(scripts: Counter[str]) -> set[str]:
+    return {name for name, count in scripts.items() if count >= _SHARE * scripts.total()}
+
+
 def other_language(text: str, last_turn: str, instruction: str) -> str | None:
     """Find a response in another language than its instruction, which names no other.
 
@@ -189,6 +198,9 @@ def other_language(text: str, last_turn: str, instruction: str) -> str | None:
     if wanted.total() < _LETTERS or used.total() < _LETTERS:
         return None
     (script, count), (other, _) = wanted.most_common(1)[0], used.most_common(1)[0]
+    if len(_mixture(used)) >= _SCRIPTS and not _mixture(wanted) >= _mixture(used):
+        scripts = ", ".join(name.title() for name in sorted(_mixture(used)))
+        return None if _NAMES_A_LANGUAGE.search(instruction) else f"it mixes {scripts}"
     same = count < 0.8 * wanted.total() or used[script] > 0.1 * used.total()
     reason = None
     if same and script == other == "LATIN":
@@ -233,10 +245,16 @@ _MARKUP = re.compile(r"<[^<>\n]{0,80}>|&#?\w{1,8};")
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
 
+def wants_text(last_turn: str) -> bool:
+    """Tell whether an instruction wants a text, and surely not a word or two."""
+    return bool(_WRITTEN.search(last_turn)) and not _SHORT.search(last_turn)
+
+
 def far_too_short(text: str, last_turn: str) -> str | None:
     """Find a few words for a text, or less than a fifth of the words that are asked for."""
-    words = len(_TOKEN.findall(_MARKUP.sub(" ", text)))
-    if words < _WORDS_OF_A_TEXT and _WRITTEN.search(last_turn) and not _SHORT.search(last_turn):
+    tokens = _TOKEN.findall(_MARKUP.sub(" ", text))
+    words = sum(not token.isdigit() for token in tokens)
+    if words < _WORDS_OF_A_TEXT and wants_text(last_turn):
         return f"it has {amount(words, 'word')} where the instruction asks for a text"
     numbers = [int(number) for match in _LEAST.findall(last_turn) for number in match if number]
     if not numbers:

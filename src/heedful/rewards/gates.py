@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.models.base import is_cut_off
-from heedful.rewards import gate_languages, gate_patterns, normal
+from heedful.rewards import gate_languages, gate_patterns, gate_substance, normal
 from heedful.rewards.visible import shows_nothing, visible
 
 if TYPE_CHECKING:
@@ -55,6 +55,13 @@ COPIED = 0.9
 
 RUN = 5
 """Words in a row that two texts must share, so that it isn't chance."""
+
+TAIL = 400
+"""Characters at the end that are gibberish by themselves, whatever comes before them."""
+
+RUNS_FROM = 60
+REPEATED_RUNS = 0.7
+"""A text of this many words, of whose runs this share stood in it before, is a repetition."""
 
 DISGUISED = 2
 """Words that mix Latin letters with look-alikes from which on it isn't a slip."""
@@ -125,6 +132,11 @@ def _near_empty(facts: ResponseView) -> str | None:
     filler = len(text) < MANY and (_ACKNOWLEDGEMENT.fullmatch(text) or _PLACEHOLDER.fullmatch(text))
     if filler and not _may_be_short(facts):
         return f"it only says {text[:40]!r}"
+    said = gate_substance.filler(text, facts.last_turn)
+    said = None if said is None or _may_be_short(facts) else said
+    said = said or gate_substance.hull(text, facts.instruction)
+    if said is not None:
+        return said
     # Emoji and other symbols may be an answer; a dot, a dash and a question mark are none.
     if any(char.isalnum() or (not char.isascii() and char.isprintable()) for char in facts.text):
         if not facts.text.strip("。．・…—–-－＿、，！？；：“”‘’「」『』（）《》【】～·\n\t "):
@@ -167,9 +179,14 @@ def _cut_off(facts: ResponseView) -> str | None:
     return f"the model's answer was cut off ({reason})" if is_cut_off(reason) else None
 
 
+_OVERRIDES = re.compile("[\u202d\u202e]")
+
+
 def _disguised(facts: ResponseView) -> str | None:
     mixed = normal.mixed_words(facts.raw)
     given = (*facts.sample.conversation, *facts.sample.checklist)
+    if _OVERRIDES.search(facts.raw) and not any(_OVERRIDES.search(str(each)) for each in given):
+        return "a control character turns the order of its letters round"
     if mixed < DISGUISED or any(normal.mixed_words(str(each)) for each in given):
         return None
     return f"{mixed} words mix Latin letters with look-alikes of other scripts"
@@ -178,6 +195,9 @@ def _disguised(facts: ResponseView) -> str | None:
 _MAY_REPEAT = re.compile(
     r"\brepeat|\btimes\b|\bover and over|\bagain and again|重复|[一二三四五六七八九十百千\d][次遍]",
     re.IGNORECASE,
+)
+_HAS_REFRAINS = re.compile(
+    r"\bsongs?\b|\brap|\blyric|\bpoem|\bpoetry|\bchant|\bhtml|\bhymn|歌|诗", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^\n.!?。！？]+")
 
@@ -195,6 +215,8 @@ def _repetition(facts: ResponseView) -> str | None:
     words = text.casefold().split()
     letters = re.sub(r"\W+", "", text.casefold())
     few = len(letters) >= FEW_FROM and len({*letters}) <= 2  # noqa: PLR2004 - ha, ha, ha
+    if _seen_before(words) >= REPEATED_RUNS and not _HAS_REFRAINS.search(facts.last_turn):
+        return f"most runs of {RUN} words stand in it twice: {text[:40]!r}"
     if few or (WORDS_FROM <= len(words) <= WORDS_TO and 4 * len({*words}) <= len(words)):
         return f"it says the same again and again: {text[:40]!r}"
     sentence, times = max(
@@ -205,8 +227,16 @@ def _repetition(facts: ResponseView) -> str | None:
     return None
 
 
+def _seen_before(words: Sequence[str]) -> float:
+    """Return the share of runs of words that an earlier part of the text has already."""
+    if len(words) < RUNS_FROM:
+        return 0.0
+    runs = [tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)]
+    return 1 - len({*runs}) / len(runs)
+
+
 def _echo(facts: ResponseView) -> str | None:
-    words = _words(_LIST_MARK.sub("", facts.text))
+    words = _words(gate_substance.without_lead_in(_LIST_MARK.sub("", facts.text)))
     if len(facts.constraints) > 1:
         quoted, share = _quoted(words, [_words(normal.normalised(t)) for t in facts.constraints])
         if quoted > 1 and 2 * quoted >= len(facts.constraints) and share >= QUOTED:
@@ -215,6 +245,11 @@ def _echo(facts: ResponseView) -> str | None:
     # A turn after others may be material to work on, as in a game that a system prompt sets.
     if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.last_turn):
         return None
+    restated = gate_substance.restated(facts.text, facts.last_turn, facts.constraints)
+    if restated is not None and gate_languages.wants_text(facts.last_turn):
+        return restated
+    if gate_substance.backwards(words, asked) and not _MAY_REVERSE.search(facts.last_turn):
+        return "it is the instruction backwards"
     # Who corrects a given text leaves out what was asked about it, at one of the ends.
     ends = {*asked[:RUN]} <= {*words[: 2 * RUN]} and {*asked[-RUN:]} <= {*words[-2 * RUN :]}
     if ends and _copied(words, asked) >= COPIED and _copied(asked, words) >= COPIED:
@@ -222,6 +257,7 @@ def _echo(facts: ResponseView) -> str | None:
     return None
 
 
+_MAY_REVERSE = re.compile(r"revers|backward|\border|sort|倒|逆", re.IGNORECASE)
 _LIST_MARK = re.compile(r"^[^\w\n]*+\d{1,2}[.)、:]", re.MULTILINE)
 
 
@@ -256,7 +292,9 @@ def _copied(words: Sequence[str], source: Sequence[str]) -> float:
 
 def _self_grading(facts: ResponseView) -> str | None:
     quote = gate_patterns.matched("self_grading", facts.text, facts.instruction)
-    return quote and f"it grades itself: {quote}"
+    if quote is None:
+        return gate_substance.ticks(facts.text, facts.constraints)
+    return f"it grades itself: {quote}"
 
 
 def _addresses_judge(facts: ResponseView) -> str | None:
@@ -290,7 +328,12 @@ def _refusal(facts: ResponseView) -> str | None:
 
 
 def _gibberish(facts: ResponseView) -> str | None:
-    return gate_languages.gibberish(facts.text)
+    return (
+        gate_languages.gibberish(facts.text)
+        or (gate_languages.gibberish(facts.text[-TAIL:]) if len(facts.text) > TAIL else None)
+        or gate_substance.encoded(facts.text, facts.instruction)
+        or gate_substance.word_list(facts.text, facts.last_turn)
+    )
 
 
 def _language(facts: ResponseView) -> str | None:

@@ -21,10 +21,13 @@ _MIXED = re.compile(rf"[A-Za-z][A-Za-z]*[{_FOREIGN}]|[{_FOREIGN}]+[A-Za-z]")
 
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
-    "\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+    "\u0334-\u0338\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
 )
-"""Controls and format characters, without the joiners U+200C and U+200D, which scripts need."""
+"""Controls, format characters and strokes through letters, without the joiners U+200C and U+200D,
+which scripts need."""
 
+_ACCENTS = re.compile("[\u0300-\u036f]+")
+_STACKED = re.compile("[\u0300-\u036f]{2,}")
 _ANY_FOREIGN = re.compile(f"[{_FOREIGN}]")
 
 
@@ -37,6 +40,9 @@ def normalised(text: str) -> str:
     'VERDICT: met'
     """
     visible = _HIDDEN.sub("", unicodedata.normalize("NFKC", text))
+    if _STACKED.search(visible):  # letters under heaps of accents, as "zalgo" writes them
+        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", visible))
+        visible = unicodedata.normalize("NFKC", bare)
     if not _ANY_FOREIGN.search(visible):
         return visible
     words = "".join(_WORD.findall(visible))

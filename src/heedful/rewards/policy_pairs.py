@@ -22,7 +22,7 @@ from heedful.rewards.provenance import sections
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from heedful.core.nouns import Sample
     from heedful.rewards.groups import Judged, ResponseGroups, ScoredResponse
@@ -97,18 +97,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
         chosen, reason = pair_up(group, margin=margin, pairs=pairs, ties=ties, generator=generator)
         chosen_pairs += chosen
         without.update([reason] if reason else [])
-    gaps = [_value(pair.better) - _value(pair.worse) for pair in chosen_pairs]
-    result = {
-        **row_counts(groups),
-        "pairs": 0,
-        "without": without,
-        "margin_mean": _mean(gaps),
-        "chosen_length": _mean([pair.better.length for pair in chosen_pairs]),
-        "rejected_length": _mean([pair.worse.length for pair in chosen_pairs]),
-        "length_difference": _mean(
-            [abs(pair.better.length - pair.worse.length) for pair in chosen_pairs]
-        ),
-    }
+    result = {**row_counts(groups), "pairs": 0, "without": without, **_means(chosen_pairs)}
 
     def examples() -> Iterator[Example]:
         for pair in _read_pairs(data, chosen_pairs):
@@ -121,6 +110,16 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
     options = {"margin": margin, "pairs for an instruction": pairs, "ties": ties, "seed": seed}
     destination.write(examples(), lambda: sections(data, terms, options, result), pairs=True)
     return {**result, "without": dict(without.most_common())}
+
+
+def _means(pairs: Sequence[Chosen]) -> dict[str, float | None]:
+    """Average the margins of pairs, and the lengths in characters."""
+    return {
+        "margin_mean": _mean([_value(pair.better) - _value(pair.worse) for pair in pairs]),
+        "chosen_length": _mean([pair.better.length for pair in pairs]),
+        "rejected_length": _mean([pair.worse.length for pair in pairs]),
+        "length_difference": _mean([abs(pair.better.length - pair.worse.length) for pair in pairs]),
+    }
 
 
 def pair_up(
@@ -183,8 +182,8 @@ def best(
     """Keep the best response to each instruction, and write these.
 
     Args:
-        data: directories of runs, or files with judgments.
-        terms: how verdicts become a reward.
+        data: as for :func:`make_pairs`.
+        terms: likewise.
         output: where they go: a file of samples, as JSON lines with a field ``reward``; with
             ``to`` a folder.
         ties: which of several best ones is taken.
@@ -205,14 +204,7 @@ def best(
     """
     destination = PolicyOutput(output, to, data)
     groups = collect(data, terms)
-    taken: dict[int, float] = {}
-    means = []
-    for number, group in enumerate(groups.candidates.values()):
-        known = [response for response in group if response.value is not None]
-        if known:
-            chosen = pick(known, ties, random.Random(f"{seed}:{number}"))
-            taken[chosen.position] = _value(chosen)
-            means.append(math.fsum(map(_value, known)) / len(known))
+    taken, means = _best_of_each(groups.candidates.values(), ties, seed)
     result = {
         **row_counts(groups),
         "written": 0,
@@ -236,6 +228,23 @@ def best(
         options = {"of several best": ties, "seed": seed}
         destination.write(examples, lambda: sections(data, terms, options, result), pairs=False)
     return result
+
+
+def _best_of_each(
+    groups: Iterable[Sequence[ScoredResponse]],
+    ties: Literal["random", "first", "shortest"],
+    seed: int,
+) -> tuple[dict[int, float], list[float]]:
+    """Choose the best of each group, with its reward by its position; average each group."""
+    taken: dict[int, float] = {}
+    means = []
+    for number, group in enumerate(groups):
+        known = [response for response in group if response.value is not None]
+        if known:
+            chosen = pick(known, ties, random.Random(f"{seed}:{number}"))
+            taken[chosen.position] = _value(chosen)
+            means.append(math.fsum(map(_value, known)) / len(known))
+    return taken, means
 
 
 def pick(

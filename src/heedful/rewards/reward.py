@@ -108,10 +108,7 @@ class Reward(Closing):
         """
         if concurrency < 1:
             raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
-        if guards == "judge" and judge is None:
-            raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
-        if guard_judge is not None and guards != "judge":
-            raise UsageError("a guard_judge is given without guards='judge'", hint="give both")
+        _check_guards(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
@@ -390,3 +387,10 @@ def _needs_instruction(judge: Judge) -> bool:
     if isinstance(parts, Sequence):
         return any(map(_needs_instruction, parts))
     return not type(judge).__module__.startswith("heedful.judges.")
+
+
+def _check_guards(guards: Guards, judge: Judge | str | None, guard_judge: Judge | None) -> None:
+    if guards == "judge" and judge is None:
+        raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
+    if guard_judge is not None and guards != "judge":
+        raise UsageError("a guard_judge is given without guards='judge'", hint="give both")

@@ -58,5 +58,8 @@ def look_up(prompts: Prompts, truth: Any) -> dict[str, Any]:
 
 
 def _digest(truth: Any) -> bytes:
-    text = truth if isinstance(truth, str) else json.dumps(truth, sort_keys=True, default=str)
+    try:
+        text = truth if isinstance(truth, str) else json.dumps(truth, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # keys of several kinds, or a circle
+        text = repr(truth)
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()

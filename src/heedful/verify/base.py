@@ -52,6 +52,7 @@ _BUILT_IN = (
     "heedful.verify.custom.phrases",
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.beginnings",
+    "heedful.verify.custom.affixes",
     "heedful.verify.custom.sequence",
     "heedful.verify.custom.formatting",
     "heedful.verify.custom.forms",

@@ -74,14 +74,30 @@ def possible_links(text: str) -> int:
     return _targets(text) + len(_POSSIBLE.findall(text))
 
 
+_MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-zA-Z]{2,24}(?![\w-])")
+_POSSIBLE_MAIL = re.compile(r"\w ?@ ?\w|\bat\b.{1,60}\bdot\b|\[[^\]\n]*mail", re.IGNORECASE)
+
+
+def email_addresses(text: str) -> list[int]:
+    """Count email addresses; what may stand for one (``ann [at] b.org``, ``[email]``) may count.
+
+    >>> email_addresses("Write to ann@b.org."), email_addresses("Write to [my e-mail].")
+    ([1, 1], [0, 1])
+    """
+    sure = len(_MAIL.findall(text))
+    possible = len(_POSSIBLE_MAIL.findall(_MAIL.sub("", text)))
+    return [sure, sure + possible]
+
+
 _NAMES_OF_CODE = "init|main|name|call|str|repr|file|doc|all|new|del|len|iter|next|enter|exit|dict"
 _BOLD_TEXT = re.compile(
     r"(?<![A-Za-z0-9])\*\*(?=[^\s*])[^*\n]+(?<!\s)\*\*(?![A-Za-z0-9])"
     rf"|(?<!\w)__(?!\s|(?:{_NAMES_OF_CODE})__)[^_\n]+(?<!\s)__(?!\w)"
 )
-_BOLD = re.compile(rf"{_BOLD_TEXT.pattern}|<(?P<opened>b|strong)>(?=.)")
-_MAYBE_BOLD = re.compile(
-    r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)|<(?P<opened>b|strong)>(?=.)"
+_MAYBE_BOLD_TEXT = re.compile(r"\*\*(?=\S)(?:[^*\n]|\*(?!\*))++\*\*|(?<!\w)__(?=\S)[^_\n]+__(?!\w)")
+_BOLD, _MAYBE_BOLD = (
+    re.compile(rf"{each.pattern}|<(?P<opened>b|strong)>(?=.)")
+    for each in (_BOLD_TEXT, _MAYBE_BOLD_TEXT)
 )
 _BOLD_ENDS = {"b": re.compile(r"</b>|\n"), "strong": re.compile(r"</strong>|\n")}
 
@@ -97,7 +113,13 @@ def bold_passages(text: str) -> list[int]:
     >>> bold_passages("2**3 is 4**2, `**a**`")
     [0, 1]
     """
+    tags = "<b>" in text or "<strong>" in text
+    if not tags and "**" not in text and "__" not in text:
+        return [0, 0]
     text = without_code(text)
+    if not tags:
+        sure = len(_BOLD_TEXT.findall(text))
+        return [sure, max(sure, len(_MAYBE_BOLD_TEXT.findall(text)))]
     ahead = {tag: Ahead(pattern, text) for tag, pattern in _BOLD_ENDS.items()}
 
     def end(opening: re.Match[str]) -> int | None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,7 +20,7 @@ from heedful.metrics.contrasts import adjust_p
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.analysis.compare.differences import Rate
     from heedful.analysis.compare.pairing import Pairing, PairingCounts
@@ -84,30 +85,15 @@ def compare(
     by = [by] if isinstance(by, str) else by
     dimensions = tuple(dict.fromkeys(BY if by is None else by))
     reference = opened[0] if baseline is None else _baseline(str(baseline), runs, opened)
-    pairs: list[dict[str, Any]] = []
-    left_out = []
-    for first, second in _two_by_two(opened, reference, named=baseline is not None):
-        try:
-            pairs.append(
-                _pair(
-                    first,
-                    second,
-                    metrics=metrics,
-                    by=dimensions,
-                    match=match,
-                    seed=seed,
-                    anyway=anyway,
-                )
-            )
-        except (InputError, UsageError) as error:
-            if baseline is None or reference in {first, second}:
-                raise
-            left_out.append(f"{first.name} − {second.name} is left out: {error.what}")
-    if by is not None:
-        _check_breakdowns(dimensions, pairs)
-    else:
+    compare_two = partial(
+        _pair, metrics=metrics, by=dimensions, match=match, seed=seed, anyway=anyway
+    )
+    pairs, left_out = _all_pairs(opened, None if baseline is None else reference, compare_two)
+    if by is None:
         for pair in pairs:
             pair["by"] = {name: groups for name, groups in pair["by"].items() if len(groups) > 1}
+    else:
+        _check_breakdowns(dimensions, pairs)
     adjust(pairs)
     return {
         "heedful": __version__,
@@ -152,12 +138,25 @@ def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequen
     )
 
 
-def _two_by_two(opened: Sequence[Side], reference: Side, *, named: bool) -> list[tuple[Side, Side]]:
-    """List the pairs: those with the baseline first, then the others."""
-    if not named:
-        return list(combinations(opened, 2))
-    others = [side for side in opened if side is not reference]
-    return [(side, reference) for side in others] + list(combinations(others, 2))
+def _all_pairs(
+    opened: Sequence[Side],
+    baseline: Side | None,
+    compare_two: Callable[[Side, Side], dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """Compare the pairs, those with the baseline first; say which are left out, and why."""
+    others = [side for side in opened if side is not baseline]
+    pairs: list[dict[str, Any]] = []
+    left_out = []
+    if baseline is not None:
+        pairs += [compare_two(side, baseline) for side in others]
+    for first, second in combinations(others, 2):
+        try:
+            pairs.append(compare_two(first, second))
+        except (InputError, UsageError) as error:
+            if baseline is None:
+                raise
+            left_out.append(f"{first.name} − {second.name} is left out: {error.what}")
+    return pairs, left_out
 
 
 def _pair(

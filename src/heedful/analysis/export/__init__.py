@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SUFFIXES", "export"]
 
-SUFFIXES = (".csv", ".parquet", ".eval")
+SUFFIXES = (".csv", ".jsonl", ".parquet", ".eval")
 """Formats that :func:`export` writes, by the suffix of the file."""
 
 
@@ -35,8 +35,8 @@ def export(
 
     Args:
         runs: directories of runs of :func:`heedful.evaluate`.
-        output: a ``.csv`` or ``.parquet`` file for the judgments, a row each; or an ``.eval`` file
-            for one run as a log of Inspect AI.
+        output: a ``.csv``, ``.jsonl`` or ``.parquet`` file for the judgments, a row each; or an
+            ``.eval`` file for one run as a log of Inspect AI.
         salvage: leave out rows that are damaged, instead of refusing their run.
 
     Returns:
@@ -59,11 +59,10 @@ def export(
     opened = [SavedRun.open(run, salvage=salvage) for run in runs]
     if path.suffix.lower() == ".eval":
         return _export_log(opened, path)
-    from heedful.analysis.export.tables import JudgmentTable, write_csv, write_parquet
+    from heedful.analysis.export.tables import WRITERS, JudgmentTable
 
     table = JudgmentTable(opened)
-    write = write_csv if path.suffix.lower() == ".csv" else write_parquet
-    write(path, table)
+    WRITERS[path.suffix.lower()](path, table)
     return Exported(table.judgments, table.unread)
 
 

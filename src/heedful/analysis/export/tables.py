@@ -1,8 +1,12 @@
-"""Judgments as a table for other tools, one row each: CSV, or Parquet with ``heedful[parquet]``."""
+"""Judgments as a table for other tools, one row each: CSV, JSON Lines, or Parquet.
+
+Parquet needs ``heedful[parquet]``.
+"""
 
 from __future__ import annotations
 
 import csv
+import json
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +18,7 @@ from heedful.data.formats.base import atomically, replacing
 from heedful.jobs.results import scored_entry
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Constraint, Judgment, Sample
@@ -123,6 +127,18 @@ def write_csv(path: Path, table: JudgmentTable) -> None:
         writer.writerows(map(spreadsheet_cell, row) for row in table)
 
 
+def write_lines(path: Path, table: JudgmentTable) -> None:
+    """Write the rows as JSON Lines.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    with atomically(path) as file:
+        for row in table:
+            record = dict(zip(table.columns, row, strict=True))
+            file.write(json.dumps(record, ensure_ascii=False) + "\n")
+
+
 def write_parquet(path: Path, table: JudgmentTable) -> None:
     """Write the rows as Parquet.
 
@@ -149,3 +165,11 @@ def write_parquet(path: Path, table: JudgmentTable) -> None:
         while batch := list(islice(rows, BATCH)):
             columns = [list(column) for column in zip(*batch, strict=True)]
             writer.write_table(pa.table(columns, schema=schema))
+
+
+WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
+    ".csv": write_csv,
+    ".jsonl": write_lines,
+    ".parquet": write_parquet,
+}
+"""What writes the judgments, by the suffix of the file."""

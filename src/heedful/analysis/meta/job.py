@@ -210,7 +210,7 @@ def _check_options(
             Probed(who, probe)
             if _reads(who):
                 raise UsageError(
-                    "a recorded judge cannot be probed: it cannot be asked again",
+                    "a recorded judge cannot be probed: it makes no calls",
                     hint="probe a judge that asks a model",
                 )
     together = len(judges) + len(runs)

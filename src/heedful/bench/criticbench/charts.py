@@ -73,13 +73,13 @@ def charts(result: Result) -> Iterator[Chart]:
 def _scaling(critics: Mapping[str, Result]) -> Spec:
     """Draw accuracy by size, where it is known: by family, or by task where that is only one."""
     tasks = names_in(critics, "by_task")
-    series = {"all": {critic: one["accuracy"] for critic, one in critics.items()}}
+    series = {"all": {critic: numbers["accuracy"] for critic, numbers in critics.items()}}
     if len(tasks) > 1:
         series |= {
-            task: {critic: one["by_task"].get(task) for critic, one in critics.items()}
+            task: {critic: numbers["by_task"].get(task) for critic, numbers in critics.items()}
             for task in tasks
         }
-    sizes = {critic: one["size"] for critic, one in critics.items()}
+    sizes = {critic: numbers["size"] for critic, numbers in critics.items()}
     if None in sizes.values():
         estimates = [
             Estimate(critic, measure["value"], measure["interval"], series=name)

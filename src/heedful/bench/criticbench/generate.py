@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.bench.criticbench.items import SampledResponse, Samples
 from heedful.bench.grading.answers import final_answer
 from heedful.core.errors import ModelError
-from heedful.core.nouns import Message, Problem, Solution
+from heedful.core.nouns import Message
+from heedful.core.problems import Problem, Solution
 from heedful.engine.call_cache import complete
 from heedful.engine.purpose import RESPONSE_TOKENS, Purpose
 from heedful.engine.runner import together
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 PROMPTS = {kind: f"{kind}.txt" for kind in ("open", "choice", "code")}
 
-BUYER = "generate"
+CALLER = "generate"
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z(\[\\$])")
 _COMMENT = re.compile(r"\s*#")
@@ -140,7 +141,7 @@ class Sampler:
     async def _response(
         self, model: Model, messages: Sequence[Message], index: int
     ) -> Completion | ModelError:
-        purpose = Purpose(BUYER, tokens=RESPONSE_TOKENS)
+        purpose = Purpose(CALLER, tokens=RESPONSE_TOKENS)
         try:
             completion = await complete(
                 model, messages, self._sampling, sample=index, purpose=purpose

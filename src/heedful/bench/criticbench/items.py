@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Problem  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.engine.saved_run import SavedRun

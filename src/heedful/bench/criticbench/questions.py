@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from heedful.bench.grading.sandbox import SandboxKind
-    from heedful.core.nouns import Problem
+    from heedful.core.problems import Problem
     from heedful.models.base import Model, Sampling
 
 __all__ = ["BuildPlan"]

@@ -1,4 +1,4 @@
-"""Asking critics whether responses are correct, several times each: CriticBench's evaluation.
+"""CriticBench's evaluation: critics judge whether responses are correct, several times each.
 
 A run keeps all that the numbers are made of, so that a report needs nothing else.
 """

@@ -86,7 +86,7 @@ def tables(result: Result) -> list[Table]:
     if len(generators) > 1:
         cells = [
             [
-                _shown(numbers["by_generator"].get(name)) + "*" * (name == critic)
+                _shown(numbers["by_generator"].get(name)) + ("*" if name == critic else "")
                 for name in generators
             ]
             for critic, numbers in critics.items()

@@ -11,7 +11,9 @@ import re
 from collections import Counter
 
 from heedful.bench.grading import latex
+from heedful.bench.grading.numerals import has_base, numeral
 from heedful.bench.grading.tidying import tidy
+from heedful.bench.grading.units import SAID_UNIT
 
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
@@ -47,6 +49,16 @@ _DEGREES = re.compile(r"\\circ|°|degree")
 _PREFIXED = re.compile(
     r"[\d}]\s*(?:\\?(?:text|mathrm)\{[~\s]*)?[mkMGnpµμ](?P<unit>[AVWJNFCTHgsmlL])\b"
 )
+_CLOSE = re.compile(r"(?P<number>-?\d[\d,.]*)(?P<unit>[a-zA-Z]\S*)")
+_GROUPS = re.compile(r"\d{1,3}(?:,\d{3})+")
+_NUMBER_WORD = re.compile(
+    r"(?:none|nil|nothing|nobody|once|twice|thrice|both|single|double|triple)\W*", re.IGNORECASE
+)
+_TONNES = re.compile(r"[\d.,]{1,20} ?t")
+_CONJUGATE = re.compile(r"\\(?:overline|bar)\s*\{[^{}]*i[^{}]*\}")
+_MACRO = re.compile(r"\\[a-zA-Z]+")
+_WORDS = re.compile(r"(?<![a-zA-Z\\])[a-zA-Z]{3,}(?:\s+[a-zA-Z]+)*")
+_APPROXIMATE = re.compile(r"\\approx(?![a-z])|≈")
 _PER = re.compile(r"/\s*\([^()]*\)")
 
 
@@ -73,6 +85,18 @@ def _likeness(one: str, other: str) -> str:
             prefixed and re.search(rf"(?<![a-zA-Z]){prefixed['unit']}(?![a-zA-Z])", other)
         ),
         "a vector, or a list": "pmatrix" in one and "pmatrix" not in other and "," in other,
+        "a list, or a number whose digits are grouped": _is_grouped_list(one, other),
+        "a word for a number": _NUMBER_WORD.fullmatch(one.strip()) and number,
+        "tonnes, or a variable": _TONNES.fullmatch(one.strip())
+        and re.search(r"k?g\b|\bton", other),
+        "a conjugate, or a bar": _CONJUGATE.search(one),
+        "they differ only in words": (
+            _WORD.search(_MACRO.sub(" ", one))
+            and not _WORD.search(_MACRO.sub(" ", other))
+            and number
+            and latex.key(_WORDS.sub("", one)) == latex.key(other)
+        ),
+        "a unit, or variables": _has_close_unit(one, other),
         "a compound unit": _PER.search(one) and other.count("/") > 1,
     }
     return next((reason for reason, is_so in likely.items() if is_so), "")
@@ -93,6 +117,40 @@ def doubt(gold: str, answer: str) -> str:
     return "words and numbers that belong together otherwise"
 
 
+def _is_approximate(one: str, other: str) -> bool:
+    r"""Check whether only one says ``\approx``, and not of a number: ``a \approx b``."""
+    sides = latex.members(one)
+    return bool(
+        _APPROXIMATE.search(one)
+        and not _APPROXIMATE.search(other)
+        and len(sides) > 1
+        and numeral(sides[-1]) is None
+    )
+
+
+def _is_grouped_list(one: str, other: str) -> bool:
+    """Check whether ``45,135``, which reads as one number, is the list ``135, 45``."""
+    if not _GROUPS.fullmatch(one):
+        return False
+    items = [item.strip() for item in latex.parts(other)]
+    return sorted(one.split(",")) == sorted(items)
+
+
+def _has_close_unit(one: str, other: str) -> bool:
+    """Check whether one is the other's number with letters close to it, that may be a unit."""
+    match, number = _CLOSE.fullmatch(one.strip()), numeral(other.strip())
+    value = numeral(match["number"]) if match and SAID_UNIT.fullmatch(match["unit"]) else None
+    return value is not None and number is not None and value.value == number.value
+
+
+def _is_small_percentage(one: str, other: str) -> bool:
+    """Check for ``0.5%`` and ``0.5``, which is a share of its own: half a per cent, or a half."""
+    share, number = numeral(one), numeral(other)
+    if share is None or number is None or not share.percent or number.percent:
+        return False
+    return share.value == number.value and 0 < abs(number.value) <= 1
+
+
 def _only_one(pattern: re.Pattern[str], gold: str, answer: str) -> bool:
     return bool(pattern.search(gold)) != bool(pattern.search(answer))
 
@@ -103,6 +161,9 @@ def _doubt_between(one: str, other: str) -> str:
     names = _variables(one), _variables(other)
     doubts = {
         "signs that may be chosen apart": len(_PLUS_MINUS.findall(one)) > 1,
+        "only one of them says about": _is_approximate(one, other),
+        "a share, or a percentage": _is_small_percentage(one, other),
+        "a numeral in a base, and a measure": has_base(one) and _DEGREES.search(other) is not None,
         "several values without anything between them": _CROWDED.search(one) is not None,
         "they are of different variables": (
             len(set(names[0])) > 1 and bool(names[1]) and set(names[0]) != set(names[1])

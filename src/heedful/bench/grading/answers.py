@@ -6,12 +6,11 @@ Nothing here knows the gold answer, so a solution cannot be read in its favour.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
-from heedful.bench.grading.circumstances import as_concluded
+from heedful.bench.grading.boxes import boxed, boxed_answer
+from heedful.bench.grading.circumstances import all_but, as_concluded, leaves_open
 from heedful.bench.grading.conclusions import conclusion
 from heedful.bench.grading.prose import (
-    JOINT,
     first_sentence,
     formula_end,
     formulas_of,
@@ -22,10 +21,6 @@ from heedful.bench.grading.prose import (
 )
 from heedful.bench.grading.units import SAID_UNIT
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-_BOX = re.compile(r"\\(?:boxed|fbox|framebox)\s*")
 _NUMBER = re.compile(
     r"""(?<![A-Za-z0-9_.^])[-−]?(?:\\?\$\s*)?[-−]?
     (?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?(?:(?<=\d)\.\d+|(?<!\d)\.\d+)?
@@ -58,6 +53,16 @@ _RETRACTED = re.compile(
 _MISTAKEN = re.compile(
     r"\b(?:mistake|error|wrong|incorrect|correction|scratch\sthat)\b|不对|错了|更正", re.IGNORECASE
 )
+_DOUBTED = re.compile(
+    r"(?:^|[.!?\n。]|\$)\W*(?:(?:but|oh|hmm+|no|ah),?\s+){0,2}(?:wait|actually|hold\son|hmm+|oops|let\sme\s(?:re|double|check))\b",
+    re.IGNORECASE,
+)
+_ADMITTED = re.compile(
+    r"""\bI(?:['’]ve|\shave)?\s(?:also\s)?(?:made|forgot|missed|mis[a-z]+|overlooked|double-counted)\b
+    |\b(?:that|this|it|which)(?:['’]s|\sis|\swas)\s(?:wrong|incorrect|not\sright|a\smistake)\b
+    |\b(?:oops|correction|scratch\sthat)\b|不对|错了|更正""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _OPENS_VALUE = re.compile(r"[-−$\\\d(\[]")
 _HEADING = re.compile(
     r"(?:the\s)?(?:final\s)?(?:answer|solution|result|conclusion)\W*$|(?:step|part|case)\b",
@@ -77,6 +82,10 @@ _FILLER = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _CLOSE_UNIT = re.compile(r"(-?\d[\d,.]*)([a-zA-Z]\S*)")
+_COUNTED = re.compile(
+    r"(-?\d[\d,.]*[个只人本条名辆张块棵件支枚])(?!.*[半多余几倍以上下内左右])[\u4e00-\u9fff]{1,4}|(-?\d[\d,.]*)\s?[(（][\u4e00-\u9fff]{1,2}[)）]"
+)
+_BULLET = re.compile(r"[-*•]\s+")
 _TWICE = re.compile(r"[a-zA-Z-]+ \((-?\d[\d,.]*)\)")
 _SENTENCE_WORDS = 6
 _LEADING = re.compile(r"(?:[ *$`\"'_]|\.(?!\d))+")
@@ -84,63 +93,6 @@ _PARAGRAPHS = re.compile(r"\n\s*\n")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: " "}
 _FULL_WIDTH.pop(ord("，"))
 _FULL_WIDTH.pop(ord("？"))
-
-
-def boxed(text: str) -> Iterator[tuple[int, int, str]]:
-    r"""Give each ``\boxed{…}`` or ``\fbox{…}``: where it starts and ends, and what it holds.
-
-    Braces are balanced; ``\{`` and ``\}`` do not count. A box that never closes is left out, and
-    so are boxes inside a box.
-    """
-    at = 0
-    while match := _BOX.search(text, at):
-        at = match.end()
-        if at < len(text) and text[at] != "{":  # \boxed 5
-            word = re.match(r"[^\s{}$.,;]+", text[at:])
-            if word:
-                yield match.start(), at + word.end(), word.group()
-            continue
-        end = _closing(text, at)
-        if end is not None:
-            yield match.start(), end + 1, text[at + 1 : end].strip()
-            at = end + 1
-
-
-def _closing(text: str, opening: int) -> int | None:
-    """Return the place of the brace that closes the one at ``opening``."""
-    depth = 0
-    place = opening
-    while place < len(text):
-        character = text[place]
-        if character == "\\":
-            place += 1
-        elif character == "{":
-            depth += 1
-        elif character == "}":
-            depth -= 1
-            if not depth:
-                return place
-        place += 1
-    return None
-
-
-def last_boxed(text: str) -> str | None:
-    r"""Return what the last box holds, or ``None`` where there is no box.
-
-    Boxes with nothing but ``and``, ``or`` or a comma between them are one answer in pieces and are
-    joined by commas: ``\boxed{3} and \boxed{7}`` is ``3, 7``. Empty boxes are passed over.
-    """
-    boxes = [box for box in boxed(text) if box[2]]
-    if not boxes:
-        return None
-    pieces = [boxes[-1]]
-    for box in reversed(boxes[:-1]):
-        if not JOINT.fullmatch(text[box[1] : pieces[0][0]]):
-            break
-        pieces.insert(0, box)
-    contents = list(dict.fromkeys(piece[2] for piece in pieces))
-    minus = len(contents) == 1 and re.search(r"(?:^|[=($\s])[-−]$", text[: pieces[0][0]][-2:])
-    return f"-{contents[0]}" if minus else ", ".join(contents)
 
 
 def numbers(text: str) -> list[str]:
@@ -164,13 +116,8 @@ def final_answer(text: str) -> str | None:
     """
     _, tag, said = text.rpartition("</think>")
     text = said if tag and said.strip() else text
-    box = last_boxed(text)
-    if box is not None:
-        *_, (_, end, _) = boxed(text)
-        final = _FINAL.search(text, end)
-        mistake = None if final else _MISTAKEN.search(text, end)
-        later = stated_answer(text[mistake.end() :]) if mistake else None
-        return later or (_core(final["answer"]) if final else box)
+    if any(box.content for box in boxed(text)):
+        return _of_box(text)
     text = on_one_line(as_concluded(text.translate(_FULL_WIDTH)))
     marked = [each for each in _MARKED.finditer(text) if not _is_heading(each)]
     if marked:
@@ -182,7 +129,39 @@ def final_answer(text: str) -> str | None:
             settled = conclusion(sentence)
             if settled is not None:
                 return settled
+            if leaves_open(sentence, text):
+                return None
     return None
+
+
+def _of_box(text: str) -> str | None:
+    """Return the answer in the last box, or what the text says in its place later."""
+    *_, last = boxed(text)
+    final = _FINAL.search(text, last.end)
+    if final:
+        return _core(final["answer"])
+    box, rest = boxed_answer(text), text[last.end :]
+    mistake, doubted = _MISTAKEN.search(rest), _DOUBTED.search(rest)
+    if not (mistake or doubted):
+        return box
+    after = rest[min(found.end() for found in (mistake, doubted) if found) :]
+    later = stated_answer(after)
+    if later is not None:
+        return later
+    admitted = _ADMITTED.search(rest)
+    if not (admitted or doubted):
+        return box
+    settled = (conclusion(each, introduced_only=True) for each in reversed(sentences(after)))
+    value = next(filter(None, settled), None)
+    if box is None or value is None or _ends_on(value, box):
+        return None if admitted and value is None else box
+    return value if admitted else None
+
+
+def _ends_on(value: str, box: str) -> bool:
+    """Check whether a later value ends on the numbers of the box."""
+    ours, theirs = numbers(value), numbers(box)
+    return bool(theirs) and ours[-len(theirs) :] == theirs
 
 
 def _is_heading(marked: re.Match[str]) -> bool:
@@ -200,6 +179,8 @@ def stated_answer(text: str) -> str | None:
     if statement is None:
         return None
     answer = statement["answer"]
+    if text[statement.start("answer") - 1] == "\n":
+        answer = _BULLET.sub("", answer)
     while inner := _STATED.search(answer):
         answer = inner["answer"]
     rest = answer + text[statement.end() :]
@@ -217,16 +198,26 @@ def stated_answer(text: str) -> str | None:
 
 def _core(stated: str) -> str | None:
     """Cut a stated answer to its formulas, else to its first sentence without remarks."""
+    without = all_but(first_sentence(stated))
+    if without is not None:
+        return without
     stated = _FILLER.sub("", without_remarks(stated), count=1)
     formulas = formulas_of(stated)
     if formulas and formulas[0].start <= len("approximately "):
         named = _NAMED.match(stated[formula_end(stated, formulas[0]) :])
-        settled = conclusion(sentences(stated)[0]) if named else None
-        return settled or joined(stated, formulas)
-    core = first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_")
+        value = conclusion(sentences(stated)[0]) if named else None
+        return value or joined(stated, formulas)
+    return _plain_core(first_sentence(_CLAUSE.sub("", stated)).rstrip(" *.$`\"'_"))
+
+
+def _plain_core(core: str) -> str:
+    """Cut a stated answer without formulas to its value, if it has a single one."""
     close = _CLOSE_UNIT.fullmatch(core)
     if close and SAID_UNIT.fullmatch(close[2]):  # 5m²
         return f"{close[1]} {close[2]}"
+    counted = _COUNTED.fullmatch(core)
+    if counted:  # 15个苹果, 20（个）
+        return counted[1] or counted[2]
     twice = _TWICE.fullmatch(core)
     if twice:  # three (3)
         return twice[1]

@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heedful.bench.grading.answers import boxed, last_boxed, stated_answer
+from heedful.bench.grading.answers import stated_answer
+from heedful.bench.grading.boxes import boxed, last_boxed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from heedful.core.nouns import Problem
+    from heedful.core.problems import Problem
 
 
 LONGEST = 30_000
@@ -45,7 +45,8 @@ def completed(problem: Problem, text: str) -> str:
     """Make a whole program of a problem's prompt and what a model wrote for it.
 
     Code that defines the function, in a fenced block or between prose, is the program, below the
-    imports and helpers that the prompt has above it. Anything else continues the prompt, as
+    imports and helpers that the prompt has above it and other blocks that it uses. A method of a
+    class is the function, too (``class Solution``). Anything else continues the prompt, as
     HumanEval's completions do, or is the function's body without its indentation.
     """
     blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
@@ -55,8 +56,47 @@ def completed(problem: Problem, text: str) -> str:
     for code in [*reversed(blocks), text]:
         if defines.search(code) or assigned.search(code):
             above = setup(problem)
-            return f"{above}\n{_code_around(above, code, defines)}\n"
+            program = _code_around(above, code, defines)
+            return f"{above}\n{_needed(above + program, blocks)}{program}\n"
+    for code in [*reversed(blocks), text]:
+        program = _code_around(setup(problem), code, defines)
+        owner = _owner(program, problem.entry_point)
+        if owner:
+            alias = f"{problem.entry_point} = {owner}().{problem.entry_point}"
+            return f"{setup(problem)}\n{program}\n\n{alias}\n"
     return _continued(problem.question, blocks[-1] if blocks else text)
+
+
+def _needed(program: str, blocks: Sequence[str]) -> str:
+    """Return the other blocks that bind names which a program uses and doesn't bind itself."""
+    tree = _tree(program)
+    if tree is None or len(blocks) == 1:
+        return ""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    missing = used - _bound(program) - {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    found = []
+    for block in blocks:
+        parsed = _tree(block)
+        kinds = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign
+        whole = parsed is not None and all(isinstance(part, kinds) for part in parsed.body)
+        if whole and missing & (_bound(block) - set(dir(builtins))):
+            found.append(f"{block}\n")
+    return "".join(found)
+
+
+def _owner(program: str, name: str | None) -> str | None:
+    """Return the one class of a program that has a method of this name and takes no arguments."""
+    tree = _tree(program)
+    if tree is None:
+        return None
+    owners = []
+    for part in tree.body:
+        if isinstance(part, ast.ClassDef):
+            methods = {each.name: each for each in part.body if isinstance(each, ast.FunctionDef)}
+            made = methods.get("__init__")
+            if name in methods and (made is None or len(made.args.args) == 1):
+                owners.append(part.name)
+    return owners[0] if len(owners) == 1 else None
 
 
 def setup(problem: Problem) -> str:

@@ -10,9 +10,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from heedful.bench.grading.circumstances import both_values, is_no_claim, without_circumstances
+from heedful.bench.grading import latex
+from heedful.bench.grading.chains import settled
+from heedful.bench.grading.circumstances import (
+    concluded,
+    is_no_claim,
+    leaves_open,
+    several_values,
+    without_circumstances,
+)
+from heedful.bench.grading.numerals import are_one_number
 from heedful.bench.grading.prose import MATH, formulas_of, without_remarks
-from heedful.bench.grading.spoken import CHINESE_NUMBER, COUNT, SAID_FRACTION
+from heedful.bench.grading.spoken import in_words
 from heedful.bench.grading.units import SAID_UNIT
 
 if TYPE_CHECKING:
@@ -26,7 +35,8 @@ BEFORE = 60
 _MASK = "\N{OBJECT REPLACEMENT CHARACTER}"
 _VALUE = re.compile(r"[\d=<>]|\\[a-z]")
 _MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
-_AMOUNT = r"""(?:\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
+_AMOUNT = r"""(?:\d{1,3}(?:\.\d{3})+,\d\d?(?!\d)
+    |\d{1,3}(?:(?:,|\{,\})\d{3})+(?!\d)|\d+,\d\d?(?![\d,])|\d+)?
     (?:(?<=\d)\.\d+|(?<!\d)\.\d+)?(?<=\d)"""
 _SCALE = r"""\s?(?:[百千万亿]{1,4}(?![米克瓦])
     |(?:dozen|hundred|thousand|million|billion|trillion)(?![a-z]))"""
@@ -56,11 +66,14 @@ _BEGINS_WITH = set("-−–√+±|π∞θ≈")
 _VALUED = {"formula", "date", "time", "number"}
 _VALUED_SIGNS = set("√π∞")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
+_ARITHMETIC = re.compile(r"\s*\d[\d.\s]*(?:(?:[-+*/]|\\cdot|\\times)\s*\d[\d.\s]*)+")
+_MACRO = re.compile(r"\\[a-zA-Z]+")
 _FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
-    r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|get|makes?|made|earns?|costs?|pays?
+    r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get|makes?|made|earns?|costs?|pays?
     |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point
     |wait)\b[,:]?
+    |\b(?:giving|leaving|making)\s(?:an?|the)\s[a-z]+\sof\b|:
     |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -74,24 +87,12 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _ASKED = re.compile(r"\s{0,3}[吗?？]")
+_CLAUSES = re.compile(r"[\u4e00-\u9fff][，；][^，；]*[\u4e00-\u9fff]")
+_FAILS = re.compile(r"\s(?:(?:does|do|is|are|can|will)(?:n['’]t|\snot)|fails?)\b")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(
     r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"
 )
-_NO_VALUE = (
-    (
-        re.compile(
-            r"\bno (?:real |integer |such |valid |possible )?(?:solutions?|roots?)\b"
-            r"|无(?:实数|整数)?解|没有(?:实数|整数)?解|无实根",
-            re.IGNORECASE,
-        ),
-        "no solution",
-    ),
-    (re.compile(r"\bdoes(?: not|n['’]t) exist\b|不存在", re.IGNORECASE), "does not exist"),
-    (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
-    (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
-)
-_VERDICT = re.compile(r"\W{0,20}(?P<word>yes|no)\b\s{0,3}(?:[,.!]|$)", re.IGNORECASE)
 _NAME = re.compile(r"\s{0,3}[a-zA-Z](?:_?\{?\w+\}?|[₀-₉]+|'*\s{0,3}\([a-zA-Z]\))?\s{0,3}")
 _HAS_NAME = re.compile(r"(?<![a-zA-Z])(?!x\s*\d)[a-zA-Z](?![a-zA-Z])")
 
@@ -132,9 +133,10 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
         sentence: one sentence.
         introduced_only: whether a value counts only where something introduces it.
     """
-    both = both_values(sentence)
-    if both is not None or is_no_claim(sentence):
-        return both
+    sentence = concluded(sentence)
+    several = several_values(sentence)
+    if several is not None or is_no_claim(sentence) or leaves_open(without_remarks(sentence)):
+        return several
     sentence = without_circumstances(without_remarks(sentence))
     formulas = formulas_of(sentence)
     masked = _masked(sentence, formulas)
@@ -144,14 +146,16 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
     runs = [run for run in _runs(masked, sentence) if run.valued]
     affirmed = [run for run in runs if not _is_denied(masked, run)]
     if not affirmed:
-        return None if runs else _in_words(masked)
+        return None if runs else in_words(masked, _INTRODUCED)
     valued = [r for r in affirmed if r.formula and _VALUE.search(sentence[r.start : r.end])]
     plain = [run for run in affirmed if not run.formula]
     after = valued[-1].end if valued else 0
-    settled = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
-    if introduced_only and not settled and not valued:
+    said = [run for run in plain if run.start >= after and _is_introduced(masked, run)]
+    if introduced_only and not said and not valued:
         return None
-    choices = settled or valued or plain or affirmed
+    choices = said or valued or plain or affirmed
+    if _CLAUSES.search(masked[choices[-1].end : affirmed[-1].start]):
+        return None  # 3天共60个，平均每天20个
     return _written(sentence, masked, affirmed, choices[-1])
 
 
@@ -279,11 +283,7 @@ def _may_begin(run: list[re.Match[str]], start: int, end: int) -> bool:
 
 
 def _may_end(token: re.Match[str]) -> bool:
-    return (
-        token.lastgroup in _ATOMS
-        or token.lastgroup in {"close", "word"}
-        or (token.group() in _ENDS_WITH)
-    )
+    return token.lastgroup in {*_ATOMS, "close", "word"} or token.group() in _ENDS_WITH
 
 
 def _before(masked: str, run: TokenRun) -> str:
@@ -293,7 +293,7 @@ def _before(masked: str, run: TokenRun) -> str:
 def _is_denied(masked: str, run: TokenRun) -> bool:
     """Check whether a value is negated, or only asked for."""
     asked = _ASKED.match(masked, run.end) and masked[run.end :].strip(" ?？吗.。*")
-    return bool(asked or _NEGATED.search(_before(masked, run)))
+    return bool(asked or _FAILS.match(masked, run.end) or _NEGATED.search(_before(masked, run)))
 
 
 def _is_introduced(masked: str, run: TokenRun) -> bool:
@@ -321,6 +321,11 @@ def _written(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun)
         last += 1
     group = runs[first : last + 1]
     if len(group) > 1 and _are_listed(sentence, masked, group):
+        texts = [sentence[run.start : run.end] for run in group]
+        if are_one_number(texts):
+            return _simple(texts[0])
+        if _is_derived(texts, masked[: group[0].start], masked[group[0].end : group[-1].start]):
+            return _simple(texts[-1])
         separator = (
             " or " if re.search(r"\bor\b|或", masked[group[0].end : group[-1].start]) else ", "
         )
@@ -341,6 +346,20 @@ def _are_listed(sentence: str, masked: str, group: list[TokenRun]) -> bool:
     return named[0] or all(relations) or bool(_LISTING.search(start)) or not start.strip(" *-•")
 
 
+def _is_derived(texts: list[str], before: str, between: str) -> bool:
+    """Check whether the last value follows from those before it: ``1 - 4k = 0, or k = 1/4``."""
+    if re.search(r"\bof\s{1,3}$", before) and "or" in between:  # half of 1, or 1/2
+        return True
+    if "or" in between and _ARITHMETIC.fullmatch(texts[0]) and "=" not in texts[0]:
+        return True
+    sides = [latex.members(text) for text in texts]
+    if not all(len(each) > 1 for each in sides):
+        return False
+    names = [_NAME.fullmatch(each[0]) is not None for each in sides]
+    shared = set.intersection(*({*re.findall("[a-z]", _MACRO.sub("", text))} for text in texts))
+    return not all(names) and (names[0] or names[-1]) and bool(shared)
+
+
 def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRun) -> str | None:
     """Write a value with the unit that follows it; ``None`` where none does."""
     unit = SAID_UNIT.match(masked, chosen.end)
@@ -350,19 +369,24 @@ def _with_unit(sentence: str, masked: str, runs: list[TokenRun], chosen: TokenRu
     measure = _measure(sentence, chosen, unit)
     before = runs[place - 1] if place else None
     former = SAID_UNIT.match(masked, before.end) if before else None
-    if before and former and _CONNECTOR.sub("", masked[former.end() : chosen.start]).strip() == "":
+    if before and former and _is_joint(masked[former.end() : chosen.start]):
         return f"{_measure(sentence, before, former)} and {measure}"
     later = runs[place + 1] if place + 1 < len(runs) else None
     latter = SAID_UNIT.match(masked, later.end) if later else None
-    if later and latter and _CONNECTOR.sub("", masked[unit.end() : later.start]).strip() == "":
+    if later and latter and _is_joint(masked[unit.end() : later.start]):
         return f"{measure} and {_measure(sentence, later, latter)}"
     return measure
+
+
+def _is_joint(between: str) -> bool:
+    """Check whether two measures are one, as ``2 hours and 30 minutes``."""
+    return "or" not in between and "或" not in between and not _CONNECTOR.sub("", between).strip()
 
 
 def _measure(sentence: str, run: TokenRun, unit: re.Match[str]) -> str:
     per = _PER.search(sentence[max(0, run.start - BEFORE) : run.start])
     value = _simple(sentence[run.start : run.end])
-    if not unit.group().isascii():
+    if re.match(r"\s*[\u4e00-\u9fff]", unit.group()):
         return f"{value}{unit.group().strip()}{'/' + per[1] if per else ''}"
     return f"{value} {unit.group().strip(' -')}"
 
@@ -372,25 +396,5 @@ def _simple(text: str) -> str:
     sides = [side.strip() for side in text.split("=")] if "=" in text else [text]
     if len(sides) > 1 and not re.search(r"[<>!\\]", text):
         text = f"{sides[0]} = {sides[-1]}" if _HAS_NAME.search(sides[0]) else sides[-1]
+    text = settled(text) if "\\" in text else text
     return re.sub(r"^\\?\$\s*", "", re.sub(r"^(?:negative|minus) |^(?:负|零下)", "-", text.strip()))
-
-
-def _in_words(sentence: str) -> str | None:
-    """Return the number word that something introduces, or what says that there is no value."""
-    for pattern, name in _NO_VALUE:
-        if pattern.search(sentence):
-            return name
-    verdict = _VERDICT.match(sentence)
-    if verdict:
-        return verdict["word"]
-    numbers = [
-        match
-        for pattern in (COUNT, SAID_FRACTION, CHINESE_NUMBER)
-        for match in pattern.finditer(sentence)
-        if "分之" in match.group()
-        or (
-            match.group().casefold() not in {"one", "一", "a", "zero"}
-            and _INTRODUCED.search(sentence[max(0, match.start() - BEFORE) : match.start()])
-        )
-    ]
-    return numbers[-1].group().strip() if numbers else None

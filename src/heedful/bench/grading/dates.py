@@ -21,6 +21,11 @@ _RATIO = re.compile(r"\d+(?::\d+)+")
 _DIGITS = re.compile(r"\d{4}[-/]\d\d[-/]\d\d|\d\d?/\d\d?/\d{4}")
 
 
+_CHINESE_TIME = re.compile(
+    r"(?P<half>[上下]午|早上|凌晨|晚上)?(?P<hour>\d{1,2})点(?:(?P<minute>\d{1,2})分?|(?P<thirty>半))?$"
+)
+
+
 def same_moment(gold: str, answer: str) -> tuple[bool | None, str] | None:
     """Check whether two texts are the same date, or the same time of day.
 
@@ -41,9 +46,19 @@ def same_moment(gold: str, answer: str) -> tuple[bool | None, str] | None:
     return False, ""
 
 
+def _in_digits(match: re.Match[str]) -> str:
+    """Write ``下午3点半`` as ``3:30 pm``."""
+    minute = "30" if match["thirty"] else f"{int(match['minute'] or 0):02}"
+    half = match["half"] or ""
+    return f"{match['hour']}:{minute}" + (
+        f" {'p' if half in {'下午', '晚上'} else 'a'}m" if half else ""
+    )
+
+
 def _moments(text: str) -> frozenset[tuple[int, ...]]:
     """Return the dates or times that a text may mean: ``3/4/2024`` is one of two days."""
-    clock = _TIME.fullmatch(text.strip())
+    text = _CHINESE_TIME.sub(_in_digits, text.strip())
+    clock = _TIME.fullmatch(text)
     if clock:
         hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
         if not (clock["minute"] or clock["half"]) or hour >= 24:  # noqa: PLR2004 - hours of a day

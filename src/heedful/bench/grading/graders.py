@@ -11,7 +11,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from heedful.bench.grading.answers import final_answer, last_boxed
+from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.choices import choice_letter, choice_of_words
 from heedful.bench.grading.supervise import ResourceLimits
 from heedful.core.errors import UsageError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from heedful.bench.grading.leaves import EqualityResult, Method
     from heedful.bench.grading.math_pool import MathPool
     from heedful.bench.grading.sandbox import Sandbox
-    from heedful.core.nouns import Problem, Solution
+    from heedful.core.problems import Problem, Solution
 
 Reading = Literal["solution", "pred"]
 """Input of grading: the solution's text, or the answer that the file says it ends on."""

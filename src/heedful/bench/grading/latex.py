@@ -15,7 +15,9 @@ _SEPARATOR = re.compile(
     r"\s*(?:,|;|\\?&|\\\\|(?<![a-zA-Z\\])(?:and|or|\\text\{and\})(?![a-zA-Z]))\s*"
 )
 _THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])")
+_CLOSE_LIST = re.compile(r"-?\d+(?:,-?\d+)+")
 _LISTED_ROWS = re.compile(r"\[(?P<rows>(?:\s*\[[^\[\]]*\]\s*,?){2,})\]")
+_NOT_EQUAL = re.compile(r"(?:[<>]|(?<![\d)])!)\Z")
 _MATRIX = re.compile(r"\\begin\{pmatrix\}(?P<body>.*)\\end\{pmatrix\}", re.DOTALL)
 
 
@@ -85,6 +87,8 @@ def parts(text: str) -> list[str]:
 
     A comma that groups thousands does not split: ``1,200`` is one part.
     """
+    if _CLOSE_LIST.fullmatch(text) and not _THOUSANDS.fullmatch(text):
+        return text.split(",")  # 27,63,99,135
     elements: list[str] = []
     depth = start = at = 0
     inside = text.count(r"\begin{")
@@ -160,7 +164,7 @@ def members(text: str) -> list[str]:
     while at < len(text):
         character = text[at]
         depth += (character in _OPEN) - (character in _CLOSE)
-        if depth == 0 and character == "=" and text[at - 1 : at] not in {"<", ">", "!"}:
+        if depth == 0 and character == "=" and not _NOT_EQUAL.search(text[max(0, at - 2) : at]):
             members.append("")
         elif depth == 0 and text.startswith(r"\approx", at):
             members.append("")

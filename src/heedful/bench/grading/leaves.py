@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from heedful.bench.grading import latex, symbolic
-from heedful.bench.grading.numerals import Numeral, based, numeral, same_number
+from heedful.bench.grading.numerals import Numeral, based, has_base, numeral, same_number
 from heedful.bench.grading.units import Quantity, Unit, measure, unit
 from heedful.bench.grading.words import is_text
 
@@ -79,6 +79,8 @@ def compare_based(
 ) -> EqualityResult | None:
     """Compare numerals by their value, if one has a base: ``101_2`` is 5, and perhaps 101."""
     first, second = based(gold), based(answer)
+    if (first is None and has_base(gold)) or (second is None and has_base(answer)):
+        return EqualityResult(None, "numeric", "one of them has a base that it can't be in")
     if first is not None and second is not None:
         return EqualityResult(first[2] == second[2], "numeric")
     with_base, other, text = (

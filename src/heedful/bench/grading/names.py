@@ -11,6 +11,7 @@ _WORDS = r"(?=[a-zA-Z\s-]*[a-z]{3})[a-zA-Z-]++(?:\s++[a-zA-Z-]++){0,5}+"
 _THING = rf"""(?:
     (?:\\Delta\s*)?(?:[a-zA-Z]|\\[a-zA-Z]+){_INDEX}(?:'+|\^\{{?-1\}}?)?
         (?:\s*\([a-zA-Z](?:,\s*[a-zA-Z])*\))?
+    |P\s*\([^()]*\)|\\(?:sin|cos|tan|cot)\s*(?:\\(?:theta|alpha|beta|gamma|phi|varphi|angle)\s*\w*|[A-C])
     |[f-hF-HPESTV]{_INDEX}\s*\([^()=]*\)
     |\\(?:bar|hat|vec|dot|tilde|overline|overrightarrow|widehat)\s*\{{?\w+\}}?
     |m?\s*\\(?:angle|triangle|odot)\s*\w+|[A-Z][a-zA-Z]{{1,2}}{_INDEX}|[A-Z]{{2,6}}{_INDEX}

@@ -40,7 +40,7 @@ _CIS = re.compile(
 _BASIS = r"""\\(?:mathbf|hat|vec|boldsymbol|bm|widehat)\s*\{?\s*(?:\\(?:hat|vec)\s*\{?\s*)?
     \\?(?P<bold>[ijk])(?:math)?\s*\}{0,2}"""
 _TERM = re.compile(
-    rf"""\s{{0,3}}(?P<sign>[+-]?)\s{{0,3}}(?P<size>(?:[\d./]+|{_FRACTION}|\d*\s{{0,3}}{_ROOT}|\([^()]*\))?)
+    rf"""\s{{0,3}}(?P<sign>[+-]?)\s{{0,3}}(?P<size>(?:[\d./]+|[\d.]*[a-z](?=\s*\\)|{_FRACTION}|\d*\s{{0,3}}{_ROOT}|\([^()]*\))?)
     \s{{0,3}}(?:\\cdot\s{{0,3}})?(?:{_BASIS}|(?P<plain>[ijk])(?![a-zA-Z]))\s{{0,3}}""",
     re.VERBOSE,
 )
@@ -69,6 +69,10 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
         r"\\mathbb{R} \\setminus \\{\1\\}",
     ),
     (re.compile(r"^(?:全体|所有|任意)实数$"), r"\\mathbb{R}"),
+    (re.compile(r"^half a dozen\b(?!\s+(?:and|or)\b)", re.IGNORECASE), "6"),
+    (re.compile(r"^an? dozen\b(?!\s+(?:and|or)\b)", re.IGNORECASE), "12"),
+    (re.compile(r"(?<=\d)( years?) old\b"), r"\1"),
+    (re.compile(r"^(\d{1,2})\s?['′’]\s?((?:\d|1[01])(?:\.\d+)?)\s?(?:[\"″”]|'')$"), r"\1 ft \2 in"),
     (re.compile(r"^(\d+) (?:in|out of) (\d+)\.?$"), r"\\frac{\1}{\2}"),
     (re.compile(r"^(\d[\d.]*) ?(?:to|比) ?(\d[\d.]*)$"), r"\1:\2"),
 )

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 EXPONENT_LIMIT = 400
 """Ten to a larger power is left to those who do not write it out."""
@@ -42,6 +46,7 @@ _BASED = re.compile(
     _\(?\{?(?:\\text\{)?(?P<base>\d{1,2}|two|eight|ten|sixteen)\}?\)?|0(?P<prefix>[xXbBoO])(?P<rest>[\da-fA-F]+)""",
     re.VERBOSE,
 )
+_INDEXED = re.compile(r"\(?\d{1,100}\)?_(?:\d{1,9}|\{\d{1,9}\})")
 _BASES = {"two": 2, "eight": 8, "ten": 10, "sixteen": 16, "x": 16, "b": 2, "o": 8}
 
 
@@ -146,7 +151,9 @@ def same_number(gold: Numeral, answer: Numeral) -> bool:
         return True
     if gold.percent != answer.percent:
         with_sign, without = (gold, answer) if gold.percent else (answer, gold)
-        return without.value in {with_sign.value, with_sign.value / PERCENT}
+        step = None if with_sign.step is None else with_sign.step / PERCENT
+        share = Numeral(with_sign.value / PERCENT, step=step, digits=with_sign.digits)
+        return without.value == with_sign.value or same_number(without, share)
     return rounds_to(gold.value, answer) or rounds_to(answer.value, gold)
 
 
@@ -155,6 +162,18 @@ def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
     if decimal.step is None or decimal.digits < ROUNDED_DIGITS:
         return False
     return abs(exact - decimal.value) <= decimal.step / 2
+
+
+def are_one_number(texts: Sequence[str]) -> bool:
+    """Check whether texts write one number in several forms: ``3/8`` and ``0.375``."""
+    values = [numeral(re.sub(r"[\s\\$](?!frac)", "", text)) for text in texts]
+    shares = {v.value / (PERCENT if v.percent else 1) if v else None for v in values}
+    return len(set(texts)) > 1 and len(shares) == 1 and None not in shares
+
+
+def has_base(text: str) -> bool:
+    """Check whether a text is digits with an index, whether or not that can be their base."""
+    return _INDEXED.fullmatch(text.replace(" ", "")) is not None
 
 
 def based(text: str) -> tuple[str, int, int] | None:

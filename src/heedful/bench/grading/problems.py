@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.grading import latex
-from heedful.bench.grading.answers import last_boxed
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.tidying import tidy
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Problem, Solution
+from heedful.core.problems import Problem, Solution
 from heedful.data.formats.fields import optional_text, row_id, text
-from heedful.data.formats.files import Record, records, shown
+from heedful.data.formats.files import records, shown
+from heedful.data.formats.raw import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -17,7 +17,7 @@ from heedful.core.errors import RowError
 if TYPE_CHECKING:
     from heedful.bench.grading.sandbox import Sandbox
     from heedful.bench.grading.supervise import ProgramOutcome, ResourceLimits
-    from heedful.core.nouns import Problem
+    from heedful.core.problems import Problem
 
 
 @dataclass(frozen=True, slots=True)

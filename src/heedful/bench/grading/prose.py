@@ -47,7 +47,10 @@ _ASIDE = re.compile(
     r"|\d{1,3}\.\s{0,3}$)",
     re.IGNORECASE,
 )
-_BRACKETED = re.compile(r"\s{0,9}\(.*\)\W{0,9}", re.DOTALL)
+_CONCLUDES = re.compile(r"[,;\s](?:so|thus|hence|therefore)\s[^.]*[\d$\\]", re.IGNORECASE)
+_BRACKETED = re.compile(
+    r"\s{0,9}[(（][A-Z]?[a-z\u4e00-\u9fff]+[ \u4e00-\u9fff][^()（）]*[)）]?\W{0,9}"
+)
 
 
 def formulas_of(text: str) -> list[Passage]:
@@ -66,22 +69,30 @@ def formulas_of(text: str) -> list[Passage]:
 def on_one_line(text: str) -> str:
     r"""Write each displayed formula on one line, and on that of the words that lead to it.
 
+    A stop at a formula's end is moved behind it, so that it ends the sentence.
+
     >>> on_one_line("The answer is:\n\n\\[\nx = 3.\n\\]\nDone.")
     'The answer is: \\[x = 3\\].\nDone.'
     """
     text = _ENVIRONMENT.sub(r"\n\\[\g<0>\\]\n", text) if r"\begin{" in text else text
     pieces, at = [], 0
-    for each in delimited(text, DISPLAYS):
+    for each in formulas_of(text):
+        mark = next(mark for mark in MATH if text.startswith(mark, each.start))
         before = text[at : each.start]
-        lead = before.rstrip()
-        end = each.start + 2 + len(each.content) + 2
         content = each.content.strip()
         stop = content[-1:] if content[-1:] in {".", ",", ";"} and content[-2:-1] != "\\" else ""
-        content = " ".join(content.removesuffix(stop).split())
-        opening, closing = text[each.start : each.start + 2], text[end - 2 : end]
-        if lead[-1:].isalpha() or lead[-1:] in {":", "：", ","}:
-            before = f"{lead} "
-        pieces += [before, opening, content, closing, stop]
+        end = formula_end(text, each) + len(mark)
+        if mark in DISPLAYS:
+            lead = before.rstrip()
+            if lead[-1:].isalpha() or lead[-1:] in {":", "：", ","}:
+                before = f"{lead} "
+            content = " ".join(content.removesuffix(stop).split())
+        elif stop:
+            content = content.removesuffix(stop)
+        else:
+            content = each.content
+        space = " " if (stop or mark in DISPLAYS) and text[end : end + 1].isalpha() else ""
+        pieces += [before, mark, content, MATH[mark], stop, space]
         at = end
     return "".join(pieces) + text[at:]
 
@@ -129,5 +140,5 @@ def without_remarks(text: str) -> str:
 
 def _is_aside(sentence: str) -> bool:
     if _ASIDE.match(sentence):
-        return True
-    return _BRACKETED.fullmatch(sentence) is not None and bool(_REMARK.match(sentence.strip()))
+        return _CONCLUDES.search(sentence) is None
+    return _BRACKETED.fullmatch(sentence) is not None

@@ -227,3 +227,43 @@ def _chinese(characters: str) -> str | None:
 
 def _digit(character: str) -> int:
     return 2 if character == "两" else int(numeric(character))
+
+
+_NO_VALUE = (
+    (
+        re.compile(
+            r"\bno (?:real |integer |such |valid |possible )?(?:solutions?|roots?)\b"
+            r"|无(?:实数|整数)?解|没有(?:实数|整数)?解|无实根",
+            re.IGNORECASE,
+        ),
+        "no solution",
+    ),
+    (re.compile(r"\bdoes(?: not|n['’]t) exist\b|不存在", re.IGNORECASE), "does not exist"),
+    (re.compile(r"\b(?:is|are|be) undefined\b|无意义", re.IGNORECASE), "undefined"),
+    (re.compile(r"\binfinitely many\b|无数(?:个|组)?解", re.IGNORECASE), "infinitely many"),
+)
+_VERDICT = re.compile(r"\W{0,20}(?P<word>yes|no)\b\s{0,3}(?:[,.!]|$)", re.IGNORECASE)
+
+INTRODUCTION = 60
+"""Characters before a number word that are searched for what introduces it."""
+
+
+def in_words(sentence: str, introduced: re.Pattern[str]) -> str | None:
+    """Return the number word that something introduces, or what says that there is no value."""
+    for pattern, name in _NO_VALUE:
+        if pattern.search(sentence):
+            return name
+    verdict = _VERDICT.match(sentence)
+    if verdict:
+        return verdict["word"]
+    numbers = [
+        match
+        for pattern in (COUNT, SAID_FRACTION, CHINESE_NUMBER)
+        for match in pattern.finditer(sentence)
+        if "分之" in match.group()
+        or (
+            match.group().casefold() not in {"one", "一", "a", "zero"}
+            and introduced.search(sentence[: match.start()][-INTRODUCTION:])
+        )
+    ]
+    return numbers[-1].group().strip() if numbers else None

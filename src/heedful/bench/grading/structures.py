@@ -19,6 +19,8 @@ MOST_ITEMS = 64
 
 _DOTS = re.compile(r"\.\.\.|\\[lcd]?dots")
 _OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])")
+_MACRO = re.compile(r"\\[a-zA-Z]+")
+_LETTERS = re.compile("[a-zA-Z]")
 _LETTER = re.compile("[A-Z]")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
 
@@ -190,7 +192,10 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
         square = interval or "[" in brackets[1] or "]" in brackets[1]
         if first.ordered and second.ordered and square and brackets[0] != brackets[1]:
             return EqualityResult(equal=False, method="set")
-        return _named_tuple(first, second)
+        result = _named_tuple(first, second)
+        if result.equal is False and not first.opening and _is_reordered(first, second):
+            return EqualityResult(None, "set", "a tuple, or a list in another order")
+        return result
     gold_items = _of_chain(gold, second) or _items(gold, first)
     answer_items = _of_chain(answer, first) or _items(answer, second)
     if len(gold_items) == len(answer_items) == 1 and first is None and second is None:
@@ -201,15 +206,29 @@ def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - 
     braces = all(side is None or side.opening in {r"\{", "{"} for side in (first, second))
     points = any(map(latex.group, (*gold_items, *answer_items)))
     result = _any_order(gold_items, answer_items, repeated=not braces and not points)
-    only = [
-        _only_name(side.items if side else (text,))
-        for side, text in ((first, gold), (second, answer))
-    ]
-    if result.equal and all(only) and only[0] != only[1]:
+    if result.equal and _differently_named(
+        *(side.items if side else (text,) for side, text in ((first, gold), (second, answer)))
+    ):
         return EqualityResult(None, "set", "they are of different variables")
     if result.equal and gold_items != answer_items and _is_ranking(gold_items):
         return EqualityResult(None, "set", "a list of names in another order")
     return result
+
+
+def _differently_named(gold: Sequence[str], answer: Sequence[str]) -> bool:
+    """Check whether lists are of the values of one letter each, or of things with other names."""
+    only = [_only_name(items) for items in (gold, answer)]
+    names = [{name_of(item) or "" for item in items} for items in (gold, answer)]
+    named = "" not in names[0] | names[1] and len(names[0]) == len(names[1]) > 1
+    return (all(only) and only[0] != only[1]) or (named and names[0] != names[1])
+
+
+def _is_reordered(first: latex.BracketGroup, second: latex.BracketGroup) -> bool:
+    """Check whether two groups without names have the same items in another order."""
+    items = [*first.items, *second.items]
+    return not any(map(name_of, items)) and bool(
+        _any_order(list(first.items), list(second.items)).equal
+    )
 
 
 def _is_ranking(items: list[str]) -> bool:
@@ -314,12 +333,22 @@ def _equations(gold: str, answer: str) -> EqualityResult | None:
             result = compared(first[1], second[1])
             if result.equal:
                 return result
-        equal = symbolic.equal_equations((first[0], first[1]), (second[0], second[1]))
-        reason = "" if equal is not None else "an equation could not be read as mathematics"
-        return EqualityResult(equal, "symbolic", reason)
+        return _two_equations((first[0], first[1]), (second[0], second[1]))
     if len(second) > 1 and len(first) == 1:
         return _chain(second, answer, gold, flipped=True)
     return _chain(first, gold, second[-1], flipped=False)
+
+
+def _two_equations(gold: tuple[str, str], answer: tuple[str, str]) -> EqualityResult:
+    """Compare equations; those without letters say what comes out of a calculation."""
+    if not any(_LETTERS.search(_MACRO.sub("", side)) for side in (*gold, *answer)):
+        result = compared(gold[1], answer[1])
+        if result.equal and not compared(gold[0], answer[0]).equal:
+            return EqualityResult(None, "symbolic", "what comes out of different calculations")
+        return result
+    equal = symbolic.equal_equations(gold, answer)
+    reason = "" if equal is not None else "an equation could not be read as mathematics"
+    return EqualityResult(equal, "symbolic", reason)
 
 
 def _of_things(result: EqualityResult, gold: str, answer: str) -> EqualityResult:
@@ -347,7 +376,7 @@ def _chain(sides: list[str], chain: str, single: str, *, flipped: bool) -> Equal
         values = [side for side in sides if not NAME.fullmatch(side)] or sides[-1:]
     elif compared(sides[0], sides[-1]).equal:  # an identity, and not an equation to be solved
         values = sides[-1:]
-    elif numeral(sides[-1]) and compared(sides[-1], single).equal and latex.key(single) != "0":
+    elif compared(sides[-1], single).equal and latex.key(single) != "0":
         return EqualityResult(None, "symbolic", "an equation, or the value on which it ends")
     else:
         return EqualityResult(equal=False, method="symbolic")

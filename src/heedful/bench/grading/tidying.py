@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from heedful.bench.grading.boxes import boxed
 from heedful.bench.grading.notation import respelled
 from heedful.bench.grading.spoken import in_digits
 
@@ -22,7 +23,7 @@ _CHARACTERS = str.maketrans(
 _VULGAR = re.compile("[¼-¾⅐-⅞]")
 _RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _LOWERED = re.compile("[₀-₉]+")
-_DOUBLED = re.compile(r"\\\\(?:[a-zA-Z]{2,}|[%{}])")
+_DOUBLED = re.compile(r"\\\\(?:[a-zA-Z]{2,}|[%{}!])")
 _SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[a-zA-Z%{}]")
 _LEAD_IN = re.compile(
     r"(?:so |thus,? |therefore,? )?(?:the )?(?:final |correct )?answer\s*(?:is\s*:?|:|=)\s*(?=\S)"
@@ -109,11 +110,11 @@ _PLAIN_FUNCTION = re.compile(
 )
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
 _MONEY = re.compile(
-    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
+    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|\\pounds|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
     \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
     re.VERBOSE,
 )
-_CURRENCIES = {"€": "euros", "£": "pounds", "¥": "yensign", "￥": "yensign"}
+_CURRENCIES = {"€": "euros", "£": "pounds", r"\pounds": "pounds", "¥": "yensign", "￥": "yensign"}
 _MULTIPLES = {"k": "thousand", "m": "million", "b": "billion"}
 _REPEATING = re.compile(
     r"""(?<![\d.])(?P<whole>\d*)\.(?P<start>\d*?)(?:
@@ -137,7 +138,7 @@ def tidy(text: str) -> str:
     >>> tidy(r"$\left(\dfrac12,\; \text{cm}\right)$.")
     '(\\frac{1}{2}, cm )'
     """
-    text = text.strip(" \n\t`")
+    text = _unboxed(text.strip(" \n\t`"))
     if _DOUBLED.search(text) and not _SINGLE.search(text):
         text = text.replace("\\\\", "\\")
     money = _MONEY.fullmatch(text)
@@ -174,6 +175,16 @@ def tidy(text: str) -> str:
         return text
     text = text.lstrip(" ,;:")
     return text if _OPENS_DECIMAL.match(text) else text.lstrip(" .,;:")
+
+
+def _unboxed(text: str) -> str:
+    """Return what a box holds, if it holds all of a text."""
+    outer = text.strip(" $")
+    if not outer.startswith(("\\boxed", "\\fbox")):
+        return text
+    boxes = list(boxed(outer))
+    whole = len(boxes) == 1 and boxes[0].end == len(outer)
+    return boxes[0].content if whole else text
 
 
 def _in_ascii(text: str) -> str:

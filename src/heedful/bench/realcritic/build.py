@@ -26,7 +26,8 @@ from heedful.bench.realcritic.plan import Grading
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Critique, Expense, Problem
+from heedful.core.nouns import Critique, Expense
+from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.data.formats.base import atomically, refuse_inputs, write_json

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.bench.grading.answers import last_boxed
+from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.replies import Review, read_check, read_review
 from heedful.core.errors import ModelError, StopRunError, UsageError
-from heedful.core.nouns import Expense, Problem, Solution
+from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.problems import Problem, Solution
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
 from heedful.models.base import Completion

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from heedful.core.nouns import Problem, Solution
+    from heedful.core.problems import Problem, Solution
 
 PARSER = 2
 """Raised when the same reply would be read otherwise."""

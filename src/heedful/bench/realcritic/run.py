@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from heedful.bench.realcritic.critic import Critic, Grades
     from heedful.bench.realcritic.plan import RealCriticPlan
-    from heedful.core.nouns import Problem, Solution
+    from heedful.core.problems import Problem, Solution
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Entry, Store

@@ -26,7 +26,7 @@ from heedful.judges import prompts
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from heedful.core.nouns import Judgment, Sample
     from heedful.jobs.results import Scored
@@ -107,15 +107,7 @@ def draw(
     """
     output = Path(output)
     _check(output, subject, samples)
-    ranks: dict[str, list[tuple[bytes, int]]] = {}
-    unusable: Counter[str] = Counter()
-    for place, (sample, judgments) in enumerate(_read(data, format)):
-        reason = "cannot be read" if sample is None else _unusable(sample, judgments, subject)
-        if sample is None or reason:
-            unusable[reason or ""] += 1
-            continue
-        stratum = _stratum(judgments, subject)
-        ranks.setdefault(stratum, []).append((_rank(sample, seed), place))
+    ranks, unusable = _strata(_read(data, format), subject, seed)
     if not ranks:
         what = f"there are no {subject} to audit"
         if unusable:
@@ -138,6 +130,22 @@ def draw(
         "unusable": unusable.total(),
         "reasons": dict(unusable.most_common()),
     }
+
+
+def _strata(
+    rows: Iterable[tuple[Sample | None, Sequence[Judgment]]], subject: Subject, seed: int
+) -> tuple[dict[str, list[tuple[bytes, int]]], Counter[str]]:
+    """Rank the rows of each stratum; count those that cannot be audited by the reason."""
+    ranks: dict[str, list[tuple[bytes, int]]] = {}
+    unusable: Counter[str] = Counter()
+    for place, (sample, judgments) in enumerate(rows):
+        reason = "cannot be read" if sample is None else _unusable(sample, judgments, subject)
+        if sample is None or reason:
+            unusable[reason or ""] += 1
+            continue
+        stratum = _stratum(judgments, subject)
+        ranks.setdefault(stratum, []).append((_rank(sample, seed), place))
+    return ranks, unusable
 
 
 def _check(output: Path, subject: str, samples: int) -> None:

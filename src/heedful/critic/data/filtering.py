@@ -7,6 +7,7 @@ be left out, moved or changed without repeating other requests.
 from __future__ import annotations
 
 import json
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -28,7 +29,7 @@ from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from heedful.critic.data.stages import Stage
     from heedful.engine.inputs import Data, DataOptions
@@ -247,6 +248,15 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         row = _without_problem(sample)
         yield Task(row, lambda: work(row))
 
+    @asynccontextmanager
+    async def resources() -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            for stage in pipeline:
+                if isinstance(stage, stages.ExplanationStage):
+                    await stage.pool.close()
+
     settings = {"partial": partial, "stages": {stage.name: stage.settings for stage in pipeline}}
     about = {"models": sorted({name for stage in pipeline for name in stage.models}), **settings}
     return Recipe(
@@ -256,6 +266,7 @@ def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
         assumptions=ASSUMED,
         tasks=tasks,
         settings=settings,
+        resources=resources,
     )
 
 

@@ -8,11 +8,12 @@ left out.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
+from heedful.critic.data.choosing import ChoosingPool
 from heedful.critic.data.items import Drop
 
 if TYPE_CHECKING:
@@ -171,9 +172,11 @@ class ExplanationStage:
 
     Attributes:
         similarity: one of :data:`heedful.critic.data.mbr.SIMILARITIES`.
+        pool: where explanations are chosen; to be closed by whoever runs the stage.
     """
 
     similarity: str = "ratio"
+    pool: ChoosingPool = field(default_factory=ChoosingPool, repr=False, compare=False)
 
     name = "explanation"
     models = ()
@@ -200,11 +203,11 @@ class ExplanationStage:
             agreeing = [
                 candidate for candidate in candidates if candidate.status is candidates[0].status
             ]
-            chosen = self._chosen(agreeing)
+            chosen = await self._chosen(agreeing)
             for candidate in candidates:
                 if candidate is not chosen:
                     candidate.drop = Drop(self.name, "another was chosen")
 
-    def _chosen(self, candidates: Sequence[CandidateJudgment]) -> CandidateJudgment:
+    async def _chosen(self, candidates: Sequence[CandidateJudgment]) -> CandidateJudgment:
         texts = [candidate.judgment.explanation for candidate in candidates]
-        return candidates[mbr.pick(texts, self.similarity)]
+        return candidates[await self.pool.pick(texts, self.similarity)]

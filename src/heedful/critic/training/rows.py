@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from heedful.critic.training.settings import Settings
-    from heedful.data.formats.files import Record
+    from heedful.data.formats.raw import Record
 
 Task = Literal["critique", "checklist"]
 
@@ -58,7 +58,8 @@ class Rows:
         problems: the first rows left out, with line, id and why.
         task: the task that the rows teach.
         prompt_names: the prompts that rows name, with how often.
-        asked: whether counts of code stand in the prompt, and the constraints per call, of each.
+        protocols: how often counts of code stand in the prompt or not, with how many constraints
+            per call.
     """
 
     path: Path
@@ -68,7 +69,7 @@ class Rows:
     problems: list[dict[str, Any]] = field(default_factory=list)
     task: Task = "critique"
     prompt_names: Counter[str] = field(default_factory=Counter)
-    asked: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
+    protocols: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
         """Yield the rows that can be used, each with its line.
@@ -77,13 +78,13 @@ class Rows:
             InputError: the whole file holds another kind of rows, or none.
         """
         self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
-        self.asked = Counter()
+        self.protocols = Counter()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
             self.counts["usable"] += 1
             if name := example.beside.get("prompt_name"):
                 self.prompt_names[name] += 1
-            self.asked[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
+            self.protocols[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
             yield line, example
 
     def drop(self, line: int, name: str, reason: str, problem: str) -> None:
@@ -255,7 +256,7 @@ def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
     Raises:
         UsageError: counts of code stand in some prompts only, or the user says otherwise.
     """
-    measured = {measure for measure, _ in rows.asked}
+    measured = {measure for measure, _ in rows.protocols}
     if len(measured) > 1:
         what = "counts of code stand in some prompts and not in others"
         raise UsageError(
@@ -266,6 +267,6 @@ def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
         what = f"counts of code {'do' if measure else 'do not'} stand in the prompts"
         hint = "export the data again, with --measure or without"
         raise UsageError(what, where=str(rows.path), hint=hint)
-    sizes = {size for _, size in rows.asked}
+    sizes = {size for _, size in rows.protocols}
     size = sizes.pop() if len(sizes) == 1 else None
     return {"measure": measure or None, "per_call": settings.per_call or size}

@@ -63,10 +63,20 @@ def response_text(record: Mapping[str, Any], key: str = "response") -> str | Non
 def _text(value: Any, name: str) -> str:
     if isinstance(value, str):
         return value
+    if isinstance(value, list) and value and all(isinstance(part, dict) for part in value):
+        return "".join(_part(part, f"{name}[{place}]") for place, part in enumerate(value))
     hint = ""
     if isinstance(value, bool | int | float):
         hint = f"; write it as text: {json.dumps(json.dumps(value))}"
     raise RowError(f"{name} is {shown(value)}{hint or ', not text'}")
+
+
+def _part(part: dict[str, Any], name: str) -> str:
+    """Return the text of a part of a message, as chat APIs have them."""
+    kind = part.get("type", "text")
+    if isinstance(part.get("text"), str) and kind in {"text", "input_text", "output_text"}:
+        return str(part["text"])
+    raise RowError(f"{name} is of type {kind!r:.40}; heedful reads parts that are text")
 
 
 def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
@@ -93,6 +103,7 @@ def messages(value: Any, name: str) -> tuple[Message, ...]:
     """
     if not isinstance(value, list) or not value:
         raise RowError(f"{name} is {shown(value)}, not a list of messages")
+    turns = []
     for place, item in enumerate(value):
         where = f"{name}[{place}]"
         if not isinstance(item, dict):
@@ -100,8 +111,9 @@ def messages(value: Any, name: str) -> tuple[Message, ...]:
         for field in ("role", "content"):
             if field not in item:
                 raise RowError(f"{where}.{field} is missing")
-            _text(item[field], f"{where}.{field}")
-    return tuple(Message.model_validate(item) for item in value)
+        role, content = (_text(item[field], f"{where}.{field}") for field in ("role", "content"))
+        turns.append(Message.model_validate(item | {"role": role, "content": content}))
+    return tuple(turns)
 
 
 def prompt_of(sample: Sample) -> str | None:

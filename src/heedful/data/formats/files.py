@@ -5,38 +5,36 @@ Text files may be compressed with gzip.
 The kind of a file is known by its content, not by its name: ``[`` opens a JSON array, ``{`` JSON
 Lines, anything else is CSV with a header row. All are UTF-8, with or without a byte order mark.
 Memory does not grow with the number of rows. A row that cannot be read comes out as a
-:class:`Record` with a problem, and the next row is read; only an unreadable file raises.
+:class:`~heedful.data.formats.raw.Record` with a problem, and the next row is read; only an
+unreadable file raises.
 """
 
 from __future__ import annotations
 
 import codecs
-import csv
-import io
 import json
 import re
 import zlib
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic_core import from_json
 
 from heedful.core.errors import InputError
-from heedful.core.text import amount
 from heedful.data.formats import parquet, xlsx
+from heedful.data.formats.csv_rows import csv_rows
+from heedful.data.formats.raw import Record, is_compressed, lost, opened, text_lines
 from heedful.data.formats.window import CHUNK, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-__all__ = ["FileKind", "Record", "kind", "records", "shown"]
+__all__ = ["FileKind", "kind", "records", "shown"]
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
-_GZIP = b"\x1f\x8b"
-
 _COMPRESSED = {
-    "gzip twice": _GZIP,
+    "gzip twice": b"\x1f\x8b",
     "bzip2": b"BZh",
     "xz": b"\xfd7zXZ",
     "zstd": b"(\xb5/\xfd",
@@ -55,27 +53,11 @@ _SIGNATURES = {
 
 _READS = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
 
-_CELL_LIMIT = 1 << 28
-"""Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
 _HALF_PAIR = re.compile(
     r"\\u[dD][89abAB]..(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
 )
 """May be half a surrogate pair; a backslash before it can make it plain text."""
 _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1a")
-
-
-class Record(NamedTuple):
-    """One record of a file, or the reason why it cannot be read.
-
-    Attributes:
-        line: the 1-based line of the file where the record starts; the row, in Parquet.
-        data: the record.
-        problem: why it cannot be read; ``data`` is then empty.
-    """
-
-    line: int
-    data: dict[str, Any]
-    problem: str | None = None
 
 
 def kind(path: Path) -> FileKind:
@@ -128,7 +110,13 @@ def records(path: Path) -> Iterator[Record]:
     Raises:
         InputError: as :func:`kind`, or a CSV header that names a column twice.
     """
-    readers = {"array": _array, "lines": _lines, "csv": _table, "parquet": _parquet, "xlsx": _xlsx}
+    readers = {
+        "array": _array,
+        "lines": _lines,
+        "csv": csv_rows,
+        "parquet": _parquet,
+        "xlsx": _xlsx,
+    }
     rows = readers[kind(path)](path)
     return _until_damaged(rows) if is_compressed(path) else rows
 
@@ -141,7 +129,7 @@ def _until_damaged(rows: Iterator[Record]) -> Iterator[Record]:
             line = row.line
             yield row
     except (EOFError, OSError, zlib.error) as error:
-        what = f"the compressed file is damaged or cut off: {error}{_lost(line)}"
+        what = f"the compressed file is damaged or cut off: {error}{lost(line)}"
         yield Record(line + 1, {}, what)
 
 
@@ -157,6 +145,8 @@ def shown(value: Any) -> str:
         return "a list" if value else "an empty list"
     if isinstance(value, dict):
         return "an object"
+    if not isinstance(value, str | int | float):  # a trainer's row may hold what JSON doesn't
+        return f"a value of type {type(value).__name__}"
     written = json.dumps(value, ensure_ascii=False)
     if len(written) > 40:  # noqa: PLR2004 - a message stays one line
         written = written[:40] + "…"
@@ -191,36 +181,6 @@ def _head(path: Path) -> bytes:
     return head
 
 
-def is_compressed(path: Path) -> bool:
-    """Tell by its first bytes whether a file is compressed with gzip."""
-    with path.open("rb") as file:
-        return file.read(2) == _GZIP
-
-
-def opened(path: Path) -> BinaryIO:
-    """Open a file to read its bytes, as they were before it was compressed."""
-    if not is_compressed(path):
-        return path.open("rb")
-    import gzip
-
-    return cast("BinaryIO", gzip.open(path, "rb"))
-
-
-def _text_lines(file: BinaryIO) -> Iterable[bytes]:
-    """Yield the lines of a file; of a compressed one, none so long that it fills the memory.
-
-    Raises:
-        OSError: a line of a compressed file is longer than a cell may be.
-    """
-    if isinstance(file, io.BufferedReader):
-        yield from file
-        return
-    while line := file.readline(_CELL_LIMIT):
-        if len(line) == _CELL_LIMIT:
-            raise OSError(f"a line is longer than {_CELL_LIMIT:,} bytes")
-        yield line
-
-
 def _refuse_spread_object(path: Path, head: bytes) -> None:
     """Raise if the file is one pretty-printed object rather than one object a line."""
     lines = [line for line in head.splitlines() if line.strip()]
@@ -237,7 +197,7 @@ def _refuse_spread_object(path: Path, head: bytes) -> None:
 def _lines(path: Path) -> Iterator[Record]:
     """Read JSON Lines; a line that is blank is not a record."""
     with opened(path) as file:
-        for line, raw in enumerate(_text_lines(file), start=1):
+        for line, raw in enumerate(text_lines(file), start=1):
             content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
             if content and not content.isspace():
                 yield _from_json(line, content)
@@ -311,12 +271,8 @@ def _array(path: Path) -> Iterator[Record]:
                 yield from _after_array(window)
             else:
                 what = "no comma after a row" if mark else "the array is not closed, as if cut off"
-                yield Record(window.line, {}, f"broken JSON: {what}{_lost(window.line)}")
+                yield Record(window.line, {}, f"broken JSON: {what}{lost(window.line)}")
             return
-
-
-def _lost(line: int) -> str:
-    return f"; the rest of the file after line {line} cannot be read"
 
 
 def _broken_element(window: Window, error: Exception) -> Record:
@@ -324,7 +280,7 @@ def _broken_element(window: Window, error: Exception) -> Record:
     if isinstance(error, json.JSONDecodeError):
         line += window.text.count("\n", window.at, error.pos)
     return Record(
-        window.line, {}, f"broken JSON on line {line}: {_reason(error)}{_lost(window.line)}"
+        window.line, {}, f"broken JSON on line {line}: {_reason(error)}{lost(window.line)}"
     )
 
 
@@ -342,75 +298,8 @@ def _after_array(window: Window) -> Iterator[Record]:
         yield Record(
             window.line,
             {},
-            f"broken JSON: text after the array's closing bracket{_lost(window.line)}",
+            f"broken JSON: text after the array's closing bracket{lost(window.line)}",
         )
-
-
-class _Decoded:
-    """A CSV file's lines as text, noting the last byte that was not UTF-8.
-
-    ``csv`` pulls as many lines as a quoted cell needs, so the note is how the row's reader hears
-    of it.
-    """
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file = file
-        self.flaw: str | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        for line, raw in enumerate(_text_lines(self._file), start=1):
-            content = raw.removeprefix(codecs.BOM_UTF8) if line == 1 else raw
-            try:
-                yield content.decode()
-            except UnicodeDecodeError as error:
-                self.flaw = f"invalid UTF-8 at byte {error.start + 1} of line {line}"
-                yield content.decode(errors="replace")
-
-    def take_flaw(self) -> str | None:
-        """Return the note, once."""
-        flaw, self.flaw = self.flaw, None
-        return flaw
-
-
-def _table(path: Path) -> Iterator[Record]:
-    """Read CSV by its header; cells are text, of up to 2**28 characters."""
-    csv.field_size_limit(max(csv.field_size_limit(), _CELL_LIMIT))
-    with opened(path) as file:
-        lines = _Decoded(file)
-        rows = csv.reader(lines, strict=True)
-        header = _header(path, rows, lines)
-        while True:
-            line = rows.line_num + 1
-            try:
-                cells = next(rows)
-            except StopIteration:
-                return
-            except csv.Error as error:
-                lines.take_flaw()
-                yield Record(line, {}, _csv_problem(error, line, rows.line_num))
-                continue
-            flaw = lines.take_flaw()
-            if not cells:
-                continue
-            if flaw is None and any("\0" in cell for cell in cells):
-                flaw = "a NUL byte in a cell: the file is damaged or not CSV"
-            if flaw is None and len(cells) != len(header):
-                flaw = f"{amount(len(cells), 'cell')}, the header has {len(header)}"
-            yield Record(line, {} if flaw else dict(zip(header, cells, strict=False)), flaw)
-
-
-def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]:
-    try:
-        header = [cell.strip() for cell in next(row for row in rows if row)]
-    except (csv.Error, StopIteration) as error:
-        raise InputError(f"the header row is broken CSV: {error}", where=str(path)) from error
-    twice = sorted({name for name in header if header.count(name) > 1})
-    flaw = lines.take_flaw()
-    if flaw is None and twice:
-        flaw = f"the header names {', '.join(map(repr, twice))} more than once"
-    if flaw is not None:
-        raise InputError(flaw, where=str(path), hint="correct the header row")
-    return header
 
 
 def _parquet(path: Path) -> Iterator[Record]:
@@ -420,16 +309,3 @@ def _parquet(path: Path) -> Iterator[Record]:
 
 def _xlsx(path: Path) -> Iterator[Record]:
     return (Record(number, row) for number, row in xlsx.rows(path))
-
-
-def _csv_problem(error: csv.Error, start: int, end: int) -> str:
-    message = str(error)
-    if "unexpected end" in message or "field limit" in message:
-        return (
-            f"a quote opened in the row that starts on line {start} is never closed; "
-            f"the file cannot be read from there on (to line {end})"
-        )
-    if "expected after" in message:
-        lines = f"line {start}" if start == end else f"lines {start} to {end}"
-        return f"broken CSV on {lines}: text after a closing quote; double the quotes in a cell"
-    return f"broken CSV: {message}"

@@ -17,7 +17,6 @@ from heedful.core.nouns import Sample
 from heedful.data.formats import native, source
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
-from heedful.data.formats.files import shown
 
 __all__ = ["InMemory", "check_rows", "rows"]
 
@@ -34,9 +33,7 @@ InMemory: TypeAlias = Iterable[Sample | Mapping[str, Any] | Row] | Tabular
 """Rows in memory."""
 
 _KEYS = frozenset({*native.CONVERSATION_KEYS, *native.CHECKLIST_KEYS})
-_KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
 _WHOLE = ("id", "key", "idx")
-_SAME = (native.CONVERSATION_KEYS, native.CHECKLIST_KEYS)
 
 
 def check_rows(data: object) -> None:
@@ -138,8 +135,6 @@ def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]
     ident = f"row-{number}"
     before: Sample | None = None
     try:
-        if reading is native.FORMAT:
-            _refuse_misspelled(record)
         for turn in made(reading.turns, record):
             ident = row_id(turn, number, "id", "key", "idx")
             sample = made(reading.sample, turn, number)
@@ -154,21 +149,3 @@ def _read(reading: Format, record: dict[str, Any], number: int) -> Iterator[Row]
             yield Row(number, sample, sample.id)
     except RowError as error:
         yield Row(number, id=ident, problem=source.problem(error))
-
-
-def _refuse_misspelled(record: Mapping[str, Any]) -> None:
-    """Refuse a field that reads like one of a sample's, where that one is missing.
-
-    Raises:
-        RowError: there is one.
-    """
-    for name in record:
-        if name in _KNOWN or name in native.RESULT_FIELDS:
-            continue
-        field = meant(Sample, name)
-        if field is None:
-            continue
-        same = next((group for group in _SAME if field in group), (field,))
-        if not any(record.get(key) is not None for key in same):
-            what = f"the row has {shown(record[name])} as {name!r}, and no {field}"
-            raise RowError(what, hint=f"did you mean {field!r}?")

@@ -7,20 +7,26 @@
 - ``source`` may be text, the name of where the row comes from, and becomes a tag;
 - ``priority`` may be CFBench's 主需 or 次需, types may have any name of the taxonomy;
 - ``scale`` may be a list of labels, lowest first, or ``partial``;
+- a conversation that ends with an assistant's turn, in a row without the field ``response``: that
+  turn is the response;
+- a message's content, and the response, may be a list of text parts, as in a chat API;
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
-Fields that heedful does not know stay where they are.
+Fields that heedful does not know stay where they are; one that reads like a field which the row
+does not have is refused.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from heedful.core import taxonomy
 from heedful.core.errors import RowError
-from heedful.core.nouns import Critique, Judgment, Sample
+from heedful.core.noun import meant
+from heedful.core.nouns import Critique, Judgment, Message, Sample
 from heedful.core.text import amount
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import explain, messages, response_text, row_id, text
@@ -46,6 +52,9 @@ CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
+_SAME = (CONVERSATION_KEYS, CHECKLIST_KEYS)
+_KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
+
 _NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
 _OWN_FIELDS = "own_fields"
 """Field of a results file for the user's own fields that have the names of its others."""
@@ -64,6 +73,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         RowError: a field is missing or of the wrong type.
     """
     fields = dict(record)
+    _refuse_misspelled(record)
     fields["conversation"] = _conversation(fields)
     if fields.get("judgments") is not None:
         fields["recording"] = _recording(fields)
@@ -72,7 +82,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         fields |= own if isinstance(own, dict) else {}
     fields["id"] = row_id(record, number, "id")
     if not isinstance(fields.get("response"), str):
-        fields["response"] = response_text(record)
+        fields |= _response(record, fields["conversation"])
     if fields.get("checklist") is None and "constraints" in fields:
         fields["checklist"] = fields.pop("constraints")
     for key in _NULLABLE:
@@ -96,7 +106,11 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 def write(sample: Sample) -> dict[str, Any]:
     """Write a sample as a native record, without what is empty; :func:`sample` reads it back."""
-    return sample.model_dump(mode="json", exclude_defaults=True)
+    record = sample.model_dump(mode="json", exclude_defaults=True)
+    turns = sample.conversation
+    if sample.response is None and turns and turns[-1].role == "assistant":
+        record["response"] = None  # or the last turn would be read as the response
+    return record
 
 
 def write_beside_results(sample: Sample) -> dict[str, Any]:
@@ -126,7 +140,7 @@ def _conversation(fields: dict[str, Any]) -> Any:
         if fields.get(key) is None:
             continue
         if key in ("prompt", "instruction"):
-            turn = {"role": "user", "content": text(fields, key)}
+            turn = Message(role="user", content=text(fields, key))
             del fields[key]
             return (turn,)
         return messages(fields.pop(key), key)
@@ -135,6 +149,35 @@ def _conversation(fields: dict[str, Any]) -> Any:
     if fields.get("problem") and fields.get("judgments") is not None:
         raise RowError(f"the row had failed before: {fields['problem']}")
     raise RowError(f"conversation is missing; give one of {', '.join(CONVERSATION_KEYS)}")
+
+
+def _response(record: Mapping[str, Any], turns: tuple[Message, ...]) -> dict[str, Any]:
+    """Read the response; without the field it is the assistant's turn that ends a conversation."""
+    response = response_text(record)
+    if "response" not in record and turns and turns[-1].role == "assistant":
+        return {"response": turns[-1].content, "conversation": turns[:-1]}
+    return {"response": response}
+
+
+def _refuse_misspelled(record: Mapping[str, Any]) -> None:
+    """Refuse a field that reads like one of a sample's, where that one is missing.
+
+    Raises:
+        RowError: there is one.
+    """
+    for name in record.keys() - _KNOWN - RESULT_FIELDS:
+        field = _meant(name)
+        if field is None:
+            continue
+        same = next((group for group in _SAME if field in group), (field,))
+        if not any(record.get(key) is not None for key in same):
+            what = f"the row has {shown(record[name])} as {name!r}, and no {field}"
+            raise RowError(what, hint=f"did you mean {field!r}?")
+
+
+@lru_cache(maxsize=1024)  # the rows of a file have the same fields
+def _meant(name: str) -> str | None:
+    return meant(Sample, name)
 
 
 def _checklist(items: Any) -> list[Any]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
     from heedful.data.formats.base import Format
+    from heedful.data.formats.raw import Record
 
 _TABLE = """
 CREATE TABLE response (
@@ -121,7 +122,7 @@ def opened(path: Path, wanted: Format) -> Iterator[Responses]:
         yield Responses(path, database)
 
 
-def _entries(record: files.Record, wanted: Format) -> Iterator[_Entry]:
+def _entries(record: Record, wanted: Format) -> Iterator[_Entry]:
     """Yield what a record says: one response, or those of several turns."""
     if record.problem is not None:
         yield _Entry(record.line, problem=record.problem)

@@ -33,11 +33,11 @@ class Sources:
         self.path = self.parts[0].path
         formats = {part.format.name: part.format for part in self.parts}
         self.format: Format | None = self.parts[0].format if len(formats) == 1 else None
-        stems = Counter(_stem(part.path) for part in self.parts)
+        stems = [_stem(part.path) for part in self.parts]
+        counts = Counter(stems)
         self._names = [
-            stem if stems[stem] == 1 else part.path.as_posix()
-            for part in self.parts
-            for stem in [_stem(part.path)]
+            stem if counts[stem] == 1 else part.path.as_posix()
+            for part, stem in zip(self.parts, stems, strict=True)
         ]
 
     @property

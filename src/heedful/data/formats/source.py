@@ -37,7 +37,8 @@ from heedful.data.formats import (
 )
 from heedful.data.formats.base import Format, Row
 from heedful.data.formats.fields import made, row_id
-from heedful.data.formats.files import Record, is_compressed, kind, records
+from heedful.data.formats.files import kind, records
+from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
 from heedful.data.formats.unknown import hint
 

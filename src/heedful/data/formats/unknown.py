@@ -12,7 +12,7 @@ from heedful.data.formats.files import kind
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from heedful.data.formats.files import Record
+    from heedful.data.formats.raw import Record
 
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 

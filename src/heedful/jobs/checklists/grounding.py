@@ -45,6 +45,11 @@ _NAMED = {
         "json": "json",
         "table": r"\btables?\b|表",
         "letters": r"\bletters?\b|字母",
+        "starts_with_letter": r"\bletters?\b|字母",
+        "acrostic": r"acrostic|\bspell|藏头|首字|第一个字|首字母",
+        "numbered": r"\bnumber|编号|序号",
+        "headed": r"\b(?:sub)?head(?:ing|er|ed)|\bsections?\b|标题",
+        "csv": r"\bcsv\b",
         "postscript": r"\bpostscript\b|\bp\.? ?s\b|附言",
         "no_repetition": r"repeat|twice|unique|\bsame\b|different|重复|相同|雷同",
         "dates": r"\bdates?\b|日期",
@@ -53,6 +58,13 @@ _NAMED = {
     }.items()
 }
 """Words without which a text isn't about what a verifier decides."""
+
+_LITERAL = frozenset(f"heedful:{name}" for name in ("contains", "contains_any", "excludes"))
+_NAMES_WORDS = re.compile(
+    r"\b(?:key)?(?:word|term|phrase|string|name|symbol|letter|character)s?\b|[词字句]|短语|名",
+    re.IGNORECASE,
+)
+"""Words by which a phrase without quotes is meant word for word."""
 
 _SHORT = 30
 """A length up to this may be meant of a passage such as a slogan, as in the compiler."""
@@ -118,6 +130,11 @@ def _kind_differences(said: Meaning, check: Check) -> Iterator[str]:
         yield "the text does not say that something is to occur"
     if said.says and check.id == "heedful:equals":
         yield "the text says that something is to occur, not that there is nothing else"
+    if check.id in _LITERAL and not _NAMES_WORDS.search(said.written):
+        quoted = " ".join(QUOTED.findall(said.written)).casefold()
+        for phrase in check.args.get("phrases", ()):
+            if phrase[:1].isalpha() and phrase.casefold() not in quoted:
+                yield f"{phrase!r} is no quotation and may be said in other words"
     most, part = check.args.get("at_most"), check.args.get("part", "response")
     short = most is not None and most <= _SHORT and part == "response"
     if short and check.args.get("unit") in _LENGTHS:

@@ -13,6 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
 from heedful.core import scripts
 from heedful.verify.compiler.grammar import NormalizedText, shipped
@@ -46,8 +47,8 @@ _COMPARING = {
 
 _PLAIN = ("plain", "mention", "number", "exact", "limit", "holds")
 _NUMBERS = {*_COMPARING, *_PLAIN}
-_STRINGS = ("phrases", "keys", "headers", "letters", "marks", "marker")
-_VALUES = ("format", "language", "case", "style")
+_STRINGS = ("phrases", "keys", "headers", "letters", "marks", "marker", "text")
+_VALUES = ("format", "language", "case", "style", "kind", "script")
 _PHRASE = re.compile(r"<([a-z_]+)(?::[a-z_]+)?>")
 _TERMINAL = re.compile(rf"[a-z][a-z'-]*|[{scripts.HAN}]+")
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|『[^』]*』|(?<!\w)[‘'][^’']*[’'](?!\w)")
@@ -118,6 +119,8 @@ def of_check(check: Check) -> Meaning:
     for name in ("rows", "columns"):
         if name in args:
             meaning.bounds[args[name], args[name]] += 1
+    if "first" in args:
+        meaning.bounds[args["first"], args["last"]] += 1
     for name in _STRINGS:
         meaning.strings |= set(map(_same, _strings(args.get(name, ()))))
     values = [(name, args[name]) for name in (*_VALUES, "unit") if name in args]
@@ -299,8 +302,8 @@ def _known_word(form: str, at: int, vocabulary: frozenset[str]) -> int | None:
         return next((at + n for n in lengths if form[at : at + n] in vocabulary), None)
     word = _WORD.match(form, at)
     if word is None:
-        # A digit here is a part of a number that isn't whole.
-        return None if form[at].isdigit() else at + 1
+        # A digit here is a part of a number that isn't whole; an emoji is meant by itself.
+        return None if form[at].isdigit() or category(form[at]) == "So" else at + 1
     return word.end() if word[0] in vocabulary else None
 
 

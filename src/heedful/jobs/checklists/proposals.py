@@ -23,19 +23,12 @@ _PROMPTS = ("propose.txt", "imply.txt", "examples.txt")
 
 IDS = tuple(
     f"heedful:{name}"
-    for name in (
-        *("count", "contains", "contains_any", "excludes", "letters", "starts_with", "ends_with"),
-        *(
-            "does_not_start_with",
-            "does_not_end_with",
-            "ends_with_emoji",
-            "question",
-            "equals",
-            "table",
-        ),
-        *("wrapped", "emphasis", "postscript", "json", "format", "language", "case", "dates"),
-        *("no_repetition", "question"),
-    )
+    for name in """
+    count contains contains_any excludes mentions does_not_mention letters starts_with ends_with
+    does_not_start_with does_not_end_with starts_with_letter starts_with_kind ends_with_emoji
+    question equals acrostic numbered headed table csv wrapped emphasis postscript json format
+    language chinese_script case dates no_repetition
+    """.split()  # noqa: SIM905 - a table
 )
 """Verifiers that may be proposed: those that decide only what every reading agrees on."""
 
@@ -47,6 +40,10 @@ _ABOUT = {
     "heedful:contains": "each of the phrases occurs, at_least to at_most times",
     "heedful:contains_any": "at least one of the phrases occurs",
     "heedful:excludes": "none of the phrases occurs",
+    "heedful:mentions": "a topic is named, in these words or perhaps others",
+    "heedful:acrostic": "the first letters of the parts spell the text",
+    "heedful:numbered": "lines are numbered from the first number to the last",
+    "heedful:headed": "each of the phrases is a heading",
     "heedful:letters": "each of the letters occurs at_least to at_most times",
     "heedful:equals": "the text is one of the phrases, and nothing else",
     "heedful:json": "the text is JSON and nothing else",

@@ -44,11 +44,11 @@ class Criteria(Structured):
         measurements: Sequence[str | None] | None = None,
     ) -> list[Message]:
         """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
-        asked = [
+        shown = [
             each.model_copy(update={"text": f"{each.text}\nAnswers: {_answers(each)}"})
             for each in constraints
         ]
-        checklist = layout.numbered(asked, measurements, "en")
+        checklist = layout.numbered(shown, measurements, "en")
         return layout.messages(self._template(), sample, checklist, "en")
 
     def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:

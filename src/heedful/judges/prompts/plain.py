@@ -217,9 +217,10 @@ def _exact(text: str, count: int) -> list[Judgment] | None:
         if block is None or int(block[1]) != number:
             return None
         explanation = (block[2] or "").strip()
-        if _COLON.search(explanation) and not (
-            explanation.isascii() and not _SAYS.search(explanation)
-        ):
+        if explanation.isascii():
+            if ":" in explanation and _SAYS.search(explanation):
+                return None
+        elif _COLON.search(explanation):
             return None
         judgments.append(decided(_READ[block[3]], explanation))
         at = block.end()

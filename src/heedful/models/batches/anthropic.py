@@ -12,18 +12,25 @@ from typing import TYPE_CHECKING, Any
 from pydantic_core import to_json
 
 from heedful.core.errors import UsageError
-from heedful.models.attempts import failure
 from heedful.models.base import Completion, Usage
-from heedful.models.batches.base import UNCLEAR, BatchStatus, Connection, count, items, name, within
+from heedful.models.batches.base import (
+    UNCLEAR,
+    BatchStatus,
+    Connection,
+    KeyedService,
+    count,
+    items,
+    name,
+    split_system,
+    within,
+)
 from heedful.models.faults import Fault, FaultKind, fault_of
-from heedful.models.redaction import Redactor
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
     from typing import BinaryIO
 
-    from heedful.core.errors import HeedfulError
     from heedful.core.nouns import Message
     from heedful.models.base import Sampling
 
@@ -48,9 +55,10 @@ _STATUSES = {
 }
 
 
-class AnthropicBatches:
+class AnthropicBatches(KeyedService):
     """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
 
+    provider = "anthropic"
     requests = 100_000
     size = 256 * 10**6
 
@@ -65,11 +73,10 @@ class AnthropicBatches:
             base_url: another address, without ``/v1``.
             backoff_s: the first pause before another attempt, in seconds.
         """
-        self._model = model
-        self._redact = Redactor([api_key])
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1")
-        self._http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)
+        http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)
+        super().__init__(model, api_key, http)
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
@@ -81,13 +88,12 @@ class AnthropicBatches:
                 "this prompt needs a JSON schema for its reply, which a batch here has no field for"
             )
             raise UsageError(what, where=f"model {self._model}", hint="take another --prompt")
-        system = [turn.content for turn in messages if turn.role in ("system", "developer")]
-        turns = [turn for turn in messages if turn.role not in ("system", "developer")]
+        system, turns = split_system(messages)
         params = {
             "model": self._model,
             "max_tokens": sampling.max_tokens or MAX_TOKENS,
             "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
-            "system": "\n\n".join(system) or None,
+            "system": system or None,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,
         }
@@ -139,34 +145,15 @@ class AnthropicBatches:
 
     async def status(self, batch: str) -> BatchStatus:
         """Say how far it is."""
-        told = await self._http.get(f"/batches/{batch}")
-        counts = within(told.get("request_counts"))
+        shown = await self._http.get(f"/batches/{batch}")
+        counts = within(shown.get("request_counts"))
         answered = sum(count(counts.get(key)) for key in _COUNTS[1:])
-        return BatchStatus(ended=told.get("processing_status") == "ended", answered=answered)
+        return BatchStatus(ended=shown.get("processing_status") == "ended", answered=answered)
 
     async def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Read the results."""
         async for line in self._http.lines(f"/batches/{batch}/results"):
             yield str(line.get("custom_id")), _answer(within(line.get("result")))
-
-    def adapt(self, fault: Fault) -> bool:
-        """Change nothing."""
-        del fault
-        return False
-
-    def failure(self, fault: Fault) -> HeedfulError:
-        """Make the error that the user sees."""
-        return failure(
-            fault,
-            where=f"model {self._model} of anthropic",
-            key_hint="check ANTHROPIC_API_KEY, and what the key is allowed to do",
-            name_hint="check the model's name",
-            redact=self._redact,
-        )
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
 
 
 def _began(batch: dict[str, Any]) -> float:
@@ -197,9 +184,9 @@ def read_message(message: dict[str, Any]) -> Completion | Fault:
     blocks = items(message.get("content"))
     texts = [text for block in blocks if isinstance(text := block.get("text"), str)]
     thoughts = [text for block in blocks if isinstance(text := block.get("thinking"), str)]
-    told = within(message.get("usage"))
-    cached = count(told.get("cache_read_input_tokens"))
-    sent = count(told.get("input_tokens")) + count(told.get("cache_creation_input_tokens"))
+    usage = within(message.get("usage"))
+    cached = count(usage.get("cache_read_input_tokens"))
+    sent = count(usage.get("input_tokens")) + count(usage.get("cache_creation_input_tokens"))
     reason = label(message.get("stop_reason"))
     if not blocks and reason is None:
         return Fault(FaultKind.TRANSIENT, "the answer holds no message")
@@ -210,7 +197,7 @@ def read_message(message: dict[str, Any]) -> Completion | Fault:
         usage=Usage(
             prompt_tokens=sent + cached,
             cached_tokens=cached,
-            completion_tokens=count(told.get("output_tokens")),
+            completion_tokens=count(usage.get("output_tokens")),
         ),
         model=label(message.get("model")) or "",
     )

@@ -7,7 +7,9 @@ import random
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from heedful.models.attempts import failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.redaction import Redactor
 from heedful.models.untrusted import MOST_TOKENS, parse
 
 if TYPE_CHECKING:
@@ -41,7 +43,7 @@ class BatchStatus(NamedTuple):
     Attributes:
         ended: nothing more will be answered.
         answered: requests that came to an answer or an error so far.
-        refused: why the batch as a whole came to nothing; what was asked in it may be asked again.
+        refused: why the batch as a whole came to nothing; its requests may be made again.
     """
 
     ended: bool
@@ -126,6 +128,48 @@ class BatchService(Protocol):
     async def close(self) -> None:
         """Close the connections."""
         ...
+
+
+class KeyedService:
+    """What the batches of every provider with a key and a protocol of its own share.
+
+    Attributes:
+        provider: its name, as in ``any:PROVIDER/NAME``.
+    """
+
+    provider: str
+
+    def __init__(self, model: str, api_key: str, http: Connection) -> None:
+        """Take the model's name at the provider, the key, and the connection."""
+        self._model = model
+        self._redact = Redactor([api_key])
+        self._http = http
+
+    def adapt(self, fault: Fault) -> bool:
+        """Change nothing."""
+        del fault
+        return False
+
+    def failure(self, fault: Fault) -> HeedfulError:
+        """Make the error that the user sees."""
+        return failure(
+            fault,
+            where=f"model {self._model} of {self.provider}",
+            key_hint=f"check {self.provider.upper()}_API_KEY, and what the key is allowed to do",
+            name_hint="check the model's name",
+            redact=self._redact,
+        )
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.close()
+
+
+def split_system(messages: Sequence[Message]) -> tuple[str, list[Message]]:
+    """Separate the system prompt, all its turns as one text, from the other turns."""
+    system = [turn.content for turn in messages if turn.role in ("system", "developer")]
+    turns = [turn for turn in messages if turn.role not in ("system", "developer")]
+    return "\n\n".join(system), turns
 
 
 class Connection:

@@ -11,18 +11,24 @@ from urllib.parse import quote
 
 from pydantic_core import to_json
 
-from heedful.models.attempts import failure
 from heedful.models.base import Completion, Usage
-from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
+from heedful.models.batches.base import (
+    BatchStatus,
+    Connection,
+    KeyedService,
+    count,
+    items,
+    name,
+    split_system,
+    within,
+)
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
-from heedful.models.redaction import Redactor
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Collection, Sequence
     from typing import BinaryIO
 
-    from heedful.core.errors import HeedfulError
     from heedful.core.nouns import Message
     from heedful.models.base import Sampling
 
@@ -40,9 +46,10 @@ _HTTP = {3: 400, 5: 404, 7: 403, 8: 429, 14: 503, 16: 401}
 """HTTP statuses of the codes of google.rpc.Code."""
 
 
-class GeminiBatches:
+class GeminiBatches(KeyedService):
     """The batches of one model; see :class:`heedful.models.batches.base.BatchService`."""
 
+    provider = "gemini"
     requests = 100_000
     size = 2 * 10**9
 
@@ -57,17 +64,15 @@ class GeminiBatches:
             base_url: another address, without ``/v1beta``.
             backoff_s: the first pause before another attempt, in seconds.
         """
-        self._model = model.removeprefix("models/")
-        self._redact = Redactor([api_key])
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1beta")
-        self._http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
+        http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
+        super().__init__(model.removeprefix("models/"), api_key, http)
 
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> bytes:
         """Write a request; system turns become the system instruction."""
-        system = [turn.content for turn in messages if turn.role in ("system", "developer")]
-        turns = [turn for turn in messages if turn.role not in ("system", "developer")]
+        system, turns = split_system(messages)
         config = {
             "temperature": sampling.temperature,
             "topP": sampling.top_p,
@@ -86,7 +91,7 @@ class GeminiBatches:
             "generationConfig": {key: value for key, value in config.items() if value is not None},
         }
         if system:
-            body["systemInstruction"] = {"parts": [{"text": "\n\n".join(system)}]}
+            body["systemInstruction"] = {"parts": [{"text": system}]}
         return to_json({"key": number, "request": body | sampling.extra})
 
     async def submit(self, requests: BinaryIO, tag: str) -> str:
@@ -167,25 +172,6 @@ class GeminiBatches:
             async for line in self._http.lines(path):
                 yield str(line.get("key")), _answer(line)
 
-    def adapt(self, fault: Fault) -> bool:
-        """Change nothing."""
-        del fault
-        return False
-
-    def failure(self, fault: Fault) -> HeedfulError:
-        """Make the error that the user sees."""
-        return failure(
-            fault,
-            where=f"model {self._model} of gemini",
-            key_hint="check GEMINI_API_KEY, and what the key is allowed to do",
-            name_hint="check the model's name",
-            redact=self._redact,
-        )
-
-    async def close(self) -> None:
-        """Close the connections."""
-        await self._http.close()
-
 
 def _format(wanted: dict[str, Any] | None) -> dict[str, Any]:
     if wanted is None:
@@ -216,13 +202,13 @@ def _answer(line: dict[str, Any]) -> Completion | Fault:
         return fault_of(status if status >= 400 else 500, {}, {"error": error})  # noqa: PLR2004
     response = within(line.get("response"))
     candidates = items(response.get("candidates"))
-    told = within(response.get("usageMetadata"))
-    thought = count(told.get("thoughtsTokenCount"))
-    sent = count(told.get("promptTokenCount"))
+    counts = within(response.get("usageMetadata"))
+    thought = count(counts.get("thoughtsTokenCount"))
+    sent = count(counts.get("promptTokenCount"))
     usage = Usage(
         prompt_tokens=sent,
-        cached_tokens=min(sent, count(told.get("cachedContentTokenCount"))),
-        completion_tokens=count(told.get("candidatesTokenCount")) + thought,
+        cached_tokens=min(sent, count(counts.get("cachedContentTokenCount"))),
+        completion_tokens=count(counts.get("candidatesTokenCount")) + thought,
         reasoning_tokens=thought,
     )
     model = label(response.get("modelVersion")) or ""

@@ -5,6 +5,7 @@ https://platform.openai.com/docs/guides/batch
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
@@ -14,7 +15,7 @@ from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Collection, Sequence
+    from collections.abc import AsyncIterator, Collection, Iterator, Sequence
     from typing import BinaryIO
 
     from heedful.core.errors import HeedfulError
@@ -28,6 +29,8 @@ _PAGE = 100
 _PAGES = 50
 _AGAIN = frozenset({"batch_expired", "batch_cancelled"})
 """Codes of requests that were never worked on."""
+
+_UNKNOWN_PATH = ("HTTP 404", "HTTP 405", "HTTP 501")
 
 ADAPTABLE = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 """Parameters that a batch of an earlier session may have had."""
@@ -69,14 +72,15 @@ class OpenAIBatches:
         form = aiohttp.FormData()
         form.add_field("purpose", "batch")
         form.add_field("file", requests, filename=f"{tag}.jsonl", content_type="application/jsonl")
-        file, _ = await self._http.send("POST", "/files", data=form)
-        content = {
-            "input_file_id": file.get("id"),
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {"heedful": tag},
-        }
-        batch, _ = await self._http.send("POST", "/batches", json=content)
+        with _no_endpoint():
+            file, _ = await self._http.send("POST", "/files", data=form)
+            content = {
+                "input_file_id": file.get("id"),
+                "endpoint": "/v1/chat/completions",
+                "completion_window": "24h",
+                "metadata": {"heedful": tag},
+            }
+            batch, _ = await self._http.send("POST", "/batches", json=content)
         return name(batch.get("id"), "the batch")
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
@@ -84,7 +88,8 @@ class OpenAIBatches:
         del count, taken
         after = ""
         for _ in range(_PAGES):
-            page = await self._http.get(f"/batches?limit={_PAGE}{after}")
+            with _no_endpoint():
+                page = await self._http.get(f"/batches?limit={_PAGE}{after}")
             batches = items(page.get("data"))
             for batch in batches:
                 if within(batch.get("metadata")).get("heedful") == tag:
@@ -98,22 +103,22 @@ class OpenAIBatches:
 
     async def status(self, batch: str) -> BatchStatus:
         """Say how far it is."""
-        told = await self._http.get(f"/batches/{batch}")
-        state = told.get("status")
+        shown = await self._http.get(f"/batches/{batch}")
+        state = shown.get("status")
         if state == "failed":
-            errors = items(within(told.get("errors")).get("data"))
+            errors = items(within(shown.get("errors")).get("data"))
             said = "; ".join(str(error.get("message")) for error in errors[:3])
             return BatchStatus(ended=True, refused=said or "the batch failed")
-        counts = within(told.get("request_counts"))
+        counts = within(shown.get("request_counts"))
         answered = count(counts.get("completed")) + count(counts.get("failed"))
         return BatchStatus(ended=state in _ENDED, answered=answered)
 
     async def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Read the file of answers, then that of errors."""
-        told = await self._http.get(f"/batches/{batch}")
+        shown = await self._http.get(f"/batches/{batch}")
         for key in ("output_file_id", "error_file_id"):
-            if told.get(key):
-                file = name(told[key], "a file")
+            if shown.get(key):
+                file = name(shown[key], "a file")
                 async for line in self._http.lines(f"/files/{file}/content"):
                     yield str(line.get("custom_id")), _answer(line)
 
@@ -128,6 +133,18 @@ class OpenAIBatches:
     async def close(self) -> None:
         """Close the connections."""
         await self._http.close()
+
+
+@contextmanager
+def _no_endpoint() -> Iterator[None]:
+    """Say of a server that only answers requests one by one that it is one."""
+    try:
+        yield
+    except FaultError as error:
+        if not error.fault.text.startswith(_UNKNOWN_PATH):
+            raise
+        text = f"it has no batch endpoint ({error.fault.text[:8]}); take --executor local"
+        raise FaultError(Fault(FaultKind.INVALID, text)) from None
 
 
 def _answer(line: dict[str, Any]) -> Completion | Fault:

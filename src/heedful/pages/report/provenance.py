@@ -43,7 +43,7 @@ def cost(readings: Sequence[RunReading]) -> Section:
             )
     parts = []
     if rows:
-        columns = ("run", "judge", "model", "calls", "reused", "asked again", *TOKENS, "cost")
+        columns = ("run", "judge", "model", "calls", "reused", "repeated", *TOKENS, "cost")
         parts.append(SectionPart(Table("Calls and tokens", columns, rows, READ_COST, words=3)))
     else:
         said.insert(0, "No model was called.")

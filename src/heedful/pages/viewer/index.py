@@ -1,4 +1,4 @@
-"""Asking the index of a run which samples are wanted, and what there is to choose from."""
+"""Queries of a run's index: which samples a filter selects, and what there is to choose from."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ TERMS = 3000
 
 TOGETHER = 500
 """How many of them go into one query."""
+
+MOST_TRIGRAMS = 32
+"""Trigrams of a long text that are looked up; where all of them are, the rest nearly always is."""
 
 
 NAMED = "(SELECT number FROM names WHERE kind = ? AND name = ?)"
@@ -102,6 +105,9 @@ class Index:
     def positions(self, wanted: Filter) -> array[int]:
         """Find the rows that have what a filter asks for, in order, within what is covered.
 
+        The rows with a text of more than three characters are among those that are found, which
+        have all of its trigrams.
+
         Raises:
             UsageError: a text of one or two characters is too common to look up.
         """
@@ -165,12 +171,15 @@ def _of_sample(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
 
 
 def _find_text(db: sqlite3.Connection, text: str) -> None:
-    """Put the rows with a text into a temporary table.
+    """Put the rows with all trigrams of a text into a temporary table.
 
-    A text of three characters or more is a run of trigrams; a shorter one begins some of them.
+    A text of less than three characters begins some trigrams, and one of them is enough.
     """
     db.execute("CREATE TEMP TABLE found (position INTEGER PRIMARY KEY)")
-    queries = [_quoted(text)]
+    text = text.replace("\0", "")
+    trigrams = list(dict.fromkeys(text[at : at + TRIGRAM] for at in range(len(text) - TRIGRAM + 1)))
+    step = -(-len(trigrams) // MOST_TRIGRAMS) or 1
+    queries = [" AND ".join(map(_quoted, trigrams[::step]))]
     if len(text) < TRIGRAM:
         bounds = text.lower(), text.lower() + "\U0010ffff"
         query = "SELECT term FROM terms WHERE term >= ? AND term < ? LIMIT ?"
@@ -186,4 +195,4 @@ def _find_text(db: sqlite3.Connection, text: str) -> None:
 
 
 def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""').replace("\0", "") + '"'
+    return '"' + text.replace('"', '""') + '"'

@@ -192,7 +192,7 @@ def _line(opened: Run, position: int, wanted: Filter) -> dict[str, Any]:
         "problem": row.problem,
         "judged": _judged(row, wanted),
         "tags": {} if sample is None else sample.tags,
-        "text": text[:SNIPPET] + "…" * (len(text) > SNIPPET),
+        "text": text if len(text) <= SNIPPET else f"{text[:SNIPPET]}…",
         "hit": _hit(row, wanted.text),
     }
 

@@ -8,7 +8,7 @@ import time
 from array import array
 from bisect import bisect_left
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from heedful.engine.saved_run import SavedRun
 from heedful.pages.overview import State, state
 from heedful.pages.viewer.building import identity
 from heedful.pages.viewer.facts import Facts, facts, row
-from heedful.pages.viewer.index import Covered, Index
+from heedful.pages.viewer.index import TRIGRAM, Covered, Index
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -46,11 +46,13 @@ class RowSelection:
         positions: their places in the run, in order.
         looked: how many rows, from the first on, were looked at.
         total: how many rows there are.
+        candidates: rows from there on that the index names and nobody has looked at.
     """
 
     positions: Sequence[int]
     looked: int
     total: int
+    candidates: Sequence[int] = ()
 
     @property
     def exact(self) -> bool:
@@ -82,7 +84,8 @@ class Memory:
         self._cache[key] = selection
         while len(self._cache) > 1 and (
             len(self._cache) > CACHED_SELECTIONS
-            or sum(len(other.positions) for other in self._cache.values()) > CACHED_ROWS
+            or sum(len(each.positions) + len(each.candidates) for each in self._cache.values())
+            > CACHED_ROWS
         ):
             self._cache.popitem(last=False)
 
@@ -164,7 +167,7 @@ class Run(Closing):
 
     def state(self) -> State:
         """Say whether it is under way."""
-        return state(self.directory, self.saved.sessions)
+        return state(self.directory)
 
     def row(self, position: int) -> Scored:
         """Return a row, with its judgments.
@@ -179,7 +182,8 @@ class Run(Closing):
     def select(self, wanted: Filter) -> RowSelection:
         """Find the rows that a filter wants: by the index, and those that are not in it by looking.
 
-        Looking ends after :data:`LOOKING_SECONDS`; the selection says how far it came.
+        Longer texts are looked for in the rows that have all of their trigrams. Looking ends after
+        :data:`LOOKING_SECONDS`; the selection says how far it came, and the next look goes on.
         """
         if not wanted:
             return RowSelection(range(self.total), self.total, self.total)
@@ -192,14 +196,34 @@ class Run(Closing):
             except sqlite3.Error:
                 self.index.forget()
                 matches, limit = array("L"), 0
-            cached = RowSelection(matches[: bisect_left(matches, limit)], limit, limit)
+            matches = matches[: bisect_left(matches, limit)]
+            cached = RowSelection(matches, limit, limit)
+            if len(wanted.text) > TRIGRAM and matches:
+                cached = RowSelection(array("L"), matches[0], limit, matches)
             if limit:
                 self._memory.keep(key, cached)
+        if cached.candidates:
+            cached = self._checked(wanted, cached)
+            self._memory.keep(key, cached)
+        if not cached.exact:
+            return replace(cached, total=self.total)
         if limit == self.total:
             return cached
         positions = array("L", cached.positions)
         looked = self._look(wanted, limit, positions)
         return RowSelection(positions, looked, self.total)
+
+    def _checked(self, wanted: Filter, selection: RowSelection) -> RowSelection:
+        """Look at the rows that the index names, as far as time suffices."""
+        until = time.monotonic() + LOOKING_SECONDS
+        positions = array("L", selection.positions)
+        for at, position in enumerate(selection.candidates, start=1):
+            if self.wants(wanted, self.saved.entry(position)):
+                positions.append(position)
+            if time.monotonic() > until and at < len(selection.candidates):
+                left = selection.candidates[at:]
+                return RowSelection(positions, position + 1, selection.total, left)
+        return RowSelection(positions, selection.total, selection.total)
 
     def _look(self, wanted: Filter, limit: int, positions: array[int]) -> int:
         """Look through the rows from a place on; return how far time sufficed."""

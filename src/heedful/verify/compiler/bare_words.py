@@ -1,4 +1,4 @@
-"""Readers of words that stand in a text without quotes: listed words, names, topics."""
+"""Readers of what stands in a text without quotes: words, names, topics, affixes, date forms."""
 
 from __future__ import annotations
 
@@ -81,9 +81,10 @@ def topics(form: str, written: str, at: int) -> _Phrases:
     """Read at least two Chinese topics that end the text: ``北京、上海和广州``."""
     del form
     rest = written[at:].rstrip(" 。；;")
-    pieces = re.split(r"\s*、\s*|[和与]|以及", rest)
-    good = len(pieces) > 1 and "、" in rest
-    good = good and all(_TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces)
+    pieces = re.split(r"\s*、\s*|[和与及]|以及", rest)
+    good = len(pieces) > 1 and all(
+        _TOPIC.fullmatch(each) and not _NO_TOPIC.search(each) for each in pieces
+    )
     return [(at + len(rest), tuple(pieces))] if good else []
 
 
@@ -118,3 +119,47 @@ def spoken_of(form: str, written: str, at: int) -> _Phrases:
 _NO_NAMES = """it them him her me us you any anything anyone something someone everything everyone
 all both either neither none nothing yourself itself that this why how when where what whether if
 each every some several many few more one two three at least name evidence data"""
+
+_AFFIX = re.compile(
+    r"(?<=letter )(?P<named>[A-Za-z])(?![\w'-])|[\"'“‘]-?(?P<quoted>[A-Za-z]{1,12})-?[\"'”’]"
+    r"|-(?P<hyphened>[A-Za-z]{1,6})(?![\w-])"
+    r"|(?P<letter>[B-HJ-Zb-hj-z]|ly|ing|ed|er|est|tion|ness|ment|able|ful|less)(?![\w'-])"
+)
+_OR_AFFIX = re.compile(r"\s*(?:,\s*(?:or\s+)?|\bor\s+)(?=[\"'“‘-]|\w{1,4}\b)")
+
+
+def affix(form: str, written: str, at: int) -> _Phrases:
+    """Read letters that words begin or end with: ``-ly``, ``"un" or "in"``, ``b``.
+
+    Without quotes only those that are no words: "words starting with a …" names no letter.
+    """
+    del form
+    affixes: list[str] = []
+    end = at
+    while match := _AFFIX.match(written, at):
+        affixes.append(match[match.lastgroup or 0])
+        end = match.end()
+        gap = _OR_AFFIX.match(written, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(affixes))] if affixes else []
+
+
+_DATE_FORM = re.compile(
+    r"(?:iso(?:[ -]?8601)? (?:date )?(?:format )?)?[(\"']?(?P<style>yyyy-mm-dd|yyyy/mm/dd"
+    r"|yyyy\.mm\.dd|dd/mm/yyyy|mm/dd/yyyy|yyyy年mm月dd日|xxxx年xx月xx日)[)\"']?"
+    r"|iso(?:[ -]?8601)?(?! ?\w)"
+)
+
+
+def date_form(form: str, written: str, at: int) -> list[tuple[int, str]]:
+    """Read how dates are to be written: ``YYYY-MM-DD``, ``ISO format (YYYY-MM-DD)``."""
+    del written
+    match = _DATE_FORM.match(form, at)
+    if match is None:
+        return []
+    style = (match["style"] or "yyyy-mm-dd").replace("x", "y").upper()
+    if match["style"] and match["style"].startswith("x"):
+        style = "YYYY年MM月DD日"
+    return [(match.end(), style)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
 from heedful.verify.custom.units import Unit
+from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,6 +25,10 @@ _IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines", "capital_letters
 has a check of its own, as lower case is."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
 """Units whose names also mean something else: the characters of a story, letters to a friend."""
+_WITHOUT_A_STORY = frozenset({"line", "title", "heading"})
+"""Parts that have no characters of a story."""
+_MOST_CAPITALS = 10
+"""Of more words "in capitals", all are meant: "50 words in all caps"."""
 _FEW = 20
 _SHORT = 30
 """A length up to this, of nothing that is named, may be meant of a passage such as a slogan."""
@@ -64,9 +69,18 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
     ranges = _ranges(bound, bound["unit"] in LENGTHS)
     if ranges and ranges[0][1] == 0 and bound["unit"] in _IN_EVERY_TEXT:
         return None
-    if not ranges or (bound["unit"] in _AMBIGUOUS and _is_few(ranges[0])):
+    ambiguous = bound["unit"] in _AMBIGUOUS and bound.get("part") not in _WITHOUT_A_STORY
+    if not ranges or (ambiguous and _is_few(ranges[0])):
+        return None
+    if (
+        bound["unit"] == "capital_words"
+        and max(filter(None, ranges[0]), default=0) > _MOST_CAPITALS
+    ):
         return None
     rest = {key: value for key, value in bound.items() if key not in {*limits, "mention"}}
+    exact = bound.get("plain") or bound.get("exactly") or _LONGEST_VERSE + 1
+    if rest["unit"] == "zi" and rest.get("part") == "line" and exact <= _LONGEST_VERSE:
+        rest["unit"] = "zi_without_punctuation"  # of a poem, whose commas nobody counts
     short = bound["unit"] in LENGTHS and (ranges[0][1] or _SHORT + 1) <= _SHORT
     if short and not named and "part" not in rest:
         rest["part"] = "passage"
@@ -76,6 +90,8 @@ def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
 def phrase_check(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of phrases, letters or words, with what their numbers stand for."""
     phrases = bound.get("phrases", ())
+    if bound.pop("of_each", None) and len(phrases) < 2:  # noqa: PLR2004 - "each" is of several
+        return None
     limits = [name for name in _NUMBERS if name in bound]
     rest = {key: value for key, value in bound.items() if key not in limits}
     if not limits:
@@ -145,8 +161,12 @@ def either(checks: Sequence[Check]) -> Check:
     """Join readings of a text: what they agree on is decided."""
     if len(checks) == 1:
         return checks[0]
-    args = {"checks": [{"id": each.id, "args": each.args} for each in checks]}
-    return Check(id="heedful:either_reading", args=args)
+    return Check(id="heedful:either_reading", args={"checks": [*map(plain, checks)]})
+
+
+def plain(check: Check) -> dict[str, Any]:
+    """Write a check as the argument of another."""
+    return {"id": check.id, "args": check.args}
 
 
 def json_schema(bound: dict[str, Any]) -> dict[str, Any]:
@@ -154,6 +174,8 @@ def json_schema(bound: dict[str, Any]) -> dict[str, Any]:
     schema: dict[str, Any] = {"type": bound.pop("shape")}
     if "items" in bound:
         schema["items"] = {"type": bound.pop("items")}
+    if "keyed" in bound:
+        return schema  # the numbers are of its keys
     ranges = _ranges(bound, lengths=False)
     limits = [name for name in _NUMBERS if name in bound]
     for name in limits:

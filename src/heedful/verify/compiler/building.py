@@ -13,6 +13,7 @@ from heedful.verify.compiler.bounds import (
     PREVIOUS,
     count_check,
     json_schema,
+    plain,
 )
 from heedful.verify.compiler.makers import MAKERS, as_bound, of_letters
 from heedful.verify.custom.verse import LONGEST
@@ -40,6 +41,7 @@ _COUNTED_PARTS: dict[str, Part] = {
     "headings": "heading",
     "stanzas": "stanza",
     "points": "list_item",
+    "verses": "verse",
 }
 _OF_THE_WHOLE = ("heedful:language", "heedful:case", "heedful:json")
 _ALONE = "alone"
@@ -58,6 +60,12 @@ _AFTER = "after"
 """Bound where a bound follows its number, so that it may reach a bare one before that."""
 _LETTER = "letter"
 """Bound where the response is a letter, whose greeting and sign-off may count or not."""
+_MORE_SAID = "more_said"
+"""Bound where a clause names another phrase and another place: …, and “b” in the last line."""
+_SETTING = "setting"
+"""Bound where parts are named in which something may be asked for: "in two paragraphs, …"."""
+_BRIEF = "brief"
+"""Bound where "be brief" goes before what spells it out."""
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
@@ -66,10 +74,24 @@ _EVERYWHERE = frozenset(
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(
-    {"shown", _LETTER, _SPREAD, _AFTER, _ALONE, _BARE, _LEANS, _NONE, _SINGLE, _VERSE}
+    {
+        "shown",
+        _LETTER,
+        _SPREAD,
+        _MORE_SAID,
+        _SETTING,
+        _BRIEF,
+        _AFTER,
+        _ALONE,
+        _BARE,
+        _LEANS,
+        _NONE,
+        _SINGLE,
+        _VERSE,
+    }
 )
 """Values of parts that require nothing more, such as an example."""
-_LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks"})
+_LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
 
 
@@ -107,7 +129,7 @@ def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
         return None
     if len(distinct) == 1:
         return distinct[0]
-    return Check(id="heedful:all", args={"checks": [_plain(each) for each in distinct]})
+    return Check(id="heedful:all", args={"checks": [*map(plain, distinct)]})
 
 
 def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
@@ -116,6 +138,11 @@ def _is_open(grammar: Grammar, clauses: list[Clause]) -> bool:
         return True
     if len(clauses) > 1 and any((_ALONE, 1) in clause.values for clause in clauses):
         return True
+    named = [dict(clause.values) for clause in clauses]
+    if any(_LETTER in each for each in named) and any(
+        each.get("part") in {"paragraph", "line"} for each in named
+    ):
+        return True  # what stands above and below a letter is a paragraph to some
     if any(starmap(_may_be_of_each, combinations(clauses, 2))):
         return True
     return any(_is_open_between(grammar, *pair) for pair in pairwise(clauses))
@@ -164,11 +191,14 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
     if leans or (items and bare and later.get("unit") in LENGTHS):
         return True
     single = (earlier.get("at_least"), earlier.get("at_most")) == (1, 1)
+    of_each = later.get("part") == _COUNTED_PARTS.get(earlier.get("unit", ""), "")
     if (
         (_NONE in later and not _forbids(before))
         or (_BARE in later and _reaches_on(earlier, later))
-        or (_BARE in earlier and _AFTER in later)
+        or (_BARE in earlier and _AFTER in later and not of_each)
         or (_SINGLE in later and not single)
+        or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
+        or (_MORE_SAID in later and not _says_where(grammar, before))
     ):
         return True
     # "不含标点，100字以内" may say how to count.
@@ -201,6 +231,12 @@ def _forbids(clause: Clause) -> bool:
     return values.get("at_most") == 0 and "unit" in values and "part" not in values
 
 
+def _says_where(grammar: Grammar, clause: Clause) -> bool:
+    """Check whether a clause asks for a phrase in a part that it names."""
+    values = dict(clause.values)
+    return grammar.rules[clause.rule] == "heedful:contains" and isinstance(values.get("which"), int)
+
+
 def _contradict(checks: list[Check]) -> bool:
     """Check whether no text can meet all: crossed bounds, or two languages for the whole text."""
     numbers = [
@@ -230,6 +266,8 @@ def _with_parts(clauses: list[Clause]) -> list[Clause]:
     """Say of what "each" is: in "3 paragraphs, each of 50 words" of the paragraphs."""
     for at, (before, clause) in enumerate(pairwise(clauses), start=1):
         part = _COUNTED_PARTS.get(dict(before.values).get("unit", ""))
+        if _MORE_SAID in dict(clause.values):
+            part = dict(before.values).get("part")
         if part is not None and ("part", PREVIOUS) in clause.values:
             values = (pair for pair in clause.values if pair != ("part", PREVIOUS))
             clauses[at] = clause._replace(values=(*values, ("part", part)))
@@ -270,10 +308,6 @@ def _merged(checks: Iterable[Check]) -> list[Check]:
     return list(merged.values())
 
 
-def _plain(check: Check) -> dict[str, Any]:
-    return {"id": check.id, "args": check.args}
-
-
 @lru_cache(maxsize=_CACHE_SIZE)
 def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     """Make the check of one clause; ``None`` where what was bound does not go together.
@@ -286,13 +320,12 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     bound = {key: value for key, value in values if key not in _PASSED_OVER}
     id_ = grammar.rules[rule]
     conflict = any(bound.get(key, value) != value for key, value in values)
-    if conflict or _depends_on_place(id_, dict(values)):
+    if conflict or _depends_on_place(id_, dict(values)) or not _placed(id_, bound, dict(values)):
         return None
     listed, subject = bound.pop("listed", None), bound.pop("of", None)
-    if subject == _BODY and id_ in _OF_PHRASES and "part" not in bound:
-        bound["part"] = _BODY
-    elif subject == _BODY and bound.get("unit") not in _OF_BODY:
-        return None
+    strictly = bound.pop("strictly", None)
+    if strictly and id_ == "heedful:json":
+        bound["alone"] = True
     if bound.pop("inside", None):
         if id_ not in _OF_STRINGS:
             return None
@@ -309,10 +342,22 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
     return make(id_, bound)
 
 
+def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
+    """Bind the part that is meant by a body or a letter; say whether it may be meant."""
+    if _BRIEF in values and bound.get("unit") not in _OF_BODY:
+        return False
+    if _LETTER in values and bound.get("unit") in {"paragraphs", "lines"}:
+        bound.setdefault("part", "passage")
+    if bound.get("of") == _BODY and id_ in _OF_PHRASES and "part" not in bound:
+        bound["part"] = _BODY
+    elif bound.get("of") == _BODY and bound.get("unit") not in _OF_BODY:
+        return False
+    return not ("keyed" in bound and bound.get("shape") == "array")
+
+
 def _depends_on_place(id_: str, values: dict[str, Any]) -> bool:
     """Check whether it matters where the things stand: all over the text, beside a greeting."""
-    blocks = {"paragraphs", "lines", "paragraph", "line"}
-    if _LETTER in values and {values.get("unit"), values.get("part")} & blocks:
+    if _LETTER in values and values.get("part") in {"paragraph", "line"}:
         return True
     most = "at_most" in values and "at_least" not in values
     everywhere = most or id_ in _EVERYWHERE or values.get("unit") in LENGTHS

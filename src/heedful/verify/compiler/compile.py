@@ -33,6 +33,7 @@ _MOST_CHECKS = 3
 """Readings of a text that are all checked, so that what they agree on is decided."""
 _CACHE_SIZE = 1 << 14
 _IN_PASSAGE = ("part", "passage")
+_OF_LETTER = ("letter", 1)
 
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
@@ -114,7 +115,7 @@ def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
     Beside other clauses, or in Chinese, "at most 12 words" may go on about a slogan.
     """
     check = together(grammar, clauses)
-    alone = len(clauses) == 1 and _IN_PASSAGE not in clauses[0].values
+    alone = len(clauses) == 1 and not {_IN_PASSAGE, _OF_LETTER} & set(clauses[0].values)
     if check is None or not alone or _HAN.search(bare):
         return check
     parts = list(_readings_within(check)) if check.id == "heedful:either_reading" else [check]
@@ -212,8 +213,9 @@ def _readings_within(check: Check) -> Iterator[Check]:
     """
     if check.id == "heedful:either_reading":
         yield from map(Check.model_validate, check.args["checks"])
-    elif "words" in check.args:
-        yield Check(id=check.id, args={k: v for k, v in check.args.items() if k != "words"})
+    elif {"words", "alone"} & check.args.keys():
+        args = {k: v for k, v in check.args.items() if k not in {"words", "alone"}}
+        yield Check(id=check.id, args=args)
     elif check.id == "heedful:count" and "part" not in check.args:
         yield Check(id=check.id, args=check.args | {"part": "passage"})
 

@@ -32,6 +32,8 @@ _PIECE = re.compile(r"<[a-z_]+(?::[a-z_]+)?>|[\[\]()|]|(?:(?!<[a-z_]+(?::[a-z_]+
 _BINDING = re.compile(r"(?<![a-z_])([a-z_]+)=(\S+)")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 _SPACES = dict.fromkeys((0x3000, 0xA0, 0x09, 0x0A, 0x0D), 0x20)
+_LATIN_RUN = re.compile("[a-z0-9]+")
+_MOST_NEEDS = 3
 _POSITION_BITS = 20
 """Of a key in a text's matches, those of the position."""
 _SAME = str.maketrans(_FULL_WIDTH | _SPACES | {0x2019: "'", 0x2013: "-", 0x2014: "-", 0x301C: "~"})
@@ -64,8 +66,8 @@ class _Node:
     first: frozenset[str] | None = field(default=None)
     """The signs that a match which is not empty can start with; ``None``: any."""
     may_be_empty: bool = False
-    needs: frozenset[str] | None = field(default=None)
-    """Words of which every match holds at least one; ``None``: not known."""
+    needs: tuple[frozenset[str], ...] = ()
+    """Sets of words; of each, every match holds at least one. The smallest sets alone."""
     by_sign: dict[str, tuple[_Node, ...]] = field(default_factory=dict)
     """The parts of ``any`` that can match where the next sign is this one; filled as met."""
     key: int = 0
@@ -96,6 +98,7 @@ class Grammar:
         self._visited: set[str] = set()
         self._nodes = 0
         self._words: dict[str, set[str]] = {}
+        self._latin_words: set[str] = set()
         self._phrases: dict[str, _Node] = {}
         self.rules: dict[str, str] = {}
         self.digest = hashlib.blake2b(text.encode(), digest_size=6).hexdigest()
@@ -181,15 +184,18 @@ class Grammar:
                 node.first = self._slots[node.text].starts
             case "word":
                 node.first = frozenset(node.text[0])
-                node.needs = frozenset((node.text,))
-                self._words.setdefault(node.text[0], set()).add(node.text)
+                node.needs = (frozenset((node.text,)),)
+                if _LATIN_RUN.fullmatch(node.text):
+                    self._latin_words.add(node.text)
+                else:
+                    self._words.setdefault(node.text[0], set()).add(node.text)
             case "any":
-                node.needs = _union([part.needs for part in node.parts])
+                node.needs = _any_needed(node.parts)
                 node.first = _union([part.first for part in node.parts])
                 node.may_be_empty = any(part.may_be_empty for part in node.parts)
             case "all":
-                known = [part.needs for part in node.parts if part.needs is not None]
-                node.needs = min(known, key=len, default=None)
+                known = {words for part in node.parts for words in part.needs}
+                node.needs = tuple(sorted(known, key=len)[:_MOST_NEEDS])
                 node.may_be_empty = all(part.may_be_empty for part in node.parts)
                 node.first = _first_of(node.parts)
                 if node.may_be_empty and node.gives:
@@ -220,6 +226,7 @@ class Grammar:
             # Of the words of the grammar, those that a text holds: most parts need one of the rest.
             signs = set(text.form) & self._words.keys()
             text.words = {word for sign in signs for word in self._words[sign] if word in text.form}
+            text.words |= self._latin_words.intersection(_LATIN_RUN.findall(text.form))
         return self._match(self._phrases[name], text, start) if name in self._phrases else []
 
     def _match(self, node: _Node, text: NormalizedText, start: int) -> list[Match]:
@@ -257,7 +264,7 @@ class Grammar:
             options = [
                 match
                 for part in parts
-                if part.needs is None or not part.needs.isdisjoint(words) or part.may_be_empty
+                if part.may_be_empty or not any(each.isdisjoint(words) for each in part.needs)
                 for match in self._match(part, text, start)
             ]
             return list(dict.fromkeys(options)) if len(options) > 1 else options
@@ -299,6 +306,13 @@ def _union(firsts: Iterable[frozenset[str] | None]) -> frozenset[str] | None:
             return None
         signs |= first
     return signs
+
+
+def _any_needed(parts: Sequence[_Node]) -> tuple[frozenset[str], ...]:
+    """Join what the parts need: of the smallest set of each, every match holds a word."""
+    if not all(part.needs for part in parts):
+        return ()
+    return (frozenset().union(*(part.needs[0] for part in parts)),) if parts else ()
 
 
 def _first_of(parts: Sequence[_Node]) -> frozenset[str] | None:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from heedful.core.nouns import Check
-from heedful.verify.compiler.bounds import either, phrase_check
+from heedful.verify.compiler.bounds import either, phrase_check, plain
 
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of what was bound, as it is."""
-    if "may_be" in bound:
-        return _if_json(bound["keys"])
     for key in ("words", "text", "mark"):
         if key in bound:
             bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
@@ -34,18 +32,95 @@ def _mentions(id_: str, bound: dict[str, Any]) -> Check:
     if not bound.pop("every", None):
         return Check(id=id_, args=bound)
     checks = [Check(id=id_, args={"phrases": [name]}) for name in bound["phrases"]]
-    return Check(
-        id="heedful:all", args={"checks": [{"id": each.id, "args": each.args} for each in checks]}
-    )
+    return Check(id="heedful:all", args={"checks": [*map(plain, checks)]})
 
 
 def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of a beginning, which for list items comes after the mark of the item."""
     marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
+    both, closing = bound.pop("both", None), bound.pop("closing", None)
+    if both or closing:
+        return _of_both_edges(bound, closing)
     of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
     if of_mark or any(not each[:1].isalpha() and each[:1].isascii() for each in marks):
         return None
     return as_bound(id_, bound)
+
+
+def _ends(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an end, after which a signature may still have its date."""
+    if not bound.pop("near", None):
+        return as_bound(id_, bound)
+    return either([Check(id="heedful:contains", args=bound), Check(id=id_, args=bound)])
+
+
+def _numbering(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of a list numbered as an example shows; "1)" for "1." is left open."""
+    mark = bound.pop("mark", None)
+    check = Check(id=id_, args=bound)
+    if mark is None:
+        return check
+    marked = Check(id="heedful:contains", args={"phrases": [mark], "inside": True})
+    return either([check, Check(id="heedful:all", args={"checks": [*map(plain, (check, marked))]})])
+
+
+def _wrapped(id_: str, bound: dict[str, Any]) -> Check:
+    """Make the check of marks; where two pairs bear one name, either may be meant."""
+    marks = bound.pop("marks")
+    pairs = (marks[at : at + 2] for at in range(0, len(marks), 2))
+    return either([Check(id=id_, args=bound | {"marks": pair}) for pair in pairs])
+
+
+def _acrostic(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of an acrostic; one letter spells nothing, it starts each part."""
+    check = as_bound(id_, bound)
+    return None if check is None or len(check.args["text"]) == 1 else check
+
+
+def _of_both_edges(bound: dict[str, Any], closing: tuple[str, ...] | str | None) -> Check | None:
+    """Make the checks of a beginning and an end, by the same phrases or others."""
+    start = _starts("heedful:starts_with", dict(bound))
+    ending = bound if closing is None else bound | {"phrases": [*_several(closing)]}
+    end = as_bound("heedful:ends_with", dict(ending))
+    if start is None or end is None:
+        return None
+    return Check(id="heedful:all", args={"checks": [plain(start), plain(end)]})
+
+
+def _several(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else value
+
+
+def _json(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of JSON: with some keys, with these alone, with so many."""
+    if "may_be" in bound:
+        return _if_json(bound["keys"])
+    if exact := bound.pop("exact", None):
+        return _only_keys(id_, bound, open_=exact != 1)
+    if bound.pop("only_keys", None):
+        schema = {
+            "type": "object",
+            "properties": {key: {} for key in bound["keys"]},
+            "additionalProperties": False,
+        }
+        if bound.pop("schema", schema)["type"] != "object":
+            return None
+        return Check(id=id_, args=bound | {"schema": schema})
+    return phrase_check(id_, bound) if bound.pop("keyed", None) else Check(id=id_, args=bound)
+
+
+def _only_keys(id_: str, bound: dict[str, Any], *, open_: bool) -> Check:
+    """Make the check of JSON with keys and no others; where that is open, by both readings."""
+    keys = bound["keys"]
+    only = {
+        "type": "object",
+        "required": keys,
+        "properties": {key: {} for key in keys},
+        "additionalProperties": False,
+    }
+    array = {"type": "array", "minItems": 1, "items": only}
+    strict = Check(id=id_, args={"schema": {"anyOf": [only, array]}})
+    return either([Check(id=id_, args=bound), strict]) if open_ else strict
 
 
 def _any_of(id_: str, bound: dict[str, Any]) -> Check:
@@ -77,6 +152,12 @@ def _each_word(id_: str, bound: dict[str, Any]) -> Check | None:
 
 MAKERS = {
     **dict.fromkeys(("heedful:contains", "heedful:excludes", "heedful:letters"), phrase_check),
+    "heedful:acrostic": _acrostic,
+    "heedful:ends_with": _ends,
+    "heedful:format": _numbering,
+    "heedful:wrapped": _wrapped,
+    **dict.fromkeys(("heedful:words_with", "heedful:table", "heedful:csv"), phrase_check),
+    "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,
     "heedful:order": _order,

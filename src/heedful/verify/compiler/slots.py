@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
+    affix,
+    date_form,
     names,
     spoken_of,
     topic,
@@ -218,7 +220,7 @@ def ordinal(form: str, written: str, at: int) -> list[tuple[int, int]]:
     ):
         if form.startswith(name, at):
             return [(at + len(name), value)]
-    match = re.match(r"(?:(\d+)(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
+    match = re.match(r"(?:(\d+)-?(?:st|nd|rd|th)|([a-z]+))(?![a-z0-9])", form[at:])
     if match is None:
         return []
     if match[1]:
@@ -274,6 +276,11 @@ _PAIR = re.compile(
 )
 
 
+_NAMES_ITS_PLACE = re.compile(
+    "(?:文章|诗歌|作品|故事|你的)?(?:标题|题目|书名|诗名|名称|内容|答案|名字)"
+)
+
+
 def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     """Read a pair of marks, maybe in quotes or around an example: ``【】``, ``<<my title>>``."""
     del form
@@ -282,6 +289,9 @@ def pair(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     if match is None:
         return []
     marks = next(each for each in _PAIRS if match[0].startswith(each[0]))
+    inside = match[0][len(marks[0]) : -len(marks[1])].strip()
+    if re.search(f"[{scripts.HAN}]", inside) and not _NAMES_ITS_PLACE.fullmatch(inside):
+        return []  # "《春》" is a title, and no example of marks
     end = match.end()
     if quote:
         if written[end : end + 1] not in _QUOTES[quote] or not written[end : end + 1]:
@@ -300,6 +310,20 @@ def tag_pair(form: str, written: str, at: int) -> _Phrases:
     del form
     match = _TAG_PAIR.match(written, at)
     return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
+
+
+_NUMBERING = re.compile(
+    r"[\"“]?(?P<style>1\s?[.．、)）]|[(（]1[)）]|①)[\s、,，和\"“”]*"
+    r"(?:2\s?[.．、)）]?|[(（]2[)）]|②)(?:[\s、,，和\"“”]*(?:3\s?[.．、)）]?|[(（]3[)）]|③))?"
+    r"(?:\s?(?:…+|\.{3,}))?[\"”]?(?!\d)"
+)
+
+
+def numbering(form: str, written: str, at: int) -> list[tuple[int, str]]:
+    """Read how items are to be numbered: ``1. 2. 3.``, ``1、2、3``, ``(1)(2)``, ``①②③``."""
+    del form
+    match = _NUMBERING.match(written, at)
+    return [(match.end(), match["style"].replace(" ", ""))] if match else []
 
 
 _EXAMPLE = re.compile(
@@ -352,7 +376,10 @@ SLOTS: dict[str, Slot] = {
     "wordchoices": Slot(word_choices, _LETTERS),
     "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
+    "numbering": Slot(numbering, _QUOTE | frozenset("1(（①")),
     "example": Slot(example, frozenset("[*-")),
+    "affix": Slot(affix, _QUOTE | _LETTERS | {"-"}),
+    "date_form": Slot(date_form, frozenset("iydmx(\"'")),
     "marker": Slot(marker, _QUOTE | {"p"}),
     "keys": Slot(keys, _QUOTE | _LETTERS | {"_"}),
 }

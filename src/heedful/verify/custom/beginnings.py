@@ -141,7 +141,7 @@ def each_word(
     def fits(word: str) -> Outcome:
         sizes = [sum(map(str.isalpha, part)) for part in re.split("['’-]", word)]
         longest, whole = max(sizes), sum(sizes)
-        if not any(map(str.isalpha, word)):
+        if not longest:
             return None
         starts = not wanted or word[0].casefold() in wanted
         if capitals and word[0].islower():
@@ -155,15 +155,13 @@ def each_word(
         return True if sure and not any(map(str.isdigit, word)) else None
 
     def test(text: str) -> tuple[Outcome, str]:
-        words = [
-            word
-            for word in dict.fromkeys(_FIRST_WORDS.findall(text))
+        outcomes = {
+            word: fits(word)
+            for word in _FIRST_WORDS.findall(text)
             if wanted or capitals or any(map(str.isalpha, word))
-        ]
-        outcomes = {word: fits(word) for word in words}
+        }
         for outcome in (False, None):
-            wrong = [word for word, each in outcomes.items() if each is outcome]
-            if wrong:
+            if wrong := [word for word, each in outcomes.items() if each is outcome]:
                 return outcome, f"not so: {quoted(wrong[:5])}"
         return (True if outcomes else None), f"all {len(outcomes)} different words"
 

@@ -18,7 +18,7 @@ from heedful.verify import markup
 from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
-from heedful.verify.text.numbers import numbers
+from heedful.verify.text.numbers import numbers, phone_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,10 +94,11 @@ _HTML_GAP = re.compile(r"<br\b[^<>]*>\s*<br\b", re.IGNORECASE)
 def _lines(layout: Layout) -> list[int]:
     """Lines; blank ones may count, and those that end in another way than with a line feed."""
     text = layout.text.strip()
-    return [*_sizes(layout.written_lines), text.count("\n") + 1, len(_LINE_END.findall(text)) + 1]
+    breaks = len(_HTML_BREAK.findall(text)) if "<" in text else 0
+    return [*_sizes(layout.written_lines), text.count("\n") + 1, len(text.splitlines()) + breaks]
 
 
-_LINE_END = re.compile("\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]|<br *(?:/ *)?>", re.IGNORECASE)
+_HTML_BREAK = re.compile("<br *(?:/ *)?>", re.IGNORECASE)
 
 
 def _bullets(layout: Layout) -> list[int]:
@@ -210,6 +211,7 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "letters": lengths.letters,
     "sentences": _sentences,
     "verses": lambda layout: _sizes(verse_readings(layout)),
+    "sentences_or_verses": lambda layout: [*_sentences(layout), *_sizes(verse_readings(layout))],
     "paragraphs": _paragraphs,
     "lines": _lines,
     "bullet_points": _bullets,
@@ -260,4 +262,6 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "level_1_headings": signs.headings_of_level[1],
     "level_2_headings": signs.headings_of_level[2],
     "level_3_headings": signs.headings_of_level[3],
+    "email_addresses": lambda layout: markup.email_addresses(layout.text),
+    "phone_numbers": phone_numbers,
 }

@@ -9,6 +9,7 @@ from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, amount, quoted, verifier
 from heedful.verify.custom.parts import Outcome, Which, decide, judged, named
 from heedful.verify.custom.phrases import folded
+from heedful.verify.custom.structure import bounds
 from heedful.verify.text.layout import Layout, unmarked
 
 if TYPE_CHECKING:
@@ -56,9 +57,17 @@ def _cells(line: str) -> list[str]:
     return [unmarked(cell).strip() for cell in _BAR.split(bare)]
 
 
-def _describe_table(columns: int | None, rows: int | None, headers: list[str] | None) -> str:
+def _describe_table(
+    columns: int | None,
+    rows: int | None,
+    headers: list[str] | None,
+    at_least: int | None,
+    at_most: int | None,
+) -> str:
     shape = [amount(columns, "column")] if columns is not None else []
     shape += [amount(rows, "row")] if rows is not None else []
+    if (at_least, at_most) != (None, None):
+        shape.append(f"{bounds(at_least, at_most)} rows")
     shape += [f"the columns {quoted(headers)}"] if headers else []
     return f"Write a table with {' and '.join(shape)}."
 
@@ -70,6 +79,8 @@ def table(
     columns: int | None = None,
     rows: int | None = None,
     headers: list[str] | None = None,
+    at_least: int | None = None,
+    at_most: int | None = None,
 ) -> Finding:
     """There is a table of a shape.
 
@@ -78,20 +89,24 @@ def table(
         columns: how many there are.
         rows: how many there are; the header may or may not be one.
         headers: names that stand above the columns; in another order it isn't decided.
+        at_least: rows.
+        at_most: rows.
 
     Raises:
         UndecidedError: there is a table that is not Markdown's, or the count of rows depends on
             the header, or a name is only part of a header.
         VerifierError: no shape is given.
     """
-    if columns is None and rows is None and not headers:
+    if rows is not None:
+        at_least = at_most = rows
+    if columns is None and at_least is None and at_most is None and not headers:
         raise VerifierError("no shape is given", hint="give columns, rows or headers")
     present = tables(response.text)
     if not present:
         other = _HTML_TABLE.search(response.text) or "\t" in response.text
         maybe = other or response.text.count("|") > 1
         return decide(None if maybe else False, "no table of Markdown")
-    outcomes = [_fits(each, columns, rows, headers or []) for each in present]
+    outcomes = [_fits(each, columns, (at_least, at_most), headers or []) for each in present]
     shapes = [
         f"{amount(len(each[0]), 'column')} and {amount(len(each) - 1, 'row')}" for each in present
     ]
@@ -99,13 +114,31 @@ def table(
     return decide(True if True in outcomes else None if None in outcomes else False, words)
 
 
-def _fits(table: _Table, columns: int | None, rows: int | None, headers: list[str]) -> Outcome:
+def rows_within(number: int, at_least: int | None, at_most: int | None) -> Outcome:
+    """Check the number of rows; the header, which is one of them, may not count.
+
+    >>> rows_within(4, 3, 3), rows_within(3, 3, 3), rows_within(2, 3, 3)
+    (True, None, False)
+    """
+    most = number if at_most is None else at_most
+    fits = [(at_least or 0) <= each <= most for each in (number - 1, number)]
+    if fits[0] and at_least == at_most:
+        return True  # below a header, so many rows are so many
+    return fits[0] if fits[0] is fits[1] else None
+
+
+def _fits(
+    table: _Table,
+    columns: int | None,
+    rows: tuple[int | None, int | None],
+    headers: list[str],
+) -> Outcome:
     outcomes: list[Outcome] = []
     if columns is not None:
         widths = {len(row) for row in table}
         outcomes.append(widths == {columns} if len(widths) == 1 or columns not in widths else None)
-    if rows is not None:
-        outcomes.append(None if len(table) == rows else len(table) - 1 == rows)
+    if rows != (None, None):
+        outcomes.append(rows_within(len(table), *rows))
     names = [folded(cell) for cell in table[0]]
     for header in map(folded, headers):
         inside = any(header in name for name in names)

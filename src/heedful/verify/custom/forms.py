@@ -7,10 +7,11 @@ import io
 import re
 from typing import TYPE_CHECKING, Literal
 
-from heedful.verify.base import Finding, verifier
+from heedful.core import scripts
+from heedful.verify.base import Finding, amount, verifier
 from heedful.verify.custom.counting import CountRange, tally
 from heedful.verify.custom.parts import Outcome, decide
-from heedful.verify.custom.structure import amounts
+from heedful.verify.custom.structure import amounts, bounds
 from heedful.verify.markup import (
     code_block_alone,
     code_blocks,
@@ -35,6 +36,7 @@ Format = Literal[
     "numbered_list",
     "points",
     "code_block",
+    "code",
     "markdown",
     "plain_text",
     "html",
@@ -56,6 +58,7 @@ _NAMES: dict[Format, str] = {
     "numbered_list": "a numbered list",
     "points": "points, one a line",
     "code_block": "a code block",
+    "code": "code and nothing else",
     "markdown": "Markdown",
     "plain_text": "text without Markdown's marks",
     "html": "HTML",
@@ -170,6 +173,25 @@ _LATEX = re.compile(
 _MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
 
 
+_SENTENCE = re.compile(
+    rf"[{scripts.HAN}]{{3,}}[，。！？]|[A-Za-z'’]+(?: [A-Za-z'’,]+){{5,}}[.!?](?:\s|$)"
+)
+_SIGN_OF_CODE = re.compile(r"[={}\[\];<>#$@\\|&]|^[^\S\n]+\S|\w\(", re.MULTILINE)
+_LETTERS = re.compile(r"[^\W\d_]")
+
+
+def _code(layout: Layout) -> tuple[Outcome, str]:
+    """Code blocks and nothing else; without a block code and words look alike."""
+    if code_blocks(layout.text):
+        outside = re.sub(r"(```|~~~)[^\n]*\n.*?\n\s*\1", "", layout.text, flags=re.DOTALL)
+        if "```" in outside or "~~~" in outside:
+            return None, "a code block that is not closed, or within another"
+        words = bool(_LETTERS.search(outside))
+        return not words, "text beside the code" if words else "code alone"
+    words_alone = _SENTENCE.search(layout.text) and not _SIGN_OF_CODE.search(layout.text)
+    return (False if words_alone else None), "no code block"
+
+
 def _latex(text: str) -> bool:
     """Say whether a text has LaTeX whose braces and environments are all closed, in order."""
     if not _LATEX.search(text):
@@ -200,16 +222,60 @@ def _yaml(layout: Layout) -> tuple[Outcome, str]:
 
 
 def _csv(layout: Layout) -> tuple[Outcome, str]:
+    return _csv_of(layout, lambda _: (True, "rows of the same number of fields"))
+
+
+def _csv_of(
+    layout: Layout, test: Callable[[list[list[str]]], tuple[Outcome, str]]
+) -> tuple[Outcome, str]:
     blocks = code_blocks(layout.text)
     text = (blocks[0] if blocks else layout.text).strip()
     try:
-        widths = {len(row) for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row}
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
     except csv.Error as error:
         return False, f"no CSV: {error}"
+    widths = set(map(len, rows))
     prose = re.search(r", |[.!?。]$", text, re.MULTILINE)
     if len(widths) == 1 and widths.pop() > 1 and "\n" in text and not prose:
-        return True, "rows of the same number of fields"
+        return test(rows)
     return (None, "perhaps CSV") if "," in text and "\n" in text else (False, "no CSV")
+
+
+@verifier(
+    "heedful:csv",
+    describe=lambda columns, at_least, at_most: (
+        f"Respond with CSV of {amount(columns, 'column') if columns else 'columns'}"
+        + (f" and {bounds(at_least, at_most)} rows." if at_least or at_most else ".")
+    ),
+)
+def csv_table(
+    response: Response,
+    *,
+    columns: int | None = None,
+    at_least: int | None = None,
+    at_most: int | None = None,
+) -> Finding:
+    """The response is CSV with so many columns and rows.
+
+    Args:
+        response: to be judged.
+        columns: how many there are.
+        at_least: rows; the first line may be a header, which may not count.
+        at_most: rows.
+
+    Raises:
+        UndecidedError: it may be CSV, or it depends on the first line.
+    """
+
+    def test(rows: list[list[str]]) -> tuple[Outcome, str]:
+        shape = f"{amount(len(rows), 'line')} of {amount(len(rows[0]), 'field')}"
+        if columns is not None and len(rows[0]) != columns:
+            return False, shape
+        most = len(rows) if at_most is None else at_most
+        fits = {(at_least or 0) <= number <= most for number in (len(rows) - 1, len(rows))}
+        return fits.pop() if len(fits) == 1 else None, shape
+
+    return decide(*_csv_of(response.layout, test))
 
 
 _PAIRS = {
@@ -291,6 +357,7 @@ _FORMS: dict[Format, Callable[[Layout], tuple[Outcome, str]]] = {
     "numbered_list": _there("numbered_items", 2),
     "points": _points,
     "code_block": _there("code_blocks"),
+    "code": _code,
     "markdown": _markdown,
     "plain_text": _plain,
     "html": _searched(_html, has_tag, "HTML"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
@@ -63,6 +64,51 @@ def _in_language(response: Response, language: str) -> tuple[Outcome, str]:
         return True, reason
     refused = detected != language and letters >= _LETTERS_TO_REFUSE
     return (False if refused else None), reason
+
+
+# --- Chinese script -----------------------------------------------------------------------------
+
+ChineseScript = Literal["traditional", "simplified"]
+_FEWEST_TO_TELL = 3
+"""Characters of a script alone, from which on a text is surely in it."""
+
+
+@lru_cache(maxsize=4096)
+def _script_of(sign: str) -> ChineseScript | None:
+    """Say whether only one script has a character: GB 2312 codes simplified ones, Big5 the others.
+
+    >>> _script_of("书"), _script_of("書"), _script_of("山")
+    ('simplified', 'traditional', None)
+    """
+    coded = []
+    for encoding in ("gb2312", "big5"):
+        try:
+            coded.append(bool(sign.encode(encoding)))
+        except UnicodeEncodeError:
+            coded.append(False)
+    if coded[0] == coded[1]:
+        return None
+    return "simplified" if coded[0] else "traditional"
+
+
+@verifier("heedful:chinese_script", describe="Write in {script} Chinese characters.")
+def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
+    """The response is in traditional or in simplified Chinese characters.
+
+    Raises:
+        UndecidedError: it holds characters of both, or few that tell.
+    """
+    text = response.layout.plain
+    signs = _HAN.findall(text)
+    if not signs or _KANA.search(text):
+        other_language = not signs and any(map(str.isalpha, text))
+        return decide(False if other_language else None, "no Chinese characters, or Japanese ones")
+    known = [_script_of(sign) for sign in signs]
+    own = known.count(script)
+    other = len(known) - known.count(None) - own
+    sure = max(own, other) >= _FEWEST_TO_TELL and not min(own, other)
+    found = f"{own} characters of that script alone, {other} of the other"
+    return decide(own > other if sure else None, found)
 
 
 Case = Literal["upper", "lower", "title"]
@@ -152,13 +198,21 @@ _DATE = re.compile(
 )
 
 
-@verifier("heedful:dates", describe="Write dates as {style}.")
-def dates(response: Response, *, style: DateStyle) -> Finding:
-    """All dates are written in a style.
+@verifier(
+    "heedful:dates",
+    describe=lambda style, at_least: (
+        f"{'Include a date' if at_least else 'Write dates'} as {style}."
+    ),
+)
+def dates(response: Response, *, style: DateStyle, at_least: int = 0) -> Finding:
+    """All dates are written in a style; or so many are, whatever the others look like.
 
     Raises:
-        UndecidedError: there is no date.
+        UndecidedError: there is no date, though none is asked for.
     """
+    if at_least:
+        number = len(re.findall(rf"(?<!\d){_DATE_STYLES[style]}(?!\d)", response.text, re.ASCII))
+        return Finding(met=number >= at_least, found=f"{amount(number, 'date')} as {style}")
     dates = [match[0] for match in _DATE.finditer(response.text)]
     wrong = [each for each in dates if not re.fullmatch(_DATE_STYLES[style], each, re.ASCII)]
     if not dates:

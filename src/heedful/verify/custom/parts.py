@@ -34,8 +34,8 @@ Part = Literal[
 """``passage``: something inside of the response that code cannot find, such as "the summary";
 ``verse``: a 句 of a poem; ``body``: the response without its title."""
 
-Which = Literal["each"] | int
-"""``each``, or a number from 1; -1 is the last, -2 the one before it."""
+Which = Literal["each", "some"] | int
+"""``each``, ``some`` (at least one), or a number from 1; -1 is the last, -2 the one before it."""
 
 NAMES: dict[Part, tuple[str, str]] = {
     "response": ("the response", "回复"),
@@ -65,6 +65,8 @@ def named(part: Part, which: Which) -> str:
         return name
     if which == "each":
         return f"each {name}"
+    if which == "some":
+        return f"at least one {name}"
     return f"the {_ORDINALS[which]} {name}" if which in _ORDINALS else f"{name} {which}"
 
 
@@ -136,7 +138,13 @@ def judged(
     Returns:
         The outcome that all readings share, else ``None``; and what was found.
     """
-    outcomes = [_reading(texts, part, which, test, layout) for texts in readings(layout, part)]
+    texts_by_reading = readings(layout, part)
+    if part == "line" and isinstance(which, int):
+        # With nothing around them, the first is the first.
+        bare = layout.bare_lines is not None
+        others = [] if bare else [*texts_by_reading[1:], layout.lines_below_title]
+        texts_by_reading = [texts_by_reading[0], *others]
+    outcomes = [_reading(texts, part, which, test, layout) for texts in texts_by_reading]
     first, reason = outcomes[0]
     for outcome, other in outcomes[1:]:
         if outcome is not first:
@@ -165,7 +173,7 @@ def _reading(
         place = which - 1 if which > 0 else which
         outcome, reason = test(_layout(texts[place], part))
         return outcome, f"{named(part, which)}: {reason}"
-    return _all(texts, part, test)
+    return _all(texts, part, test) if which == "each" else _some(texts, part, test)
 
 
 def _all(
@@ -182,6 +190,15 @@ def _all(
         return None, undecided
     noun = NAMES[part][0]
     return True, f"all {len(texts)} {noun}s, the last: {reason}" if len(texts) > 1 else reason
+
+
+def _some(
+    texts: Sequence[str], part: Part, test: Callable[[Layout], tuple[Outcome, str]]
+) -> tuple[Outcome, str]:
+    outcomes = [test(_layout(text, part)) for text in texts]
+    best = max(outcomes, key=lambda each: (each[0] is True, each[0] is None))
+    noun = NAMES[part][0]
+    return best[0], f"{'one' if best[0] else 'surely none'} of {len(texts)} {noun}s: {best[1]}"
 
 
 @lru_cache(maxsize=1024)

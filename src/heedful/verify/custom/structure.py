@@ -6,9 +6,12 @@ disagree it raises :class:`~heedful.core.errors.UndecidedError`, and the constra
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 
+from heedful.core import scripts
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
@@ -96,7 +99,11 @@ def count(
         if part == "passage":
             outcome = _of_passage(count, at_least, at_most)
             return outcome, f"{words}, perhaps of a part only" if outcome is None else words
-        return _within(count, at_least, at_most), words
+        outcome = _within(count, at_least, at_most)
+        if outcome is None and unit == "lines" and layout.bare_lines == count.high:
+            # Its first line may be a title to some, but not if so many lines are asked for.
+            outcome = _within(CountRange(count.high, count.high), at_least, at_most) or None
+        return outcome, words
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -124,6 +131,36 @@ def amounts(count: CountRange, unit: Unit) -> str:
     if count.low == count.high:
         return f"{count.low} {NOUNS[unit][0] if count.low == 1 else plural(unit)}"
     return f"{count.low} to {count.high} {plural(unit)}"
+
+
+# --- poems --------------------------------------------------------------------------------------
+
+_RUN_OF_HAN = re.compile(f"[{scripts.HAN}]+")
+_MOST_AROUND = 3
+"""Lines around a poem, such as its title, that may be as long as its verses."""
+
+
+@verifier(
+    "heedful:classical_poem",
+    describe=lambda verses, length: f"Write a classical poem of {verses} verses of {length} 字.",
+)
+def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
+    """There is a classical Chinese poem of so many verses of so many 字.
+
+    Raises:
+        UndecidedError: verses of that length are there. Rhyme and tones are for others to judge.
+    """
+    runs: list[int] = []
+    for block in re.split(r"\n\s*\n", response.text):
+        for text in (block, re.sub("[、“”‘’「」『』]", "", block)):
+            of_length = [len(run) == length for run in _RUN_OF_HAN.findall(text)]
+            runs += [len(list(run)) for fits, run in groupby(of_length) if fits]
+    longest = max(runs, default=0)
+    # Its couplets may stand apart.
+    apart = sum(runs) // 2 >= verses > longest
+    fits = apart or any(verses <= run <= verses + _MOST_AROUND for run in runs)
+    found = f"{longest} verses of {length} 字, one after the other"
+    return decide(None if fits else False, found)
 
 
 # --- repetition ---------------------------------------------------------------------------------

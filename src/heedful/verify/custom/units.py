@@ -16,6 +16,7 @@ Unit = Literal[
     "letters",
     "sentences",
     "verses",
+    "sentences_or_verses",
     "paragraphs",
     "lines",
     "bullet_points",
@@ -66,6 +67,8 @@ Unit = Literal[
     "level_1_headings",
     "level_2_headings",
     "level_3_headings",
+    "email_addresses",
+    "phone_numbers",
 ]
 
 NOUNS: dict[Unit, tuple[str, str]] = {
@@ -80,6 +83,7 @@ NOUNS: dict[Unit, tuple[str, str]] = {
     "letters": ("letter", "个字母"),
     "sentences": ("sentence", "个句子"),
     "verses": ("verse", "句"),
+    "sentences_or_verses": ("sentence or verse", "句"),
     "paragraphs": ("paragraph", "个段落"),
     "lines": ("line", "行"),
     "bullet_points": ("bullet point", "个项目符号"),
@@ -130,6 +134,8 @@ NOUNS: dict[Unit, tuple[str, str]] = {
     "level_1_headings": ("heading of level 1", "个一级标题"),
     "level_2_headings": ("heading of level 2", "个二级标题"),
     "level_3_headings": ("heading of level 3", "个三级标题"),
+    "email_addresses": ("email address", "个邮箱地址"),
+    "phone_numbers": ("phone number", "个电话号码"),
 }
 """Names of each unit in findings, in English (singular) and in Chinese."""
 
@@ -142,11 +148,13 @@ _PLURALS: dict[Unit, str] = {
     "zi_with_punctuation": "字 with punctuation",
     "han_characters": "Chinese characters",
     "any_dashes": "dashes of any kind",
+    "sentences_or_verses": "sentences or verses",
     "numbers_or_digits": "numbers or digits",
     "italic_passages": "passages in italics",
     "level_1_headings": "headings of level 1",
     "level_2_headings": "headings of level 2",
     "level_3_headings": "headings of level 3",
+    "email_addresses": "email addresses",
 }
 
 

@@ -38,5 +38,6 @@ def without_code(text: str) -> str:
             lines.append("")
             fence = mark[1]
         else:
-            lines.append(_ESCAPED.sub(_OBJECT, _SPAN.sub(_OBJECT, line)))
+            spanless = _SPAN.sub(_OBJECT, line) if "`" in line else line
+            lines.append(_ESCAPED.sub(_OBJECT, spanless) if "\\" in spanless else spanless)
     return "\n".join(lines)

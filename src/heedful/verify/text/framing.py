@@ -21,6 +21,9 @@ _MOST_GREETINGS = 3
 _MOST_REMARKS = 3
 """Lines that speak of the text or to its reader."""
 _LONGEST_REMARK = 300
+FIRST_LINES = _MOST_GREETINGS + 1
+LAST_LINES = _MOST_LINES + 2 * _MOST_REMARKS + 1
+"""Lines at the ends of a text that say all about what frames it."""
 
 _AROUND = " \t*_>"
 _GREETING = re.compile(
@@ -129,18 +132,18 @@ def closings(lines: Sequence[str], alone: Sequence[bool]) -> Iterator[int]:
 
 def _signature(lines: Sequence[str], alone: Sequence[bool]) -> int:
     """Count the lines of a sign-off and of what stands below it, or of a name alone."""
-    bare = [line.strip(_AROUND) for line in lines[-_MOST_LINES:]]
     number = 0
-    for up, line in enumerate(reversed(bare), start=1):
-        if up >= len(lines) or len(line) > _LONGEST:
+    for up, line in enumerate(reversed(lines[-_MOST_LINES:]), start=1):
+        bare = line.strip(_AROUND)
+        if up >= len(lines) or len(bare) > _LONGEST:
             break
-        if _SIGN_OFF.fullmatch(line):
+        if _SIGN_OFF.fullmatch(bare):
             number = up
     if number or len(lines) < 2:  # noqa: PLR2004 - a text and what is below it
         return number
-    others = [line.strip(_AROUND) for line in lines[:-1]]
-    if _ATTRIBUTION.fullmatch(bare[-1]):
+    above, last = (line.strip(_AROUND) for line in lines[-2:])
+    if _ATTRIBUTION.fullmatch(last):
         # A bullet below other bullets belongs to the list.
-        return int(len(bare[-1]) <= _LONGEST and not _ATTRIBUTION.fullmatch(others[-1]))
-    named = alone[len(lines) - 1] and _is_name(bare[-1]) and not _is_name(others[-1])
+        return int(len(last) <= _LONGEST and not _ATTRIBUTION.fullmatch(above))
+    named = alone[len(lines) - 1] and _is_name(last) and not _is_name(above)
     return int(named)

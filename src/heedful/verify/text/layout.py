@@ -8,36 +8,20 @@ one under a narrow reading and one under a wide one. :mod:`heedful.verify.custom
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 from heedful.verify.text.boundaries import STOPS
-from heedful.verify.text.framing import closings, greetings, remarks
+from heedful.verify.text.framing import FIRST_LINES, LAST_LINES, closings, greetings, remarks
+from heedful.verify.text.lines import HEADLIKE, LayoutLine, LineKind, headlike, kinds
 from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-LineKind = Literal["blank", "heading", "bullet", "number", "table", "rule", "code", "prose"]
+    from collections.abc import Iterable
 
 _LONGEST_TITLE = 60
 """Characters. A longer first line is a sentence, whatever it ends in."""
 
-_FENCE = re.compile(r"\s*(?:```|~~~)")
-_RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
-_HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
-_BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
-_NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
-# Most lines start with a letter and hold no sign that could make them anything else.
-_PROSE = re.compile(r"[^\W\d][^|]*+\Z")
-_TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
-# Lines that many take for headings although no mark says so.
-_HEADLIKE = re.compile(
-    r"\s*(?:\d{1,3}[.)、]\s*)?(?:\*{2,3}[^*]+(?:\*[^*]+\*[^*]*)?\*{2,3}[:：]?|__[^_]+__[:：]?|\*[^*\s][^*]*\*"
-    r"|【[^】]+】[:：]?|(?:第[一二三四五六七八九十\d]+[章节部分篇步]+|[一二三四五六七八九十]+、).{0,40})\s*"
-    r"|\s*(?:(?:>|[-*+])\s*)?#(?:#{1,5}[^#\s].*|[^#\s][^#]*)|\s*(?:>|[-*+])\s*#{1,6}\s.*|\s*<h[1-6]\b.*"
-)
 _TITLE_MARK = re.compile(
     r"\s*(?:标题|题目|title|subject)\s*[:：]\s*\S|\s*[《<]{1,2}[^》>]+[》>]{1,2}\s*$", re.IGNORECASE
 )
@@ -62,13 +46,7 @@ _INLINE = re.compile(
 _LINK = re.compile(r"!?\[(?P<text>[^\]\n]*+)(?:\](?:\([^)\n]*+(?P<end>\))?)?)?")
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutLine:
-    """One line: its text, its kind and its depth (0 for the outermost)."""
-
-    text: str
-    kind: LineKind
-    depth: int = 0
+_Block = list[LayoutLine]
 
 
 def unmarked(text: str) -> str:
@@ -100,7 +78,7 @@ class Layout:
     @cached_property
     def lines(self) -> list[LayoutLine]:
         """All lines, with their kinds."""
-        return list(_kinds(self.text.split("\n")))
+        return list(kinds(self.text.split("\n")))
 
     @cached_property
     def plain(self) -> str:
@@ -116,7 +94,7 @@ class Layout:
             if line.kind not in {"heading", "code", "rule"}
             and at not in self._trimmings
             and at not in self._remarks
-            and not _HEADLIKE.fullmatch(line.text)
+            and not HEADLIKE.fullmatch(line.text)
         ]
         return self.plain if len(counted) == len(self.lines) else unmarked("\n".join(counted))
 
@@ -147,9 +125,6 @@ class Layout:
         """The positions of the lines that are not blank."""
         return [at for at, line in enumerate(self.lines) if line.kind not in {"blank", "rule"}]
 
-    def _is_written(self, at: int) -> bool:
-        return 0 <= at < len(self.lines) and self.lines[at].kind not in {"blank", "rule"}
-
     @cached_property
     def _trimmings(self) -> frozenset[int]:
         """The positions of a title and of an opening remark that stand before the text itself."""
@@ -168,25 +143,34 @@ class Layout:
         return frozenset(self._written[len(self._written) - number :])
 
     @cached_property
-    def _frames(self) -> list[frozenset[int]]:
-        """The positions of what may be no part of the text, by each reading; the first is empty.
+    def _frames(self) -> list[tuple[int, int]]:
+        """How many written lines at the start and at the end may be no part of the text.
 
-        A greeting may be none while a signature is one, and only a part of either may be.
+        One pair for each reading; the first is (0, 0). A greeting may be none while a signature is
+        one, and only a part of either may be.
         """
-        if not self.titled:
-            return [frozenset()]
         places = self._written
+        if not self.titled or len(places) < 2:  # noqa: PLR2004 - a text and what frames it
+            return [(0, 0)]
         opening = len(self._trimmings)
-        alone = [not any(map(self._is_written, (at - 1, at + 1))) for at in places]
-        texts = [self.lines[at].text for at in places]
-        ends = [0, *closings(texts, alone)]
-        greeted = opening + greetings(texts[opening:], alone[opening:])
+        greeted = opening + greetings(*self._edge(opening, opening + FIRST_LINES))
+        ends = [0, *closings(*self._edge(len(places) - LAST_LINES, len(places)))]
         starts = [0, *range(opening + 1, greeted + 1)]  # a title alone is left out elsewhere
-        return [
-            frozenset(places[:start]) | frozenset(places[len(places) - end :])
-            for end in ends
-            for start in (starts if end == 0 else [0, *range(opening, greeted + 1)])
+        others = [0, *range(opening, greeted + 1)]
+        return list(
+            dict.fromkeys((start, end) for end in ends for start in (others if end else starts))
+        )
+
+    def _edge(self, start: int, stop: int) -> tuple[list[str], list[bool]]:
+        """Return written lines, and for each whether blank lines stand around it."""
+        places = self._written
+        lines = range(max(start, 0), min(stop, len(places)))
+        alone = [
+            (not at or places[at] - places[at - 1] > 1)
+            and (at + 1 == len(places) or places[at + 1] - places[at] > 1)
+            for at in lines
         ]
+        return [self.lines[places[at]].text for at in lines], alone
 
     def _is_title(self, at: int) -> bool:
         line = self.lines[at]
@@ -197,20 +181,20 @@ class Layout:
             line.kind == "prose"
             and len(self._written) > 1
             and 0 < len(bare) <= _LONGEST_TITLE
-            and (bare[-1] not in _ENDS or bool(_HEADLIKE.fullmatch(line.text)))
+            and (bare[-1] not in _ENDS or bool(HEADLIKE.fullmatch(line.text)))
         )
 
     # --- paragraphs ---------------------------------------------------------------------------
 
     @cached_property
-    def blocks(self) -> list[list[LayoutLine]]:
+    def blocks(self) -> list[_Block]:
         """The blocks between blank lines and rules; without blank lines, each line is a block."""
         blocks = self._separated
         return [[line] for line in blocks[0]] if len(blocks) == 1 else blocks
 
     @cached_property
-    def _separated(self) -> list[list[LayoutLine]]:
-        blocks: list[list[LayoutLine]] = [[]]
+    def _separated(self) -> list[_Block]:
+        blocks: list[_Block] = [[]]
         for line in self.lines:
             if line.kind in {"blank", "rule"}:
                 blocks.append([])
@@ -225,32 +209,49 @@ class Layout:
         What frames the text, such as a greeting, may count or not.
         """
         return _distinct(
-            [_join(block) for block in blocks if block]
+            [_join(block) for block in blocks]
             for frame in self._frames
             for blocks in self._paragraphs_within(frame)
         )
 
-    def _paragraphs_within(self, frame: frozenset[int]) -> list[list[list[LayoutLine]]]:
-        whole = self._without(self.blocks, frame)
-        core = self._without(whole, self._trimmings)
-        headless = [[line for line in block if not _headlike(line)] for block in core]
-        return [
-            whole,
-            core,
-            headless,
-            [_prose(block) for block in core],
-            _under_labels(headless),
-            [[line] for block in whole for line in block],
-            [[line] for block in headless for line in block],
-        ]
+    def _paragraphs_within(self, frame: tuple[int, int]) -> Iterable[list[_Block]]:
+        start, end = frame
+        core = max(start, len(self._trimmings)), end
+        headless = self._without(self._headless, *core)
+        readings = [self._without(self.blocks, *frame), self._without(self.blocks, *core), headless]
+        if self._has_marked_lines:
+            readings.append([block for block in map(_prose, readings[1]) if block])
+        readings.append(_under_labels(headless))
+        if len(self.blocks) < len(self._written):
+            readings += [[[line] for block in readings[at] for line in block] for at in (0, 2)]
+        # Most texts have nothing to leave out, so that most readings are one.
+        return {id(each): each for each in readings}.values()
 
-    def _without(
-        self, blocks: list[list[LayoutLine]], places: frozenset[int]
-    ) -> list[list[LayoutLine]]:
-        """Leave lines out of blocks, and blocks that hold no other."""
-        left_out = {id(self.lines[at]) for at in places}
-        rest = [[line for line in block if id(line) not in left_out] for block in blocks]
+    @cached_property
+    def _has_marked_lines(self) -> bool:
+        return not {line.kind for line in self.lines} <= {"prose", "blank"}
+
+    @cached_property
+    def _headless(self) -> list[_Block]:
+        """The blocks without headings and what looks like one."""
+        if not any(map(headlike, self.lines)):
+            return self.blocks
+        rest = [[line for line in block if not headlike(line)] for block in self.blocks]
         return [block for block in rest if block]
+
+    def _without(self, blocks: list[_Block], start: int, end: int) -> list[_Block]:
+        """Leave so many written lines at the start and the end out, and blocks of nothing else."""
+        if not start and not end:
+            return blocks
+        places = {*self._written[:start], *self._written[len(self._written) - end :]}
+        left_out = {id(self.lines[at]) for at in places}
+        first, last = min(start, len(blocks)), max(len(blocks) - end, start)
+        edges = (
+            [[line for line in block if id(line) not in left_out] for block in edge]
+            for edge in (blocks[:first], blocks[last:])
+        )
+        before, after = ([block for block in edge if block] for edge in edges)
+        return [*before, *blocks[first:last], *after]
 
     @cached_property
     def stanza_readings(self) -> list[list[str]]:
@@ -261,11 +262,11 @@ class Layout:
             for blocks in self._stanzas_within(frame)
         )
 
-    def _stanzas_within(self, frame: frozenset[int]) -> list[list[list[LayoutLine]]]:
-        blocks = self._without(self._separated, frame)
+    def _stanzas_within(self, frame: tuple[int, int]) -> list[list[_Block]]:
+        blocks = self._without(self._separated, *frame)
         trimmed = {id(self.lines[at]) for at in self._trimmings}
         bare = [
-            [line for line in block if not _headlike(line)]
+            [line for line in block if not headlike(line)]
             for block in blocks
             if len(block) > 1 or id(block[0]) not in trimmed
         ]
@@ -295,7 +296,7 @@ class Layout:
         alike = [
             unmarked(line.text).strip()
             for at, line in enumerate(self.lines)
-            if at in written and (_headlike(line) or at in self._trimmings)
+            if at in written and (headlike(line) or at in self._trimmings)
         ]
         tagged = [title for line in self.lines for title in _TAGGED_HEADING.findall(line.text)]
         return _distinct([marked, alike, *([marked + tagged] if len(tagged) > len(alike) else [])])
@@ -303,10 +304,25 @@ class Layout:
     @cached_property
     def written_lines(self) -> list[list[str]]:
         """The lines that are not blank: all, and without what frames the text, as a title does."""
-        return _distinct(
-            [self.lines[at].text for at in self._written if at not in frame]
-            for frame in (*self._frames, self._trimmings)
+        texts = [self.lines[at].text for at in self._written]
+        frames = dict.fromkeys((*self._frames, (len(self._trimmings), 0)))
+        return _distinct(texts[start : len(texts) - end] for start, end in frames)
+
+    @property
+    def lines_below_title(self) -> list[str]:
+        """The written lines below the first, where that may be a title."""
+        return [self.lines[at].text for at in self._written[bool(self._trimmings) :]]
+
+    @cached_property
+    def bare_lines(self) -> int | None:
+        """The number of lines where all are plain: no blank ones, marks, remarks, signatures."""
+        plain = len(self._written) == len(self.lines) and not any(
+            line.kind != "prose" or _TITLE_MARK.match(line.text) or _is_remark(line.text)
+            for line in self.lines
         )
+        texts = [line.text for line in self.lines]
+        greeted = plain and greetings(texts, [False] * len(texts))
+        return len(texts) if plain and not greeted and len(self._frames) == 1 else None
 
     @cached_property
     def sentence_readings(self) -> list[list[str]]:
@@ -322,32 +338,6 @@ class Layout:
         return _distinct([narrow, *unwrapped, wide])
 
 
-def _kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
-    fenced = False
-    for text in lines:
-        if _FENCE.match(text):
-            fenced = not fenced
-            yield LayoutLine(text, "code")
-        elif fenced:
-            yield LayoutLine(text, "code")
-        else:
-            yield _line(text)
-
-
-def _line(text: str) -> LayoutLine:
-    if not text or text.isspace():
-        return LayoutLine(text, "blank")
-    if _PROSE.match(text):
-        return LayoutLine(text, "prose")
-    if _HEADING.match(text) or _RULE.fullmatch(text):
-        return LayoutLine(text, "heading" if _HEADING.match(text) else "rule")
-    if bullet := _BULLET.match(text):
-        return LayoutLine(text, "bullet", len((bullet[1] or bullet[2] or "").expandtabs(4)))
-    if number := _NUMBER.match(text):
-        return LayoutLine(text, "number", len(number[1].expandtabs(4)))
-    return LayoutLine(text, "table" if _TABLE.fullmatch(text) else "prose")
-
-
 def _named_title(bare: str) -> str:
     """Take "Title:" away from a line that names its title so."""
     pattern = r"^(?:标题|题目|title|subject)\s*[:：]\s*"
@@ -359,32 +349,36 @@ def _is_remark(text: str) -> bool:
     return text.rstrip().endswith((":", "："))
 
 
-def _headlike(line: LayoutLine) -> bool:
-    return line.kind == "heading" or bool(_HEADLIKE.fullmatch(line.text))
+def _join(block: _Block) -> str:
+    return block[0].text if len(block) == 1 else "\n".join([line.text for line in block])
 
 
-def _join(block: Iterable[LayoutLine]) -> str:
-    return "\n".join(line.text for line in block)
-
-
-def _prose(block: list[LayoutLine]) -> list[LayoutLine]:
+def _prose(block: _Block) -> _Block:
     """A block's lines if any of them is prose: a list belongs to the paragraph before it."""
-    lines = [line for line in block if not _headlike(line)]
+    lines = [line for line in block if not headlike(line)]
     return lines if any(line.kind == "prose" for line in lines) else []
 
 
-def _under_labels(blocks: Iterable[list[LayoutLine]]) -> list[list[LayoutLine]]:
+def _under_labels(blocks: list[_Block]) -> list[_Block]:
     """Join a short line that ends as no sentence does, "Step one", with the block after it."""
-    joined: list[list[LayoutLine]] = []
-    label: list[LayoutLine] = []
-    for block in filter(None, blocks):
-        bare = unmarked(block[0].text).strip()
-        if len(block) == 1 and 0 < len(bare) <= _LONGEST_LABEL and bare[-1] not in _SENTENCE_ENDS:
+    labels = [len(block) == 1 and _is_label(block[0].text) for block in blocks]
+    if not any(labels):
+        return blocks
+    joined: list[_Block] = []
+    label: _Block = []
+    for block, is_label in zip(blocks, labels, strict=True):
+        if is_label:
             label += block
         else:
             joined.append(label + block)
             label = []
     return [*joined, label] if label else joined
+
+
+@lru_cache(maxsize=1024)
+def _is_label(text: str) -> bool:
+    bare = unmarked(text).strip()
+    return 0 < len(bare) <= _LONGEST_LABEL and bare[-1] not in _SENTENCE_ENDS
 
 
 def _item(line: LayoutLine) -> str:

@@ -40,6 +40,19 @@ def numbers(layout: Layout) -> list[int]:
     return [max(0, whole - len(LIST_NUMBER.findall(text))), single + others]
 
 
+_PHONE = re.compile(
+    r"(?<![\w.,/+-])(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w/-])"
+    r"|(?<!\w)\+\d(?:[ .-]?\d){6,13}(?![\w/-])"
+)
+_MAYBE_PHONE = re.compile(r"\d(?:[ ().-]{0,3}\d){2,}|\[[^\]\n]*(?:phone|number)", re.IGNORECASE)
+
+
+def phone_numbers(layout: Layout) -> list[int]:
+    """Count phone numbers: +1 555 123 4567, (555) 123-4567; other runs of digits may be one."""
+    sure = len(_PHONE.findall(layout.text))
+    return [sure, sure + len(_MAYBE_PHONE.findall(_PHONE.sub("", layout.text)))]
+
+
 def may_be_number(text: str) -> bool:
     """Say whether a text may start with a number: in digits, in words, or past other signs.
 

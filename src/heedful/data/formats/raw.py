@@ -1,0 +1,66 @@
+"""The bytes of a file, unpacked where it is compressed, and the records that readers make of it."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["Record"]
+
+GZIP = b"\x1f\x8b"
+
+CELL_LIMIT = 1 << 28
+"""Characters in one CSV cell; what is longer is an unclosed quote, not a cell."""
+
+
+class Record(NamedTuple):
+    """One record of a file, or the reason why it cannot be read.
+
+    Attributes:
+        line: the 1-based line of the file where the record starts; the row, in Parquet.
+        data: the record.
+        problem: why it cannot be read; ``data`` is then empty.
+    """
+
+    line: int
+    data: dict[str, Any]
+    problem: str | None = None
+
+
+def is_compressed(path: Path) -> bool:
+    """Tell by its first bytes whether a file is compressed with gzip."""
+    with path.open("rb") as file:
+        return file.read(2) == GZIP
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file to read its bytes, as they were before it was compressed."""
+    if not is_compressed(path):
+        return path.open("rb")
+    import gzip
+
+    return cast("BinaryIO", gzip.open(path, "rb"))
+
+
+def text_lines(file: BinaryIO) -> Iterable[bytes]:
+    """Yield the lines of a file; of a compressed one, none so long that it fills the memory.
+
+    Raises:
+        OSError: a line of a compressed file is longer than a cell may be.
+    """
+    if isinstance(file, io.BufferedReader):
+        yield from file
+        return
+    while line := file.readline(CELL_LIMIT):
+        if len(line) == CELL_LIMIT:
+            raise OSError(f"a line is longer than {CELL_LIMIT:,} bytes")
+        yield line
+
+
+def lost(line: int) -> str:
+    """Say, after a problem, that no row after a line can be read."""
+    return f"; the rest of the file after line {line} cannot be read"

@@ -1,0 +1,49 @@
+"""Where the cache of calls finds answers other than at the models."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from heedful.engine.records import UsageRecord
+    from heedful.models.base import Completion
+
+
+class CallStore(Protocol):
+    """What a cache of calls needs of a store."""
+
+    def call(self, key: bytes) -> str | None:
+        """Return the answer stored under a key."""
+        ...
+
+    def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
+        """Store the answer to a call, and its usage."""
+        ...
+
+    def add_usage(self, usage: UsageRecord) -> None:
+        """Record the usage of a call."""
+        ...
+
+    def flush(self) -> None:
+        """Commit what is pending."""
+        ...
+
+    def meta(self, key: str) -> Any:
+        """Return what was stored under a key."""
+        ...
+
+    def set_meta(self, key: str, value: Any) -> None:
+        """Store a JSON value under a key."""
+        ...
+
+
+class Claims(Protocol):
+    """Says of calls whether another process makes them."""
+
+    async def claim(self, key: bytes) -> Completion | None:
+        """Return an answer that is stored or that another process gets; ``None``: make the call."""
+        ...
+
+    def unclaim(self, key: bytes, reason: str) -> None:
+        """Say that there will be no answer to a claimed call."""
+        ...

@@ -1,0 +1,70 @@
+"""The beginning that prompts share, marked for providers that cache only what is marked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.nouns import Message
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["content", "with_shared_prefix"]
+
+_MARK = "shared_prefix"
+
+
+def with_shared_prefix(
+    prompts: Sequence[Sequence[Message]],
+) -> tuple[Sequence[Sequence[Message]], str]:
+    """Mark how far several prompts begin alike.
+
+    Returns:
+        The prompts, in each of which one message knows how many of its first characters are
+        shared; and the shared text.
+    """
+    first, *others = prompts
+    if not others:
+        return prompts, ""
+    for place, message in enumerate(first):
+        rest = [other[place] for other in others if place < len(other)]
+        if len(rest) == len(others) and all(message == turn for turn in rest):
+            continue
+        same_role = len(rest) == len(others) and all(turn.role == message.role for turn in rest)
+        texts = [turn.content for turn in rest] if same_role else [""]
+        length = min(_common(message.content, text) for text in texts)
+        shared = "\n".join([*(turn.content for turn in first[:place]), message.content[:length]])
+        if not length:
+            return prompts, shared
+        return [_marked(prompt, place, length) for prompt in prompts], shared
+    return prompts, "\n".join(turn.content for turn in first)
+
+
+def content(message: Message) -> str | list[dict[str, Any]]:
+    """Lay out a message's text as Anthropic has it: the part that others share is to be cached."""
+    length = (message.model_extra or {}).get(_MARK)
+    text = message.content
+    if message.role != "user" or not isinstance(length, int) or not 0 < length < len(text):
+        return text
+    return [
+        {"type": "text", "text": text[:length], "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": text[length:]},
+    ]
+
+
+def _marked(prompt: Sequence[Message], place: int, length: int) -> list[Message]:
+    turn = prompt[place]
+    marked = Message.model_validate({**turn.model_dump(), _MARK: length})
+    return [*prompt[:place], marked, *prompt[place + 1 :]]
+
+
+def _common(text: str, other: str) -> int:
+    """Count the characters with which two texts begin alike."""
+    low, high = 0, min(len(text), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if text[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
