@@ -6,7 +6,8 @@ DIR holds ``realcritic/`` and ``peer_suites/``. Prints, for heedful and for math
 process each on the same items: the verdicts on hostile pairs (in both directions), on the cases of
 other projects' suites, and the seconds for RealCritic's open items; then every disagreement with
 the suites, and the gold answers of each set that are called equal. With ``--ablate``, how many
-verdicts change without each part of the comparison.
+verdicts change without each part of the comparison. With ``--unboxed``, whether solutions whose
+boxes are taken away still end on what these held.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from unittest.mock import patch
 
 from heedful.bench.grading import equality, expressions, regions, symbolic
 from heedful.bench.grading.answers import final_answer
+from heedful.bench.grading.boxes import boxed, last_boxed
 from heedful.bench.grading.constants import Renaming
 from heedful.bench.grading.problems import read_problems
 from heedful.bench.grading.units import Quantity
@@ -171,6 +173,27 @@ def crossed(items: list[Item]) -> None:
         print("  ", *map(repr, pair), sep=" ")
 
 
+def unboxed(path: Path) -> None:
+    """Print how often a set's solutions without their boxes end on what the last box holds."""
+    verdicts: Counter[bool | None] = Counter()
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        for text in filter(None, (row.get("reasoning"), row.get("solution"))):
+            box = last_boxed(text)
+            if not box:
+                continue
+            plain, at = "", 0
+            for start, end, content in boxed(text):
+                plain += text[at:start] + content
+                at = end
+            found = final_answer(plain + text[at:])
+            verdicts[limited(ours, Item("", box, found)) if found else None] += 1
+    print(
+        f"{path.stem} without boxes: {verdicts[True]} the same, {verdicts[False]} another value,"
+        f" {verdicts[None]} undecided"
+    )
+
+
 def ablate(items: list[Item]) -> None:
     """Print how many verdicts change without each part."""
     for name in ("parsed", "read"):
@@ -200,7 +223,12 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, default=Path("tests/answer_pairs.txt"))
     parser.add_argument("--cross", action="store_true", help="compare gold answers with each other")
     parser.add_argument("--ablate", action="store_true", help="leave parts out, one at a time")
+    parser.add_argument("--unboxed", action="store_true", help="take the boxes of solutions away")
     arguments = parser.parse_args()
+    if arguments.unboxed:
+        for name in ("gsm8k", "math", "college_math"):
+            unboxed(arguments.data / "realcritic" / f"{name}.jsonl")
+        return
     pairs = list(hostile(arguments.pairs))
     suites = list(peers(arguments.data / "peer_suites"))
     items = list(real(arguments.data / "realcritic", solutions=arguments.ablate))

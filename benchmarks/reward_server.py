@@ -122,7 +122,7 @@ def serve_proxy(port: int, model_url: str) -> None:
     """Make one call for each request, and answer with a constant: a server without heedful."""
     import uvicorn
     from starlette.applications import Starlette
-    from starlette.responses import JSONResponse
+    from starlette.responses import JSONResponse, PlainTextResponse
     from starlette.routing import Route
 
     sessions: list[aiohttp.ClientSession] = []
@@ -141,7 +141,14 @@ def serve_proxy(port: int, model_url: str) -> None:
             reply = (await answer.json())["choices"][0]["message"]["content"]
         return JSONResponse({"rewards": [float("MET" in reply)]})
 
-    app = Starlette(routes=[Route("/{seconds}/v1/rewards", rewards, methods=["POST"])])
+    async def metrics(_: Any) -> PlainTextResponse:
+        return PlainTextResponse(f"process_cpu_seconds_total {time.process_time()}\n")
+
+    routes = [
+        Route("/{seconds}/v1/rewards", rewards, methods=["POST"]),
+        Route("/metrics", metrics),
+    ]
+    app = Starlette(routes=routes)
     uvicorn.run(app, host="127.0.0.1", port=port, log_level="error", backlog=2048)
 
 
@@ -241,10 +248,12 @@ def latency(
     takes_s, pause_s = setting
     alone: list[tuple[float, ...]] = []
     served: list[tuple[float, ...]] = []
-    proxied: list[tuple[float, float]] = []
+    proxied: list[tuple[float, ...]] = []
     for _ in range(rounds):
         through = through_server(f"{proxy_url}/{takes_s}", takes_s, pause_s)
-        proxied.append(quantiles(timed(through)))
+        began = spent(proxy_url)
+        values = quantiles(timed(through))
+        proxied.append((*values, (spent(proxy_url) - began) / (REQUESTS + CLIENTS) * 1000))
         began = time.process_time()
         values = quantiles(timed(in_process(model_url, takes_s, pause_s)))
         alone.append((*values, (time.process_time() - began) / (REQUESTS + CLIENTS) * 1000))
@@ -272,12 +281,15 @@ def latency(
             print(f"   {what} {pair[0]:7.2f}, best {pair[1]:7.2f}", end="")
         print()
     for name, ones, bare in zip(
-        ("p50", "p99"), list(zip(*served, strict=True))[:2], zip(*proxied, strict=True), strict=True
+        ("p50", "p99", "processor"),
+        zip(*served, strict=True),
+        zip(*proxied, strict=True),
+        strict=True,
     ):
         beyond = statistics.median(a - b for a, b in zip(ones, bare, strict=True))
         ratio = statistics.median(a / b for a, b in zip(ones, bare, strict=True))
         print(f"  {name}: bare proxy {statistics.median(bare):.2f}", end="")
-        print(f"   the server {beyond:+.2f}, {ratio:.3f} times as long (medians of rounds)")
+        print(f"   the server {beyond:+.2f}, {ratio:.2f} times as much (medians of rounds)")
 
 
 # --- throughput ---------------------------------------------------------------------------------

@@ -72,7 +72,8 @@ class FaultServer:
         self.headers: list[Mapping[str, str]] = []
         self._script = script or (lambda number, _: answers[min(number, len(answers) - 1)])
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", self._handle)
+        for path in ("/v1/chat/completions", "/v1/messages"):
+            app.router.add_post(path, self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
 
     async def __aenter__(self) -> Self:

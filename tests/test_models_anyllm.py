@@ -23,6 +23,7 @@ from heedful.models import (
 )
 from heedful.models.limiter import AdaptiveLimiter
 from heedful.models.named import make
+from heedful.models.prefix import with_shared_prefix
 
 if TYPE_CHECKING:
     from heedful.models import Model
@@ -183,3 +184,38 @@ def test_half_a_surrogate_pair_costs_no_answer() -> None:
     answer = ask(FaultServer(completion("fine \ud800")))
     assert answer.text.encode().decode().startswith("fine")
     assert answer.usage.prompt_tokens == 10
+
+
+def test_anthropic_is_told_what_to_cache_and_what_it_wrote_is_counted() -> None:
+    pytest.importorskip("anthropic")
+    usage = {
+        "input_tokens": 10,
+        "cache_read_input_tokens": 300,
+        "cache_creation_input_tokens": 200,
+        "output_tokens": 2,
+    }
+    message = {"id": "1", "type": "message", "role": "assistant", "model": "c", "usage": usage}
+    said = {"content": [{"type": "text", "text": "fine"}], "stop_reason": "end_turn"}
+    server = FaultServer(Answer(body=message | said))
+    prompts = [[Message(role="user", content=f"Shared. {end}")] for end in ("One.", "Two.")]
+    (first, _), shared = with_shared_prefix(prompts)
+
+    async def asking() -> Completion:
+        async with server:
+            url = server.url.removesuffix("/v1")
+            model = AnyLLMModel("anthropic/c", base_url=url, api_key=KEY)
+            try:
+                return await model.generate(first, Sampling(max_tokens=9))
+            finally:
+                await model.close()
+
+    answer = asyncio.run(asking())
+    (sent,) = server.bodies
+    assert sent["messages"][0]["content"] == [
+        {"type": "text", "text": shared, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": "One."},
+    ]
+    assert shared == "Shared. "
+    assert answer.usage == Usage(
+        prompt_tokens=510, cached_tokens=300, cache_write_tokens=200, completion_tokens=2
+    )

@@ -72,7 +72,7 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
     (re.compile(r"^half a dozen\b(?!\s+(?:and|or)\b)", re.IGNORECASE), "6"),
     (re.compile(r"^an? dozen\b(?!\s+(?:and|or)\b)", re.IGNORECASE), "12"),
     (re.compile(r"(?<=\d)( years?) old\b"), r"\1"),
-    (re.compile(r"^(\d+)\s?['′’]\s?(\d+(?:\.\d+)?)\s?(?:[\"″”]|'')$"), r"\1 ft \2 in"),
+    (re.compile(r"^(\d{1,2})\s?['′’]\s?((?:\d|1[01])(?:\.\d+)?)\s?(?:[\"″”]|'')$"), r"\1 ft \2 in"),
     (re.compile(r"^(\d+) (?:in|out of) (\d+)\.?$"), r"\\frac{\1}{\2}"),
     (re.compile(r"^(\d[\d.]*) ?(?:to|比) ?(\d[\d.]*)$"), r"\1:\2"),
 )
