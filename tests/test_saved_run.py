@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from heedful.cli.command import Command
 
-PAGE = 8192
+PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
 
 OLDER = "DROP TABLE calls; DROP TABLE usage; PRAGMA user_version=0"

@@ -289,7 +289,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     shutil.copytree(root / "small", runs / "torn")
     store = runs / "torn" / "run.sqlite"
     pages = bytearray(store.read_bytes())
-    pages[3 * 8192 :] = b"\xff" * (len(pages) - 3 * 8192)
+    pages[3 * 16384 :] = b"\xff" * (len(pages) - 3 * 16384)
     store.write_bytes(pages)
     (runs / "old").mkdir()
     with sqlite3.connect(runs / "old" / "run.sqlite") as db:

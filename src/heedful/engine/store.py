@@ -92,8 +92,9 @@ class Store(StoredRows):
         path = "" if self.directory is None else str(self.directory / NAME)
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         with closed_on_error(db):
-            # Larger pages than by default: a third less time for each commit.
-            db.execute("PRAGMA page_size=8192")
+            # Larger pages than by default: several rows of some thousand characters fit on one.
+            # With 8 kB a row of 4 kB took a quarter more time; with 32 kB small commits take more.
+            db.execute("PRAGMA page_size=16384")
             db.execute("PRAGMA journal_mode=WAL")
             db.execute("PRAGMA wal_autocheckpoint=0")  # see store_log
             db.execute("PRAGMA synchronous=NORMAL")
