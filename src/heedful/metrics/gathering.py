@@ -167,13 +167,15 @@ class SessionStability:
         if certain == possible:
             return ClusterShare(low, 1, low, high, 1, 1)
         met, unmet = turns.count(MET), turns.count(UNMET)
+        if not met + unmet:
+            return ClusterShare(0.0, 0, low, high, 1, 0)
         expected, passed = 0.0, 1.0
         for turn in turns[:possible]:
             if turn != MET:
                 passed *= prediction.beside(chances[turn], met, unmet)
                 met += 1
             expected += passed / TURNS
-        return ClusterShare(expected, int({*turns} & {MET, UNMET} != set()), low, high, 1, 0)
+        return ClusterShare(expected, 1, low, high, 1, 0)
 
 
 class Labels:
