@@ -20,6 +20,7 @@ from heedful.engine.lock import only_writer
 from heedful.engine.store import Input, Store
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from viewing import HOSTILE, client, keys_of, make_run, notes, open_client
 

@@ -33,7 +33,13 @@ __all__ = ["FileKind", "kind", "records", "shown"]
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
-_COMPRESSED = {"bzip2": b"BZh", "xz": b"\xfd7zXZ", "zstd": b"(\xb5/\xfd", "zip": b"PK\x03\x04"}
+_COMPRESSED = {
+    "gzip twice": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ",
+    "zstd": b"(\xb5/\xfd",
+    "zip": b"PK\x03\x04",
+}
 _SIGNATURES = {
     **_COMPRESSED,
     "a PNG image": b"\x89PNG",
