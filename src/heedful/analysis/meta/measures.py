@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
-from heedful.analysis.meta.rankings import ranked
+from heedful.analysis.meta.rankings import best_ranked, ranked
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
@@ -99,6 +99,9 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     ranks = ranked(scored, labelled, zero=zero)
     if ranks is not None:
         result["ranking"] = ranks
+    best = best_ranked(scored, labelled)
+    if best is not None:
+        result["best_of"] = best
     result["by_constraint_type"] = _by_constraint_type(scored, entry, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
