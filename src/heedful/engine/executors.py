@@ -33,7 +33,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueu
         What puts calls into batches, where the executor does.
 
     Raises:
-        RunError: batches are under way that this executor would buy again.
+        RunError: batches are under way that this executor would pay for again.
         UsageError: there is no such executor.
     """
     max_cost, prices = options.get("max_cost"), options.get("prices")
@@ -41,7 +41,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueu
     batched = executor == "batch"
     if executor == "processes" and max_cost is not None:
         raise UsageError(
-            "--max-cost cannot be kept by several processes", hint="take --executor local"
+            "--max-cost cannot be enforced across several processes", hint="use --executor local"
         )
     left = store.meta(OPEN)
     if left and not batched:

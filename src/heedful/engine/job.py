@@ -104,7 +104,7 @@ class Job(ABC, Generic[Row, Result]):
         """Record in a run how its numbers are computed, before the first row."""
 
     def name_input(self) -> None:
-        """Name an input that is no file in the configuration; done only for a run that is kept."""
+        """Name an input that isn't a file in the configuration; only for a run that is saved."""
 
     def check(self, run: Path | None) -> None:
         """Refuse, before anything is done, what could not be written after it."""
@@ -247,7 +247,7 @@ class Job(ABC, Generic[Row, Result]):
 
             if not self.sendable:
                 what = "this command's rows cannot be worked on in several processes"
-                raise UsageError(what, hint="take --executor local")
+                raise UsageError(what, hint="use --executor local")
             async with worker_processes(self, store) as workers:
                 work = workers.work
                 await one_pass(follow)
