@@ -13,8 +13,6 @@ from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
     CODE,
-    MET,
-    UNMET,
     Labelled,
     RecordedCritiques,
     verdicts_of_code,
@@ -297,13 +295,7 @@ def _summary(
         "seed": bench.seed,
         "by": by,
         "rows": {"read": labelled.read, "failed": labelled.failed},
-        "labels": {
-            "rows": len(labelled.targets),
-            "instructions": labelled.instructions,
-            "met": labelled.count(MET),
-            "unmet": labelled.count(UNMET),
-            "from": dict(labelled.origins),
-        },
+        "labels": labelled.counts(),
         "judges": measured,
         "pairs": paired(entries, labelled, bench.seed),
     }

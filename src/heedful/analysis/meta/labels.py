@@ -173,6 +173,16 @@ class Labelled:
         """Count the labels of one kind."""
         return sum(target.labels.count(letter) for target in self.targets.values())
 
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of rows, instructions and labels, as a summary has them."""
+        return {
+            "rows": len(self.targets),
+            "instructions": self.instructions,
+            "met": self.count(MET),
+            "unmet": self.count(UNMET),
+            "from": dict(self.origins),
+        }
+
 
 async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
     """Have code judge rows, so that its verdicts can stand in the place of labels.
