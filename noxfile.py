@@ -15,6 +15,20 @@ AUDITED = "B102,B104,B108,B604,B608,B610,B615,B704"
 """Checks of bandit whose findings were read one by one: docs/reliability.md says what they are."""
 
 
+LOCKED = "3.11"
+"""The Python that the locks are for: the oldest one."""
+
+LOCKS = (
+    ("lowest", ("serve", "test"), "lowest-direct"),
+    (
+        "lock",
+        ("ifbench", "parquet", "reasoning", "serve", "test", "thai", "view", "xlsx"),
+        "highest",
+    ),
+)
+"""The files in .ci: the extras in each, and how versions are chosen."""
+
+
 def _install(session: nox.Session, extra: str) -> None:
     session.install(TORCH)
     session.install("-e", f".[{extra}]")
@@ -39,12 +53,33 @@ def unit(session: nox.Session) -> None:
 @nox.session
 def lowest(session: nox.Session) -> None:
     """The quick suite and the server's, with the lowest versions that are allowed."""
-    session.install("-c", ".ci/lowest.txt", "-e", ".[test]")
+    _locked(session, "lowest")
+    servers = ("tests/test_serving.py", "tests/test_serving_hostile.py")
+    session.run("pytest", "-m", "not heavy", *servers)
+
+
+@nox.session
+def locked(session: nox.Session) -> None:
+    """The quick suite, with the versions of the lock."""
+    _locked(session, "lock")
+
+
+def _locked(session: nox.Session, name: str) -> None:
+    session.install("--require-hashes", "-r", f".ci/{name}.txt")
+    session.install("--no-deps", "-e", ".")
     session.run("pytest", *session.posargs)
-    session.install("-c", ".ci/lowest.txt", "-e", ".[serve]")
-    session.run(
-        "pytest", "-m", "not heavy", "tests/test_serving.py", "tests/test_serving_hostile.py"
-    )
+
+
+@nox.session
+def lock(session: nox.Session) -> None:
+    """Write both ends of what is allowed anew, with hashes: .ci/lock.txt and .ci/lowest.txt."""
+    session.install("uv")
+    command = ("uv", "pip", "compile", "-q", "--upgrade", "--generate-hashes", "--no-annotate")
+    command += ("--python-version", LOCKED, "--custom-compile-command", "nox -s lock")
+    for name, extras, how in LOCKS:
+        chosen = [word for extra in extras for word in ("--extra", extra)]
+        words = ("--resolution", how, "pyproject.toml", *chosen, "-o", f".ci/{name}.txt")
+        session.run(*command, *words)
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])

@@ -219,7 +219,8 @@ def lines(results: dict[str, Any]) -> list[str]:
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, entry in peers.items():
-        title = f"{name} {entry['version']}".strip()
+        shown = f"{PEERS[name].package} {entry['version']}".strip()
+        title = name if not shown else f"{name} ({shown})"
         if entry["problem"]:
             out.append(f"| {title} | not measured: {entry['problem']} | | | | |")
             continue

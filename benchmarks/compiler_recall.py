@@ -10,6 +10,8 @@ from collections import Counter
 from heedful.core.errors import UndecidedError
 from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
+from plain_chinese_last import TEXTS as CHINESE_LAST
+from plain_chinese_later import TEXTS as CHINESE_LATER
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER, RARE
 from plain_more import TEXTS as MORE
@@ -55,6 +57,9 @@ def main() -> None:
             show(f"{language}, {name} half", cases)
     show("more kinds", KINDS)
     show("in many voices", WORDS)
+    for name, cases in (("later", CHINESE_LATER), ("last", CHINESE_LAST)):
+        # Of the rest code can decide neither response.
+        show(f"zh, {name}", [case for case in cases if any(case[1:])])
     for name, texts in (("more", MORE), ("later", LATER), ("rare kinds", RARE)):
         compiled = sum(compile_constraint(text).check is not None for text in texts)
         print(f"{name}, without responses: {compiled} of {len(texts)} texts compile")

@@ -24,8 +24,9 @@ class Answer:
     """What to do with one request.
 
     Attributes:
-        body: the body, JSON unless it is text already.
+        body: the body, JSON unless it is text or bytes already.
         delay_s: how long to wait before the body.
+        drip_s: how long to wait before each of its bytes.
         cut: bytes of the body to send before the connection is dropped.
     """
 
@@ -33,6 +34,7 @@ class Answer:
     body: Any = ""
     headers: Mapping[str, str] = field(default_factory=dict)
     delay_s: float = 0.0
+    drip_s: float = 0.0
     cut: int | None = None
 
 
@@ -92,14 +94,18 @@ class FaultServer:
         self.bodies.append(sent)
         self.headers.append(request.headers)
         answer = self._script(number, sent)
-        text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body)
-        data = text.encode()
+        text = answer.body if isinstance(answer.body, str | bytes) else json.dumps(answer.body)
+        data = text if isinstance(text, bytes) else text.encode()
         response = web.StreamResponse(status=answer.status, headers=dict(answer.headers))
         response.content_length = len(data)
         await response.prepare(request)
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)
-        if answer.cut is None:
+        if answer.drip_s:
+            for byte in data:
+                await asyncio.sleep(answer.drip_s)
+                await response.write(bytes([byte]))
+        elif answer.cut is None:
             await response.write(data)
         else:
             await response.write(data[: answer.cut])

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from browsers import browser
 from heedful import Constraint, Sample, evaluate
@@ -229,7 +230,7 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
 
 def test_two_runs_are_compared(watched: Watched) -> None:
     page = watched.page
-    button = page.get_by_role("button", name="Compare two runs")
+    button = page.get_by_role("button", name="Compare runs")
     assert button.is_disabled()
     page.get_by_label("Compare large").check()
     page.get_by_label("Compare small").check()

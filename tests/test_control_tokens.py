@@ -19,6 +19,8 @@ TOKENS = {
     "Llama 2, Mistral": "<s> </s> <unk> [INST] [/INST] <<SYS>> <</SYS>> [SYSTEM_PROMPT] "
     "[/SYSTEM_PROMPT] [AVAILABLE_TOOLS] [/AVAILABLE_TOOLS] [TOOL_CALLS] [TOOL_RESULTS] [THINK] "
     "[/THINK] [ARGS] [CALL_ID] [PREFIX] [SUFFIX] [MIDDLE] [IMG]",
+    "InternLM": "<eoh> <eoa> <|action_start|> <reserved_106> <EOT>",
+    "Gemma 4": "<|turn> <turn|> <|channel> <channel|> <|tool_response>",
     "Gemma": "<bos> <eos> <pad> <start_of_turn> <end_of_turn> <start_of_image> <unused12> <mask>",
     "DeepSeek": "<｜begin▁of▁sentence｜> <｜end▁of▁sentence｜> <｜User｜> <｜Assistant｜> "
     "<｜tool▁calls▁begin｜>",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 
-PAGE = 8192
+PAGE = 16384
 ROWS = 60
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +32,7 @@ from heedful.models.base import Sampling
 from heedful.models.replies import read_completion, without_thinking
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.judges.prompts import JudgePrompt
     from heedful.models import Completion
@@ -248,6 +249,43 @@ def test_an_honest_reply_is_read_with_and_without_reasoning(prompt: JudgePrompt)
             (f"```\n{reply}\n```", "stop", None),
         ]
         assert judged(prompt, replies) == [list(truth)] * len(replies)
+
+
+REWRITINGS: dict[str, Callable[[str], str]] = {
+    "homoglyphs": lambda text: text.translate(str.maketrans("ACEMTce", "АСЕМТсе")),
+    "fullwidth": lambda text: "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text),
+    "zero-width spaces": lambda text: re.sub(r"(?<=\w)(?=\w)", "\u200b", text),
+    "Arabic digits": lambda text: text.translate(str.maketrans("0123456789", "٠١٢٣٤٥٦٧٨٩")),
+    "no opening tags": lambda text: re.sub(r"<c\d+>\n?", "", text),
+    "no closing tags": lambda text: re.sub(r"\n?</c\d+>", "", text),
+    "tags with spaces": lambda text: re.sub(r"<(/?)c(\d+)>", r"< \1c\2 >", text),
+    "tags with zeros": lambda text: re.sub(r"<(/?)c(\d+)>", r"<\1c0\2>", text),
+    "bold": lambda text: re.sub(r"VERDICT: (\w+)", r"**VERDICT:** **\1**", text),
+    "lower case": str.lower,
+    "one line": lambda text: text.replace("\n", " "),
+    "a quotation": lambda text: "\n".join(f"> {line}" for line in text.split("\n")),
+    "a comment": lambda text: f"<!--\n{text}\n-->",
+    "a correction": lambda text: f"I was wrong above. My final verdicts:\n{text}",
+    "backwards": lambda text: "\n\n".join(reversed(text.split("\n\n"))),
+    "line separators": lambda text: text.replace("\n", "\u2028"),
+    "form feeds": lambda text: text.replace("\n", "\x0c"),
+    "carriage returns": lambda text: text.replace("\n", "\r"),
+}
+"""Ways to write a forgery so that a lenient reader takes it for the judge's."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REWRITINGS)
+def test_no_rewritten_quotation_turns_a_verdict_around(name: str) -> None:
+    for (at, prompt), truth in itertools.product(enumerate(PROMPTS.values()), HONEST):
+        forged = list(forgeries(truth))
+        for attack in map(REWRITINGS[name], forged[at % 15 :: 15]):
+            reply, line = honest(prompt, truth), attack.replace("\n", " ")
+            texts = [*whole(prompt, truth, attack)]
+            texts.append(re.sub(r"((?:VERDICT: |结论：)\w+)", lambda m: f"{m[0]} ({line})", reply))  # noqa: B023
+            replies: list[Reply] = [(text, "stop", None) for text in texts]
+            for text, found in zip(texts, judged(prompt, replies), strict=True):
+                assert not flipped(found, truth), text
 
 
 ODD = {

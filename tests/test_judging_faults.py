@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections import Counter
@@ -13,9 +14,11 @@ import pytest
 from fault_server import Answer, completion, refusal, serving
 from heedful import Message, Sample, evaluate
 from heedful.core.nouns import Constraint
-from heedful.judges import prompts
+from heedful.judges import Panel, prompts
+from heedful.judges.likelihood import Likelihood
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel
+from heedful.models.base import AuthError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,3 +130,46 @@ def test_a_verdict_that_is_missing_takes_none_of_the_others_with_it(
 ) -> None:
     judgments = rows["two of three 0"]["judgments"]
     assert [judgment["status"] for judgment in judgments] == ["met", "met", "unparsed"]
+
+
+class Refused:
+    """A model whose first call ends the run, while the others still wait for their answers."""
+
+    name = "m"
+    config: dict[str, Any] = {"model": "m"}  # noqa: RUF012 - the protocol's attribute
+
+    def __init__(self) -> None:
+        self.began = self.answered = 0
+
+    async def generate(self, *_: Any, **__: Any) -> Any:
+        self.began += 1
+        if self.began == 1:
+            raise AuthError("bad key")
+        await asyncio.sleep(0.01)
+        self.answered += 1
+
+    async def close(self) -> None: ...
+
+
+@pytest.mark.parametrize("kind", ["a call each", "likelihood", "panel"])
+def test_a_row_whose_call_ends_the_run_makes_no_further_calls(kind: str) -> None:
+    model: Any = Refused()
+    checklist = tuple(Constraint(text=f"It is {what}.") for what in ("a", "b", "c"))
+    turns = (Message(role="user", content="Write."),)
+    row = Sample(id="1", conversation=turns, checklist=checklist, response="It is.")
+    each = Checklist(model, prompts.make("plain"), per_call=1)
+    members = [Checklist(model, prompts.make(name)) for name in ("plain", "structured", "short")]
+    judges: dict[str, Any] = {
+        "a call each": each,
+        "likelihood": Likelihood(model),
+        "panel": Panel(*members),
+    }
+
+    async def judge() -> None:
+        with pytest.raises(AuthError):
+            await judges[kind].judge(row)
+        await asyncio.sleep(0.05)
+
+    asyncio.run(judge())
+    assert model.began > 1
+    assert not model.answered

@@ -359,6 +359,7 @@ def test_bounds_stand_beside_rates_that_are_not_all_decided(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
     from heedful.pages.viewer.pages_runs import _rates
 
     """On the terminal, in the report and in the viewer alike."""

@@ -24,7 +24,8 @@ def pins(name: str) -> dict[str, str]:
 
 
 def bounds() -> dict[str, str]:
-    required = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["serve"]]
+    extras = PROJECT["optional-dependencies"]
+    required = [*PROJECT["dependencies"], *extras["serve"], *extras["test"]]
     found = (re.match(r"([\w.-]+)>=([\w.]+)", line) for line in required)
     return {match[1].lower().replace("_", "-"): match[2] for match in found if match}
 
@@ -39,9 +40,18 @@ def padded(text: str) -> tuple[int, ...]:
 
 def test_the_lowest_versions_that_are_tested_are_those_that_are_allowed() -> None:
     lowest = pins("lowest.txt")
-    assert {name: padded(lowest[name]) for name in lowest} == {
-        name: padded(bound) for name, bound in bounds().items()
+    allowed = bounds()
+    assert {name: padded(lowest[name]) for name in allowed} == {
+        name: padded(bound) for name, bound in allowed.items()
     }
+
+
+@pytest.mark.parametrize("name", ["lock.txt", "lowest.txt"])
+def test_every_locked_package_has_its_hashes(name: str) -> None:
+    text = (ROOT / ".ci" / name).read_text(encoding="utf-8")
+    parts = re.split(r"^(?=[\w.-]+==)", text, flags=re.MULTILINE)[1:]
+    assert len(parts) == len(pins(name)) > 30
+    assert all("--hash=sha256:" in part for part in parts)
 
 
 def test_the_lock_has_all_that_is_required_and_within_its_bounds() -> None:

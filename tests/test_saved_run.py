@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from heedful.cli.command import Command
 
-PAGE = 8192
+PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
 
 OLDER = "DROP TABLE calls; DROP TABLE usage; PRAGMA user_version=0"
@@ -440,6 +440,7 @@ def test_the_viewer_shows_a_run_or_says_what_is_wrong(
     kind: str, harm: str, runs: Path, tmp_path: Path
 ) -> None:
     pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
     from viewing import keys_of, open_client
 
     run = copy(runs, kind, tmp_path / "runs")

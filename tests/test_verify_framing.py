@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from heedful import Response
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import check
+from heedful.verify.custom.counting import tally
+from heedful.verify.custom.units import NOUNS
 from heedful.verify.text.layout import Layout
 
 ABOVE = [
@@ -100,3 +104,15 @@ def test_any_mixture_has_readings_that_leave_the_whole_in(parts: list[str]) -> N
     written = [line for line in layout.text.split("\n") if line and line != "---"]
     assert written in layout.written_lines
     assert len(layout.paragraph_readings) < 200
+
+
+def test_counts_of_the_docs_are_those_of_the_code() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "verifiers.md").read_text(encoding="utf-8")
+    section = page.split("\n## Paragraphs, lines and marks\n")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+) \| (\d)(?: to (\d))? (.+?)s? \| .+ \|$", section, re.MULTILINE)
+    assert len(rows) > 7
+    for texts, low, high, noun in rows:
+        unit = next(unit for unit, names in NOUNS.items() if names[0] == noun)
+        for quoted, plain in re.findall(r"`` (.+?) ``|`([^`]+)`", texts):
+            layout = Layout((quoted or plain).replace("⏎", "\n"))
+            assert tally(layout, unit) == (int(low), int(high or low)), texts

@@ -20,6 +20,7 @@ from heedful.engine.lock import only_writer
 from heedful.engine.store import Input, Store
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from viewing import HOSTILE, client, keys_of, make_run, notes, open_client
 
@@ -288,7 +289,7 @@ def test_what_is_broken_says_so_and_the_rest_goes_on(root: Path, tmp_path: Path)
     shutil.copytree(root / "small", runs / "torn")
     store = runs / "torn" / "run.sqlite"
     pages = bytearray(store.read_bytes())
-    pages[3 * 8192 :] = b"\xff" * (len(pages) - 3 * 8192)
+    pages[3 * 16384 :] = b"\xff" * (len(pages) - 3 * 16384)
     store.write_bytes(pages)
     (runs / "old").mkdir()
     with sqlite3.connect(runs / "old" / "run.sqlite") as db:

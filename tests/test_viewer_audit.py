@@ -15,6 +15,7 @@ from heedful.critic.data.audit import draw
 from heedful.critic.data.audited import read_back
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from viewing import HOST, client, keys_of, make_run
 

@@ -18,6 +18,7 @@ from heedful.models import ScriptedModel
 from planted import Population
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
 
 from viewing import client, keys_of

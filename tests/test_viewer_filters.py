@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from properties import of_a_hundred
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from starlette.datastructures import QueryParams
 

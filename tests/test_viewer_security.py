@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
 from starlette.testclient import TestClient
 

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import inspect
 import json
+import random
 import sqlite3
 import sys
 import tempfile
@@ -244,6 +246,48 @@ def reviews(data: bytes) -> None:
             continue
 
 
+def stages(data: bytes) -> None:
+    """Replies of the experts and verifiers who make a critic's data, and published critiques."""
+    from heedful.critic.data import published, replies, rules, selection, verification
+
+    text = _text(data)
+    selection.parse(text)
+    for reader in (replies.blocks, rules.parse_parts, verification.parse):
+        require(set(reader(text, [0, 1])) <= {0, 1})
+    with suppress(HeedfulError):
+        published.read(text)
+
+
+def mappings(data: bytes) -> None:
+    """A mapping of columns, and a row for it."""
+    from heedful.data.formats import mapped
+    from heedful.models.untrusted import parse
+
+    columns, _, row = _text(data).partition("\n")
+    try:
+        reader = mapped.make(f"{mapped.PREFIX}{columns}")
+        record = parse(row.encode())
+    except (HeedfulError, ValueError, RecursionError):
+        return
+    with suppress(RowError, ValidationError):
+        for part in reader.turns(record) if isinstance(record, dict) else ():
+            reader.sample(part, 1).model_dump_json()
+
+
+def problems(data: bytes) -> None:
+    """A file of problems, triplets, audited rows or prices: read, or refused."""
+    from heedful.bench.criticbench.items import read_triplets
+    from heedful.bench.grading.problems import read_problems
+    from heedful.critic.data.audited import read_back
+    from heedful.models.pricing import read_prices
+
+    path = _folder() / "problems.jsonl"
+    path.write_bytes(data)
+    for reader in (lambda name: list(read_problems(name)), read_triplets, read_back, read_prices):
+        with suppress(HeedfulError):
+            reader(path)
+
+
 def redaction(data: bytes) -> None:
     """A secret and a message: the secret isn't in what is left."""
     from heedful.models.redaction import SECRET_CHARACTERS, Redactor
@@ -293,9 +337,35 @@ TARGETS: dict[str, Callable[[bytes], None]] = {
     target.__name__: target
     for target in (
         *(files, records, verdicts, completions, batches, constraints, responses, answers),
-        *(schemas, reward_rows, reviews, redaction, stores),
+        *(schemas, reward_rows, reviews, stages, mappings, problems, redaction, stores),
     )
 }
+
+
+def _inputs(target: str) -> Iterator[bytes]:
+    """Give inputs to begin with: what found something, records of each format, random bytes."""
+    for path in (CORPUS / target).glob("*"):
+        yield path.read_bytes()
+    chance = random.Random(target)
+    for name in source.FORMATS:
+        keys = _keys(name)
+        needed = [key for group in source.named(name).needs for key in group]
+        draw = iter(lambda: chance.randrange(256), None)
+        record = json.dumps({key: _value(draw, keys) for key in (*needed, *keys[:9])}).encode()
+        head = {"files": bytes([chance.randrange(2)]), "mappings": f"{keys[0]}=prompt\n".encode()}
+        yield head.get(target, b"") + record
+    for _ in range(len(SUFFIXES) * 4):
+        yield chance.randbytes(chance.randrange(40))
+
+
+def _dictionary(folder: Path) -> Path:
+    """Write the words of all formats and JSON for the fuzzer, which puts them into its inputs."""
+    words = {word for name in source.FORMATS for word in _keys(name)}
+    lines = [f'"\\"{word}\\":"' for word in sorted(words) if word.isascii()]
+    lines += ['"{}"', '"[]"', '"null"', '"<c1>"', '"</c1>"', '"VERDICT: MET"', '"\\\\boxed{"']
+    path = folder / "words.dict"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
 
 
 def main() -> None:
@@ -307,20 +377,27 @@ def main() -> None:
     options = parser.parse_args()
     import atheris
 
+    # Only what is imported here is instrumented, so that coverage guides; else chance alone does.
+    for name in [name for name in sys.modules if name.startswith("heedful")]:
+        del sys.modules[name]
     with atheris.instrument_imports(include=["heedful"], enable_loader_override=False):
-        TARGETS[options.target](b"")  # imports what it needs
-    found = options.found or Path(tempfile.mkdtemp(prefix="heedful-corpus-"))
+        target = importlib.import_module("fuzz").TARGETS[options.target]
+        found = options.found or Path(tempfile.mkdtemp(prefix="heedful-corpus-"))
+        for number, data in enumerate(_inputs(options.target)):
+            target(data)  # imports what it needs
+            (found / f"first-{number}").write_bytes(data)
     words: list[Any] = [
         sys.argv[0],
         f"-max_total_time={options.seconds}",
         "-max_len=4096",
         "-timeout=10",
         "-rss_limit_mb=3000",
+        f"-dict={_dictionary(_folder())}",
         f"-artifact_prefix={found}/",
         found,
         *(folder for folder in [CORPUS / options.target] if folder.is_dir()),
     ]
-    atheris.Setup(list(map(str, words)), TARGETS[options.target])
+    atheris.Setup(list(map(str, words)), target)
     atheris.Fuzz()
 
 

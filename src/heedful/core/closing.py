@@ -2,9 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Protocol, Self
 
-__all__ = ["Closing"]
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Closing", "closed_on_error"]
+
+
+class _Closable(Protocol):
+    def close(self) -> object: ...
+
+
+@contextmanager
+def closed_on_error(resource: _Closable) -> Iterator[None]:
+    """Close a resource whose first use, in the ``with`` block, fails."""
+    try:
+        yield
+    except BaseException:
+        resource.close()
+        raise
 
 
 class Closing:

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from heedful.engine.runner import together
 from heedful.models.prefix import with_shared_prefix
 from heedful.models.pricing import estimate_tokens
 
@@ -89,12 +90,16 @@ async def fan_out(
     Returns:
         What each call returned, in order.
     """
+
+    async def start(place: int, prompt: Sequence[Message]) -> T:
+        return await call(place, prompt)
+
     room = _room.get()
     if room is not None:
         marked, shared = with_shared_prefix(prompts)
         if estimate_tokens(shared) >= SHARED_TOKENS:
             return await _after_the_first(marked, call, room)
-    return await asyncio.gather(*(call(place, prompt) for place, prompt in enumerate(prompts)))
+    return await together(start(place, prompt) for place, prompt in enumerate(prompts))
 
 
 async def _after_the_first(

@@ -146,10 +146,15 @@ if sys.platform == "win32":
             os.lseek(file, 0, os.SEEK_SET)
         return True
 else:
-    import fcntl
+    try:
+        import fcntl
+    except ImportError:  # as in a browser's Python, where there are no other processes
+        fcntl = None  # type: ignore[assignment]
 
     def _lock(file: int, *, shared: bool = False) -> bool:
         """Lock the file as SQLite does, which no child process inherits and NFS knows."""
+        if fcntl is None:
+            return True
         kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
         try:
             fcntl.lockf(file, kind | fcntl.LOCK_NB, 1, _BYTE)

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from heedful.core.closing import closed_on_error
 from heedful.core.errors import RunError
 from heedful.engine.integrity import refuse_damaged, refuse_version
 from heedful.engine.lock import is_held
@@ -102,10 +103,11 @@ class Reader(Store):
             isolation_level=None,
             check_same_thread=False,
         )
-        db.execute("PRAGMA busy_timeout=5000")
-        if self._salvage:
-            db.execute("PRAGMA writable_schema=ON")  # or SQLite refuses a file that is too short
-        db.execute("SELECT count(*) FROM sqlite_master")  # is it a database?
+        with closed_on_error(db):
+            db.execute("PRAGMA busy_timeout=5000")
+            if self._salvage:
+                db.execute("PRAGMA writable_schema=ON")  # or SQLite refuses a short file
+            db.execute("SELECT count(*) FROM sqlite_master")  # is it a database?
         return db
 
     def _entry(self, columns: Sequence[Any]) -> Entry:

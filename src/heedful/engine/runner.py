@@ -222,6 +222,9 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     tasks = [asyncio.ensure_future(coroutine) for coroutine in work]
     try:
         return await asyncio.gather(*tasks)
+    except Postponed:  # the others put their calls into the batch too
+        await asyncio.gather(*tasks, return_exceptions=True)
+        raise
     except BaseException:
         for task in tasks:
             task.cancel()

@@ -21,7 +21,7 @@ SHORT_S = 1.0
 PAUSE_S = 0.25
 """Seconds between two moves."""
 
-MOST_PAGES = 16_384
+MOST_PAGES = 8192
 """Pages of the log after which a move must catch up with the commits: 128 MiB."""
 
 MOVE = "PRAGMA wal_checkpoint(PASSIVE)"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.engine.runner import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,7 +109,7 @@ class Panel:
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
         """Judge a sample; each judgment keeps the members' verdicts under ``votes``."""
-        critiques = await asyncio.gather(*(judge.judge(sample, requested) for judge in self.judges))
+        critiques = await together(judge.judge(sample, requested) for judge in self.judges)
         ballots = zip(*(critique.judgments for critique in critiques), strict=True)
         texts = [critique.text for critique in critiques if critique.text is not None]
         return Critique(

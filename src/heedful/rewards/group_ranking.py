@@ -17,6 +17,7 @@ from heedful.core.errors import ModelError, StopRunError, UsageError
 from heedful.core.nouns import Critique, Status
 from heedful.engine.call_cache import complete
 from heedful.engine.purpose import Purpose
+from heedful.engine.runner import together
 from heedful.judges.prompts import ranking
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
@@ -156,7 +157,7 @@ class GroupRanking(Reward):
             order = rng.sample(range(len(texts)), len(texts))
             orders += [order, order[::-1]]
         calls = (self._ranks(sample, texts, order, at) for at, order in enumerate(orders))
-        rankings = await asyncio.gather(*calls)
+        rankings = await together(calls)
         pairs = zip(rankings[::2], rankings[1::2], strict=True)
         read = [ranks for pair in pairs if None not in pair for ranks in pair if ranks is not None]
         if not read:

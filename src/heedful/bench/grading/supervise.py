@@ -154,7 +154,10 @@ class _Process:
         if self.limit is not None or self.popen.poll() is None:
             self.launch.kill()
         with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.popen.pid, signal.SIGKILL)  # also what a finished program left behind
+            if hasattr(os, "killpg"):
+                os.killpg(self.popen.pid, signal.SIGKILL)  # also what a finished program left
+            else:  # Windows has no groups of processes
+                self.popen.kill()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.popen.wait(GONE_SECONDS)
         for pipe in (self.stdin, self.stdout, self.stderr):

@@ -6,7 +6,6 @@ final critique stays, and the samples are put beside it.
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -15,6 +14,7 @@ from heedful.core.text import amount
 from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
+from heedful.engine.runner import together
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.jobs.rows import Addition
 from heedful.judges import prompts
@@ -213,9 +213,7 @@ def _recipe(expert: Expert, samples: int, *, overwrite: bool) -> Recipe:
 
         async def make() -> Addition:
             _refuse(sample, expert.prompt, overwrite=overwrite)
-            critiques = await asyncio.gather(
-                *(expert.sample_critique(sample, at) for at in range(samples))
-            )
+            critiques = await together(expert.sample_critique(sample, at) for at in range(samples))
             return _addition(sample, expert, critiques)
 
         yield Task(sample, make)

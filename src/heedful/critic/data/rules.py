@@ -10,7 +10,6 @@ that :mod:`heedful.critic.data.counting` knows.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from heedful.critic.data import counting, replies
 from heedful.critic.data.items import Drop
 from heedful.critic.data.verification import described
 from heedful.engine.purpose import EXPLAINED_TOKENS
+from heedful.engine.runner import together
 from heedful.jobs.checklists.spans import Instruction
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts import plain
@@ -102,7 +102,7 @@ class RulesStage:
             {at: candidate for at, candidate in candidates.items() if item.facts[at] is not None}
             for candidates in item.by_sample().values()
         ]
-        await asyncio.gather(*(self._revise(item, group) for group in groups if group))
+        await together(self._revise(item, group) for group in groups if group)
 
     async def _count(self, item: FilterItem) -> None:
         """Find the facts: by checks where there are any, else in the parts that are copied out."""

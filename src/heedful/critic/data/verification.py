@@ -7,7 +7,6 @@ each other nor of who judged.
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +15,7 @@ from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
+from heedful.engine.runner import together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,7 +122,7 @@ class CrossModelStage:
             for group in self._groups(candidates)
             for model in self.verifiers
         ]
-        opinions = await asyncio.gather(*(self._ask(item, *each) for each in requests))
+        opinions = await together(self._ask(item, *each) for each in requests)
         for (model, group), opinion in zip(requests, opinions, strict=True):
             for position, candidate in group.items():
                 if candidate.drop is None:  # the first verifier's fault counts

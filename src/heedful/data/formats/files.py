@@ -33,7 +33,13 @@ __all__ = ["FileKind", "kind", "records", "shown"]
 
 FileKind = Literal["array", "lines", "csv", "parquet", "xlsx"]
 
-_COMPRESSED = {"bzip2": b"BZh", "xz": b"\xfd7zXZ", "zstd": b"(\xb5/\xfd", "zip": b"PK\x03\x04"}
+_COMPRESSED = {
+    "gzip twice": b"\x1f\x8b",
+    "bzip2": b"BZh",
+    "xz": b"\xfd7zXZ",
+    "zstd": b"(\xb5/\xfd",
+    "zip": b"PK\x03\x04",
+}
 _SIGNATURES = {
     **_COMPRESSED,
     "a PNG image": b"\x89PNG",
@@ -43,7 +49,7 @@ _SIGNATURES = {
     "a program": b"\x7fELF",
     "a SQLite database": b"SQLite format 3\0",
 }
-"""What people name by mistake, and how such a file begins."""
+"""Kinds of files that people name by mistake, and how each begins."""
 
 _READS = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.engine.inputs import split_options
+from heedful.engine.runner import together
 from heedful.jobs.checklists.compiled import with_checks
 from heedful.jobs.checklists.proposing import PROPOSAL_TOKENS, Proposer
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep
@@ -100,7 +100,7 @@ async def _compiled(sample: Sample, proposer: Proposer) -> Addition:
         "checks_by_grammar": len(checklist) - len(open_),
     }
     counts["checks_by_grammar"] -= counts["checks_of_their_own"]
-    results = await asyncio.gather(*(proposer.propose(checklist[at].text) for at in open_))
+    results = await together(proposer.propose(checklist[at].text) for at in open_)
     expenses = tuple(expense for result in results for expense in result.expenses)
     problem = next((result.problem for result in results if result.problem), None)
     if problem is not None:

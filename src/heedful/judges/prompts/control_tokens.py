@@ -7,9 +7,9 @@ that already has backslashes there gets one more, so escaping is reversible.
 
 The families are those of the models used as judges: ChatML, Llama, Qwen, Phi, gpt-oss, GLM,
 Granite, Cohere, Kimi (``<|…|>``); DeepSeek, Hunyuan (fullwidth bars); Gemma, T5, ERNIE, Nemotron,
-Seed and SentencePiece models (``<…>``); Mistral and GLM (``[…]``); EXAONE (``[|…|]``); MiniMax
-(``]~b]``); Llama 2 (``<<SYS>>``). Tokens of other families aren't escaped. A model in this process
-needs no list: :mod:`heedful.models.engine` knows its tokenizer.
+Seed, InternLM and SentencePiece models (``<…>``); Mistral and GLM (``[…]``); EXAONE (``[|…|]``);
+MiniMax (``]~b]``); Llama 2 (``<<SYS>>``). Tokens of other families aren't escaped. A model in this
+process needs no list: :mod:`heedful.models.engine` knows its tokenizer.
 """
 
 from __future__ import annotations
@@ -17,9 +17,11 @@ from __future__ import annotations
 import re
 
 _NAMED = (
-    r"/?s|bos|eos|pad|unk|mask|cls|sep|sop|eop|eod|eot|BOS|EOS|PAD|UNK|CLS|SEP|MASK|BOS_TOKEN"
-    r"|EOS_TOKEN|(?:start|end)_of_(?:turn|image|audio|text)|(?:begin|end)_of_\w{1,24}|turn\||\|turn"
-    r"|(?:SPECIAL|extra_id|unused|mask|reserved)_?:?\d{1,5}|seed:[\w:]{1,32}|eos_token|bos_token"
+    r"/?s|bos|eos|pad|unk|mask|cls|sep|sop|soh|eo[ahmpdt]|BOS|EOS|EO[MT]|PAD|UNK|CLS|SEP|MASK"
+    r"|(?:BOS|EOS)_TOKEN|(?:start|end)_of_(?:turn|image|audio|text)|(?:begin|end)_of_\w{1,24}"
+    r"|\|\w{1,32}|\w{1,32}\|"  # Gemma: <|turn>, <channel|>
+    r"|(?:SPECIAL|extra_id|unused|mask|reserved(?:_token)?)_?:?\d{1,5}|seed:[\w:]{1,32}"
+    r"|eos_token|bos_token"
 )
 _BRACKETED = (
     r"/?INST|/?SYSTEM_PROMPT|/?AVAILABLE_TOOLS|/?TOOL_CALLS|/?TOOL_RESULTS|/?TOOL_CONTENT|/?THINK"

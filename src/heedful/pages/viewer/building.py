@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.core.closing import closed_on_error
 from heedful.engine.saved_run import SavedRun
 from heedful.pages.viewer.facts import STATUSES, Facts, facts
 
@@ -199,8 +200,9 @@ def _open(path: Path, whose: str, directory: Path) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         db = _connect(path)
-        if about(db, "identity") == whose:
-            return db
+        with closed_on_error(db):
+            if about(db, "identity") == whose:
+                return db
         db.close()
     except sqlite3.Error:
         pass  # none, or half of one
@@ -219,8 +221,10 @@ def _open(path: Path, whose: str, directory: Path) -> sqlite3.Connection:
 
 def _connect(path: Path) -> sqlite3.Connection:
     db = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    for pragma in ("journal_mode=WAL", "synchronous=OFF", "busy_timeout=5000", "cache_size=-65536"):
-        db.execute(f"PRAGMA {pragma}")
+    with closed_on_error(db):
+        for pragma in ("journal_mode=WAL", "synchronous=OFF", "busy_timeout=5000"):
+            db.execute(f"PRAGMA {pragma}")
+        db.execute("PRAGMA cache_size=-65536")
     return db
 
 

@@ -7,6 +7,7 @@ from array import array
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
+from heedful.core.closing import closed_on_error
 from heedful.core.errors import UsageError
 from heedful.pages.viewer.building import COLUMNS, TEXT, about
 from heedful.pages.viewer.facts import STATUSES
@@ -127,8 +128,9 @@ class Index:
     def _open(self) -> sqlite3.Connection:
         uri = f"{self._path.absolute().as_uri()}?mode=ro"
         db = sqlite3.connect(uri, uri=True, isolation_level=None)
-        db.execute("PRAGMA busy_timeout=5000")
-        db.execute("PRAGMA cache_size=-8192")
+        with closed_on_error(db):
+            db.execute("PRAGMA busy_timeout=5000")
+            db.execute("PRAGMA cache_size=-8192")
         return db
 
 

@@ -60,7 +60,8 @@ def _numbering(id_: str, bound: dict[str, Any]) -> Check:
     check = Check(id=id_, args=bound)
     if mark is None:
         return check
-    marked = Check(id="heedful:contains", args={"phrases": [mark], "inside": True})
+    marks = [mark, mark.translate({ord("1"): "2", ord("①"): "②"})]
+    marked = Check(id="heedful:contains", args={"phrases": marks, "inside": True})
     return either([check, Check(id="heedful:all", args={"checks": [*map(plain, (check, marked))]})])
 
 

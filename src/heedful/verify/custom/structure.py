@@ -152,7 +152,7 @@ def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
     """
     runs: list[int] = []
     for block in re.split(r"\n\s*\n", response.text):
-        for text in (block, re.sub("[、“”‘’「」『』]", "", block)):
+        for text in (block, re.sub(r"[、“”‘’「」『』*_ \t\u3000]", "", block)):
             of_length = [len(run) == length for run in _RUN_OF_HAN.findall(text)]
             runs += [len(list(run)) for fits, run in groupby(of_length) if fits]
     longest = max(runs, default=0)
