@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from heedful.analysis.meta.annotators import against_annotators
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
@@ -298,6 +299,9 @@ def _summary(
         "judges": measured,
         "pairs": paired(entries, labelled, bench.seed),
     }
+    pairs = against_annotators(entries, labelled)
+    if pairs is not None:
+        summary["against_annotators"] = pairs
     alphas = _alphas(groups, labelled)
     if alphas:
         summary["alpha"] = alphas

@@ -139,11 +139,13 @@ class Labelled:
             labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
         preferred = _preferred(sample)
         unlabelled = set(labels) <= {UNKNOWN}
-        if unlabelled and preferred is None:
+        # Annotators of whom no majority agrees are still measured against each other.
+        if unlabelled and preferred is None and len(annotations) < 2:  # noqa: PLR2004
             return
         if origin.startswith("recorded") and not _critiques(sample):
             self.circular += 1
-        self.origins["preferences" if unlabelled else origin] += 1
+        ranked = unlabelled and preferred is not None
+        self.origins["preferences" if ranked else origin] += 1
         group = sample.tags.get(by)
         about = cluster_of(sample)
         self.targets[sample.id] = Target(
