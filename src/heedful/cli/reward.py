@@ -51,7 +51,7 @@ class RewardFlags:
             is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
         length_full: Characters from which the penalty is whole; it grows in proportion between.
-        length_penalty: What is taken from the reward at the most.
+        length_penalty: The largest penalty.
     """
 
     aggregate: Annotated[Aggregates, Parameter(name=["--aggregate", "-a"])] = "fraction"

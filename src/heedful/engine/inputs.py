@@ -278,7 +278,7 @@ class Selection(NamedTuple):
     def total(self, source: object) -> int | None:
         """Count the rows that will be taken, where that costs next to nothing.
 
-        Lines are counted, so it is about right: a blank line is no row.
+        Lines are counted, so it is about right: a blank line isn't a row.
         """
         from heedful.data.formats import Source
 

@@ -1,4 +1,4 @@
-"""What a solution says beside its answer: under which circumstances, for what purpose, a check.
+"""Statements in a solution beside its answer: under which circumstances, for what purpose, a check.
 
 ``The maximum is 9, when x = 3.`` settles on 9, and ``40 hours to earn $600`` on 40 hours. A
 circumstance is left out only where a value stands before it.

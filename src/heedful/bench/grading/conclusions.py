@@ -2,7 +2,7 @@
 
 A sentence is taken apart into tokens, and tokens that belong together into runs (``x = 3``,
 ``(2, -3)``, ``2 hours 30 minutes``). Of the runs one is chosen, and those that only ``and`` or
-``or`` separates from it. What is negated, asked, or said in a remark is no candidate.
+``or`` separates from it. What is negated, asked, or said in a remark isn't a candidate.
 """
 
 from __future__ import annotations
