@@ -18,6 +18,7 @@ from heedful.verify import markup
 from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
+from heedful.verify.text.lines import FENCE
 from heedful.verify.text.numbers import numbers, phone_numbers
 
 if TYPE_CHECKING:
@@ -55,7 +56,6 @@ _NUMERAL = re.compile(
 )
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
 _HIDDEN_TABLE = re.compile(r"\| ?---|\t")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -165,7 +165,7 @@ def _markdown_tables(layout: Layout) -> list[int]:
 
 
 def _code_blocks(layout: Layout) -> list[int]:
-    fences = sum(1 for line in layout.lines if _FENCE.match(line.text))
+    fences = sum(1 for line in layout.lines if FENCE.match(line.text))
     return [fences // 2, (fences + 1) // 2]
 
 
@@ -246,6 +246,7 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "exclamation_marks": signs.exclamation_marks,
     "quotation_marks": signs.quotation_marks,
     "brackets": signs.brackets,
+    "parentheses": signs.parentheses,
     "dashes": signs.dashes,
     "ellipses": signs.ellipses,
     "numbers": numbers,
