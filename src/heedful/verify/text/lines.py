@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LineKind = Literal["blank", "heading", "bullet", "number", "table", "rule", "code", "aside", "prose"]
+LineKind = Literal[
+    "blank", "heading", "bullet", "number", "table", "rule", "code", "aside", "prose"
+]
 
 FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
@@ -57,7 +59,7 @@ def kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
             yield _line(text)
 
 
-def _line(text: str) -> LayoutLine:
+def _line(text: str) -> LayoutLine:  # noqa: PLR0911 - one for each kind
     if not text or text.isspace():
         return LayoutLine(text, "blank")
     if _PROSE.match(text) and not text.startswith(_ADDRESSED):
