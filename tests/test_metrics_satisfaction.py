@@ -553,6 +553,17 @@ def test_every_measure_keeps_its_promises(rows: list[Row], scoring: Scoring, fai
             assert measure["bounds"] == pytest.approx([measure["value"]] * 2)
 
 
+@pytest.mark.parametrize("decided", ["1", "0"])
+def test_a_system_of_which_nothing_was_decided_is_in_no_part_of_ssr(decided: str) -> None:
+    rows = [
+        row(verdicts, "p" * len(verdicts), benchmark="sysbench", system_id=system, turn=1)
+        for system, verdicts in enumerate(["", decided])
+    ]
+    ssr, alone = (summed(some)["metrics"]["sysbench"]["ssr"] for some in (rows, rows[1:]))
+    assert (ssr["value"], ssr["numerator"]) == (alone["value"], alone["numerator"])
+    assert ssr["denominator"] == 1
+
+
 @quickly
 @given(ROWS, st.randoms())
 def test_the_order_of_the_rows_does_not_matter(rows: list[Row], draw: random.Random) -> None:

@@ -1,4 +1,4 @@
-"""What can be counted in a response, and what it is called."""
+"""Units that can be counted in a response, and their names."""
 
 from __future__ import annotations
 
