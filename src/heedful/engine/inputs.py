@@ -290,6 +290,11 @@ class Selection(NamedTuple):
         most = self.limit or self.sample
         return count if count is None or most is None else min(count, most)
 
+    def named(self, rows: InMemory) -> tuple[InMemory, list[str]]:
+        """Return rows in memory, to be read again, and the name of their content."""
+        rows = list(rows) if isinstance(rows, Iterator) else rows
+        return rows, [content(self.items(rows))]
+
     def items(self, source: InMemory) -> Iterator[Item[Sample]]:
         """Make items of the chosen rows, in their order; the turns of one record stay together.
 

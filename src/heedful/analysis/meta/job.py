@@ -8,12 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from heedful.analysis.meta.annotators import against_annotators
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
     CODE,
-    MET,
-    UNMET,
     Labelled,
     RecordedCritiques,
     verdicts_of_code,
@@ -296,16 +295,13 @@ def _summary(
         "seed": bench.seed,
         "by": by,
         "rows": {"read": labelled.read, "failed": labelled.failed},
-        "labels": {
-            "rows": len(labelled.targets),
-            "instructions": labelled.instructions,
-            "met": labelled.count(MET),
-            "unmet": labelled.count(UNMET),
-            "from": dict(labelled.origins),
-        },
+        "labels": labelled.counts(),
         "judges": measured,
         "pairs": paired(entries, labelled, bench.seed),
     }
+    pairs = against_annotators(entries, labelled)
+    if pairs is not None:
+        summary["against_annotators"] = pairs
     alphas = _alphas(groups, labelled)
     if alphas:
         summary["alpha"] = alphas

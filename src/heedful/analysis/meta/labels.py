@@ -139,11 +139,13 @@ class Labelled:
             labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
         preferred = _preferred(sample)
         unlabelled = set(labels) <= {UNKNOWN}
-        if unlabelled and preferred is None:
+        # Annotators of whom no majority agrees are still measured against each other.
+        if unlabelled and preferred is None and len(annotations) < 2:  # noqa: PLR2004
             return
         if origin.startswith("recorded") and not _critiques(sample):
             self.circular += 1
-        self.origins["preferences" if unlabelled else origin] += 1
+        ranked = unlabelled and preferred is not None
+        self.origins["preferences" if ranked else origin] += 1
         group = sample.tags.get(by)
         about = cluster_of(sample)
         self.targets[sample.id] = Target(
@@ -170,6 +172,16 @@ class Labelled:
     def count(self, letter: str) -> int:
         """Count the labels of one kind."""
         return sum(target.labels.count(letter) for target in self.targets.values())
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of rows, instructions and labels, as a summary has them."""
+        return {
+            "rows": len(self.targets),
+            "instructions": self.instructions,
+            "met": self.count(MET),
+            "unmet": self.count(UNMET),
+            "from": dict(self.origins),
+        }
 
 
 async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
