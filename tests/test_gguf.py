@@ -50,7 +50,7 @@ def test_every_weight_is_read_back(name: str, dtype: str | None, tmp_path: Path)
         assert torch.equal(rounded.float(), after[key]), key
 
 
-REFUSED = {
+REFUSED: dict[str, dict[str, Any]] = {
     "activation is .gelu.": {"hidden_act": "gelu"},
     "RoPE is scaled by 'yarn'": {
         "rope_parameters": {"rope_type": "yarn", "rope_theta": 10_000.0, "factor": 2.0}
@@ -87,10 +87,11 @@ def test_a_tokenizer_that_llama_cpp_does_not_know_is_refused(tmp_path: Path) -> 
     from tokenizers import normalizers, pre_tokenizers
     from transformers import AutoTokenizer
 
-    for why, change in {
+    changes: dict[str, dict[str, Any]] = {
         "changes texts first": {"normalizer": normalizers.Lowercase()},
         "cuts texts otherwise": {"pre_tokenizer": pre_tokenizers.Whitespace()},
-    }.items():
+    }
+    for why, change in changes.items():
         folder = save(tmp_path / "model", "llama")
         tokenizer = AutoTokenizer.from_pretrained(folder)
         for part, value in change.items():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from heedful.models.folder import ModelFolder
 
-__all__ = ["GgufFile", "write_gguf"]
+__all__ = ["write_gguf"]
 
 _TYPES: Mapping[str, str] = {"float32": "F32", "float16": "F16", "bfloat16": "BF16"}
 """GGUF's names for the dtypes that are written."""
