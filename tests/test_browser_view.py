@@ -230,7 +230,7 @@ def test_judgments_are_labelled_by_keys_and_saved_at_once(
 
 def test_two_runs_are_compared(watched: Watched) -> None:
     page = watched.page
-    button = page.get_by_role("button", name="Compare two runs")
+    button = page.get_by_role("button", name="Compare runs")
     assert button.is_disabled()
     page.get_by_label("Compare large").check()
     page.get_by_label("Compare small").check()

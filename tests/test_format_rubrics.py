@@ -367,6 +367,38 @@ def test_multichallenge_averages_its_axes(tmp_path: Path) -> None:
     read(tmp_path, *judged, name="native")
     found = metrics(tmp_path)["multichallenge"]
     assert found["overall"]["value"] == pytest.approx((1 / 2 + 1) / 2)
+    assert found["any_attempt"]["value"] == 1
+
+
+def attempts(path: Path, **axes: Sequence[str]) -> dict[str, Any]:
+    """Measure MultiChallenge's questions, each written as its attempts' verdicts."""
+    status = {"+": "met", "-": "unmet", "?": "unparsed"}
+    rows = [
+        {
+            "id": f"{axis}{number}#{place}",
+            "instruction_id": f"{axis}{number}",
+            "prompt": f"Question {axis}{number}.",
+            "response": f"Answer {place}.",
+            "checklist": ["Is it so?"],
+            "judgments": [{"status": status[sign]}],
+            "tags": {"benchmark": "multichallenge", "axis": axis},
+        }
+        for axis, questions in axes.items()
+        for number, signs in enumerate(questions)
+        for place, sign in enumerate(signs)
+    ]
+    read(path, *rows, name="native")
+    return dict(metrics(path)["multichallenge"])
+
+
+def test_a_question_passes_if_any_attempt_does(tmp_path: Path) -> None:
+    found = attempts(tmp_path, x=["-+", "--"], y=["+"])
+    assert found["any_attempt"]["value"] == pytest.approx((1 / 2 + 1) / 2)
+    assert found["overall"]["value"] == pytest.approx((1 / 4 + 1) / 2)
+    opened = attempts(tmp_path, x=["?+", "--"], y=["++", "-?"])["any_attempt"]
+    assert opened["bounds"] == pytest.approx([(1 / 2 + 1 / 2) / 2, (1 / 2 + 1) / 2])
+    assert opened["bounds"][0] < opened["value"] < opened["bounds"][1]
+    assert "any_attempt" not in attempts(tmp_path, x=["+", "-"])
 
 
 def test_followbench_and_trace(data: Path) -> None:

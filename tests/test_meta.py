@@ -289,6 +289,28 @@ def test_annotators_agree_among_themselves_and_their_majority_is_the_label() -> 
     assert "annotations.anna " in result["problems"][0]["problem"]
 
 
+def test_each_annotator_is_a_pair_as_in_healthbench_by_hand() -> None:
+    given = [("1", "m", [True, True]), ("2", "m", [True, False]), ("3", "u", [False, False])]
+    rows = [
+        Sample.model_validate(
+            row(key, "-", verdict).model_copy(update={"labels": None}).model_dump()
+            | {"annotations": {str(place): [label] for place, label in enumerate(labels)}}
+        )
+        for key, verdict, labels in given
+    ]
+    summary = meta(rows)
+    found = summary["against_annotators"]
+    judge, people = found["judges"]["recorded"], found["annotators"]
+    # 3 tp, 1 fp, 2 tn; and of the annotators 2 tp, 1 fp, 1 fn, 2 tn.
+    assert (judge["pairs"], people["pairs"]) == (6, 6)
+    assert judge["mean_f1"]["value"] == pytest.approx((6 / 7 + 4 / 5) / 2)
+    assert people["mean_f1"]["value"] == pytest.approx(2 / 3)
+    # Where the annotators disagree evenly there is no label.
+    assert summary["labels"]["met"] + summary["labels"]["unmet"] == 2
+    assert "Against each annotator" in document(summary).markdown()
+    assert "against_annotators" not in meta([row("1", "m", "m")])
+
+
 def expert_and_draws(data: Path) -> list[tuple[list[bool], list[list[bool]]]]:
     """Read the verdicts of the released examples without our parser."""
 

@@ -349,7 +349,7 @@ BREAKS: dict[str, tuple[Callable[[Path], object], type[HeedfulError], str]] = {
     "no template": (
         lambda path: (path / "chat_template.jinja").unlink(),
         StopRunError,
-        "no chat template.*take the model's chat version",
+        "no chat template",
     ),
     "a record that is no JSON": (
         lambda path: (path / "heedful.json").write_text("{"),

@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import meta
+from heedful.analysis.meta.tables import document
 from heedful.data.formats import open_source
 from heedful.judges.prompts import if_rewardbench
 from heedful.metrics.pairwise import Choice, choices
-from heedful.metrics.ranking import Edges, pair_accuracy, ranking, tau_b
+from heedful.metrics.ranking import Edges, best_of, pair_accuracy, ranking, tau_b
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,3 +293,50 @@ def test_rewardbench2_is_a_ranking(tmp_path: Path) -> None:
     assert best is not None
     assert (best.model_extra or {})["preferred_to"] == [f"7/rejected-{n}" for n in (1, 2, 3)]
     assert best.tags["task"] == "Precise IF"
+
+
+def rated(name: str, verdicts: str, *worse: str) -> dict[str, Any]:
+    """Write a response to an instruction, with recorded verdicts as signs."""
+    status = {"+": "met", "-": "unmet", "?": "unparsed"}
+    return {
+        "id": name,
+        "instruction_id": name[0],
+        "prompt": f"Do {name[0]}.",
+        "response": f"So {name}.",
+        "checklist": [f"c{place}" for place in range(len(verdicts))],
+        "labels": [True] * len(verdicts),
+        "preferred_to": list(worse),
+        "recording": {
+            "prompt": "native",
+            "verdicts": [{"status": status[sign], "explanation": ""} for sign in verdicts],
+        },
+    }
+
+
+def test_the_best_response_first_by_hand(tmp_path: Path) -> None:
+    rows = [
+        *(rated("a1", "++", "a2", "a3"), rated("a2", "+-"), rated("a3", "--")),  # alone: 1
+        *(rated("b1", "+-", "b2", "b3"), rated("b2", "-+"), rated("b3", "--")),  # one of two: 1/2
+        *(rated("c1", "+-", "c2"), rated("c2", "++")),  # behind: 0
+        *(rated("d1", "++", "d2"), rated("d2", "+?")),  # 1, or 1/2: open
+        *(rated("e1", "?+", "e2"), rated("e2", "--")),  # 1 either way
+        *(rated("f1", "++", "f3"), rated("f2", "++", "f3"), rated("f3", "--")),  # no best one
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (judge,) = meta(file)["judges"]
+    best = judge["best_of"]
+    assert (best["instructions"], best["coverage"]) == (5, 0.8)
+    assert best["value"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
+    assert best["bounds"] == pytest.approx([3 / 5, 3.5 / 5])
+    assert best["interval"][0] < best["value"] < best["interval"][1]
+    assert "Best response first" in document(meta(file)).markdown()
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0])).map(lambda one: one * 2)))
+def test_where_nothing_is_open_the_bounds_are_the_value(ends: list[tuple[float, float]]) -> None:
+    best = best_of(ends)
+    assert (best is None) == (not ends)
+    if best is not None:
+        assert best["coverage"] == 1
+        assert best["bounds"] == [best["value"]] * 2

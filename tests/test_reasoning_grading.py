@@ -126,12 +126,10 @@ def test_a_bad_row_says_why_and_costs_no_other(tmp_path: Path) -> None:
         "[1]",
     ]
     attempts = read(written(tmp_path / "t.jsonl", ROW, *bad, ROW))
-    troubles = [attempt.trouble or "" for attempt in attempts]
-    assert troubles[0] == troubles[5] == ""
-    for trouble, part in zip(
-        troubles[1:5], ("gt is missing", "a number", "JSON", "list"), strict=True
-    ):
-        assert part in trouble
+    errors = [attempt.error or "" for attempt in attempts]
+    assert errors[0] == errors[5] == ""
+    for error, part in zip(errors[1:5], ("gt is missing", "a number", "JSON", "list"), strict=True):
+        assert part in error
 
 
 def test_files_of_no_benchmark_and_unknown_names_are_refused(tmp_path: Path) -> None:

@@ -190,6 +190,32 @@ def test_named_values_are_a_tuple_of_names(values: dict[str, int], order: object
 
 
 @FEW
+@given(st.lists(st.integers(1, 20), min_size=2, max_size=6, unique=True), st.randoms())
+def test_numbers_of_statements_are_a_set_and_not_the_numbers(
+    numbers: list[int], order: object
+) -> None:
+    circled = [chr(ord("①") - 1 + number) for number in numbers]
+    digits = "".join(map(str, numbers))
+    order.shuffle(circled)  # type: ignore[attr-defined]
+    listed = "、".join(circled)
+    together = "".join(chr(ord("⑴") - 1 + number) for number in numbers)
+    assert compare(together, listed).equal is True
+    assert compare(digits, together).equal is not True
+    assert compare(together, "".join(circled[:-1])).equal is not True
+
+
+@FEW
+@given(ENDS, st.permutations("xyz"))
+def test_sets_belong_to_their_letters(ends: list[int], letters: list[str]) -> None:
+    sets = [rf"[{low}, {low + 1 + place}]" for place, low in enumerate(ends[:3])]
+    pairs = [rf"{letter} \in {held}" for letter, held in zip(letters, sets, strict=False)]
+    assert compare(", ".join(pairs), ", ".join(reversed(pairs))).equal is True
+    turned = zip(letters[: len(sets)], [*sets[1:], sets[0]], strict=True)
+    swapped = ", ".join(rf"{letter} \in {held}" for letter, held in turned)
+    assert compare(", ".join(pairs), swapped).equal is not True
+
+
+@FEW
 @given(st.decimals(min_value="0.01", max_value="9.99", places=2), st.integers(1, 9))
 def test_a_decimal_is_one_in_every_notation(number: object, digit: int) -> None:
     text = str(number)

@@ -153,7 +153,7 @@ def test_guards_take_the_reward() -> None:
         ("/health", {}, 405, "not allowed"),
     ],
 )
-def test_a_refusal_says_what_and_the_mend(
+def test_a_refusal_says_what_and_the_hint(
     coded: Server, path: str, body: Any, status: int, what: str
 ) -> None:
     found, answer, _ = coded.post(path, body)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     Name = str | os.PathLike[str]
 
-__all__ = ["calibrate", "draw", "plan"]
+__all__ = ["DRAW", "blank", "calibrate", "draw", "plan"]
 
 Rate = Literal["csr", "isr"]
 """Of a row: the share of its constraints that is met, or whether all are."""
@@ -43,7 +43,7 @@ Rate = Literal["csr", "isr"]
 FEWEST = 2
 """Labels of a kind of row that a variance takes."""
 
-_DRAW = "draw"
+DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
 
 
@@ -98,12 +98,16 @@ def draw(
     with SavedRun.open(run) as saved, atomically(path) as file:
         for row in saved.rows(scored_entry):
             if row.id in chosen and row.sample is not None:
-                unknown = [None] * len(row.sample.checklist)
-                bare = row.sample.model_copy(update={"labels": None, "recording": None})
-                record = native.write(bare) | {"labels": unknown, _DRAW: about}
+                record = blank(row.sample) | {DRAW: about}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
     kinds = Counter(unit.kind for unit in units if unit.id in chosen)
     return {"drawn": len(chosen), **about, "kinds": dict(sorted(kinds.items())), "file": str(path)}
+
+
+def blank(sample: Sample) -> dict[str, Any]:
+    """Return a sample as a row to be labelled: without verdicts, each of its labels open."""
+    bare = sample.model_copy(update={"labels": None, "recording": None})
+    return dict(native.write(bare)) | {"labels": [None] * len(sample.checklist)}
 
 
 def _is_labelled(path: Path) -> bool:
@@ -272,7 +276,7 @@ def _about_draw(labels: Name) -> dict[str, Any]:
     Raises:
         InputError: nothing says that, so nobody knows that they were drawn at random.
     """
-    said = [(row.sample.model_extra or {}).get(_DRAW) for row in _rows(labels)]
+    said = [(row.sample.model_extra or {}).get(DRAW) for row in _rows(labels)]
     about = said[0] if said else None
     same = isinstance(about, dict) and all(each == about for each in said)
     if not same or not {"labels", "seed", "by"} <= set(about or {}):

@@ -101,16 +101,9 @@ def replay(
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
     cases, source = _cases(small, large, truth)
-    tuning = [case for case in cases if case.cluster[0] % 2 == 0]
-    held_out = [case for case in cases if case.cluster[0] % 2 == 1]
+    tuning, held_out = halves(cases)
     thresholds = _thresholds(cases)
-    allowed = [
-        threshold
-        for threshold in thresholds
-        if (between := _contrast(tuning, threshold)["difference"]["interval"]) is not None
-        and between[0] >= -margin
-    ]
-    chosen = min(allowed, default=NEVER)  # the lower, the less goes on
+    chosen = choose_threshold(tuning, margin, thresholds)
     unit = "tokens" if all(case.cost is not None for case in cases) else "verdicts"
     return {
         "small": str(small),
@@ -128,6 +121,36 @@ def replay(
             "rows": len(held_out),
         },
     }
+
+
+def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
+    """Part the rows into two halves, each instruction as a whole."""
+    parts: tuple[list[ReplayedRow], list[ReplayedRow]] = ([], [])
+    for case in cases:
+        parts[case.cluster[0] % 2].append(case)
+    return parts
+
+
+def choose_threshold(
+    cases: Sequence[ReplayedRow], margin: float, thresholds: Iterable[float] | None = None
+) -> float:
+    """Choose the lowest threshold that is shown to lose no more accuracy than a margin.
+
+    Args:
+        cases: the rows.
+        margin: a share; the bound of the 95 % interval must be within it.
+        thresholds: those that are tried; by default chosen among the confidences.
+
+    Returns:
+        The threshold; :data:`NEVER` where none does.
+    """
+    allowed = (
+        threshold
+        for threshold in sorted(_thresholds(cases) if thresholds is None else thresholds)
+        if (between := _contrast(cases, threshold)["difference"]["interval"]) is not None
+        and between[0] >= -margin
+    )
+    return next(allowed, NEVER)  # the lower, the less goes on
 
 
 def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedRow], str]:

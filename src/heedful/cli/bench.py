@@ -84,7 +84,7 @@ def _outcome(counts: dict[str, GradeCounts], output: Path | None, seconds: float
     return Outcome(
         view=lambda: Group(grading_table(counts).terminal(), *_reasons(counts), rate),
         written=[output],
-        problems=[{"problem": problem} for each in counts.values() for problem in each.troubles],
+        problems=[{"problem": problem} for each in counts.values() for problem in each.failures],
         failed=unread,
         complete=not unread and any(each.decided for each in counts.values()),
     )

@@ -77,6 +77,7 @@ differences between judges. The labels are in the file, or a critique in it is
 taken for the truth.
 
 heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
+heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
 """,
     ),
     "cascade": Command(

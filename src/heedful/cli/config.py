@@ -60,8 +60,8 @@ class Config:
         """Add the flags that the command line does not give.
 
         Raises:
-            UsageError: the file isn't TOML, or has a key that is no flag of the command, or a table
-                of no command.
+            UsageError: the file isn't TOML, or has a key that isn't a flag of the command, or a
+                table of no command.
         """
         if not commands:
             return

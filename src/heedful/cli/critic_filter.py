@@ -109,7 +109,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
 
     models = _models(model_flags)
     how = sampling(model_flags)
-    # Settings of the stages are no part of the name: they share what was asked.
+    # Settings of the stages aren't part of the name: runs that differ in them share answers.
     configs = [dict(model.config) for model in models["all"]]
     options = ("critic filter", data.format, data.task, configs, how)
     run = flags.run or default_run(input, None, *options)

@@ -117,12 +117,18 @@ def make(names: str | None, model_flags: JudgeFlags, *, scoring: Scoring, seed: 
     Raises:
         UsageError: a judge or a prompt is unknown, or flags do not go together.
     """
-    from heedful.judges import JudgeOptions, make_judge
+    from heedful.judges import make_judge
+
+    return make_judge(names, scoring=scoring, seed=seed, **judge_options(model_flags))
+
+
+def judge_options(model_flags: JudgeFlags) -> JudgeOptions:
+    """Return the options of a judge that the flags give."""
+    from heedful.judges import JudgeOptions
     from heedful.models.options import CallOptions
 
     own = JudgeOptions.__annotations__.keys() - CallOptions.__annotations__.keys()
-    given = cast("JudgeOptions", given_flags(model_flags, sorted(own)) | options(model_flags))
-    return make_judge(names, scoring=scoring, seed=seed, **given)
+    return cast("JudgeOptions", given_flags(model_flags, sorted(own)) | options(model_flags))
 
 
 def carry_out(

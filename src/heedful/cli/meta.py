@@ -18,9 +18,10 @@ from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from heedful.models.base import Model
+    from heedful.reporting.document import Document
 
 
 @Parameter(name="*")
@@ -76,6 +77,10 @@ class MeasureFlags:
         correct: Runs without labels by a judge that is measured: correct their rate of
             constraints met for its errors.
         arbiter: A model that compares the explanations of two judges, in both orders.
+        truth: Take the verdicts of code as the labels: rules, compiled, or both with a comma.
+        sweep: Try protocols, as per_call=1,3,all votes=1,5 explain=yes,no model=A,B, and choose by
+            accuracy and cost, cascades included; runs: only those of --runs.
+        margin: How many points of accuracy the protocol that --sweep chooses may lose.
     """
 
     scoring: Literal["strict", "faithful"] = "strict"
@@ -83,6 +88,9 @@ class MeasureFlags:
     by: str = "task"
     correct: Annotated[list[Path] | None, Parameter(negative="", consume_multiple=True)] = None
     arbiter: str | None = None
+    truth: str | None = None
+    sweep: Annotated[list[str] | None, Parameter(negative="", consume_multiple=True)] = None
+    margin: float = 1.0
 
 
 def meta(
@@ -103,7 +111,7 @@ def meta(
         judges: Whose verdicts are measured, and where they are kept.
         labels: How the labels and what they are about are read.
         measure: What is measured, and how.
-        output: Write the numbers to a .json file or the tables to a .md file.
+        output: Write the numbers to a .json file, or the tables to a .md or .html file.
         model_flags: The model and how it is called.
         flags: What it may cost, over all judges, and what is said meanwhile.
 
@@ -117,14 +125,13 @@ def meta(
     responses = [labels.responses] if labels.responses else []
     _check_output(output, [input, *responses, *(judges.runs or ()), *(measure.correct or ())])
     display = Display()
-    shared = _options(judges, labels, measure, model_flags) | {
+    measure_judges, shared = _function(judges, labels, measure, model_flags)
+    shared |= {
         "prices": flags.price_table([*model_flags.model, *filter(None, [measure.arbiter])]),
         "on_progress": (lambda _: None) if flags.quiet else display,
     }
     try:
         with flags.listening():
-            from heedful.analysis.meta import meta as measure_judges
-
             if flags.dry_run:
                 estimate = dry_run(measure_judges, input, **shared)
                 display.clear()
@@ -139,27 +146,49 @@ def meta(
     finally:
         display.clear()
     _write(summary, output)
+    if measure.sweep:
+        return print_outcome(
+            _swept(summary, _reading(input, labels), output, model_flags), quiet=flags.quiet
+        )
     return print_outcome(_outcome(summary, output), quiet=flags.quiet)
 
 
-def _options(
+def _function(
     judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags, model_flags: JudgeFlags
-) -> dict[str, Any]:
-    """Turn flags into the options of :func:`heedful.analysis.meta.meta`."""
-    return {
-        "judge": [
+) -> tuple[Callable[..., dict[str, Any]], dict[str, Any]]:
+    """Choose the function that measures, and turn flags into its options."""
+    options = _options(judges, labels, measure)
+    options["arbiter"] = _arbiter(measure.arbiter, model_flags)
+    if not measure.sweep:
+        from heedful.analysis.meta import meta as measure_judges
+
+        options["scoring"] = measure.scoring
+        options["judge"] = [
             judging.make(name, judge_flags, scoring=measure.scoring, seed=measure.seed)
             for name, judge_flags in _each(judges.names(), model_flags)
-        ],
+        ]
+        return measure_judges, options
+    from heedful.analysis.meta.sweep import sweep
+    from heedful.cli.sweep import arms
+
+    if measure.scoring != "strict":
+        raise UsageError("--sweep has strict scoring only", hint="leave --scoring out")
+    options["arms"] = arms(measure.sweep, judges.judge, model_flags)
+    options["margin"] = measure.margin / 100
+    return sweep, options
+
+
+def _options(judges: MeasuredFlags, labels: LabelFlags, measure: MeasureFlags) -> dict[str, Any]:
+    """Turn flags into the options that all ways to measure share."""
+    return {
         "responses": labels.responses,
         "format": labels.format,
-        "scoring": measure.scoring,
         "seed": measure.seed,
         "probes": [name.strip() for name in judges.probe.split(",")] if judges.probe else (),
         "runs": judges.runs or (),
         "by": measure.by,
         "correct": measure.correct or (),
-        "arbiter": _arbiter(measure.arbiter, model_flags),
+        "truth": measure.truth,
         "folder": judges.folder,
         "retry_failed": judges.retry_failed,
     }
@@ -181,8 +210,8 @@ def _check_output(path: Path | None, inputs: Sequence[Path]) -> None:
     """Refuse an output that cannot be written before anything is judged, not after."""
     if path is None:
         return
-    if path.suffix.lower() not in (".json", ".md"):
-        hint = "name a .json file for the numbers or a .md file for the tables"
+    if path.suffix.lower() not in (".json", ".md", ".html"):
+        hint = "name a .json file for the numbers, or a .md or .html file for the tables"
         raise UsageError("the output is of an unknown kind", where=str(path), hint=hint)
     from heedful.jobs.results import check_folder
 
@@ -190,16 +219,58 @@ def _check_output(path: Path | None, inputs: Sequence[Path]) -> None:
 
 
 def _write(summary: dict[str, Any], path: Path | None) -> None:
-    from heedful.analysis.meta.tables import document
     from heedful.data.formats.base import atomically
 
     if path is None:
         return
+    kind = path.suffix.lower()
     with atomically(path) as file:
-        if path.suffix.lower() == ".md":
-            file.write(document(summary).markdown())
-        else:
+        if kind == ".json":
             file.write(json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
+        else:
+            shown = _document(summary)
+            file.write(shown.markdown() if kind == ".md" else shown.html())
+
+
+def _document(summary: dict[str, Any]) -> Document:
+    if "protocols" in summary:
+        from heedful.analysis.meta.sweep_tables import document
+    else:
+        from heedful.analysis.meta.tables import document
+    return document(summary)
+
+
+def _reading(path: Path, labels: LabelFlags) -> list[str]:
+    """Write the words that have evaluate read the same rows."""
+    words = [str(path)]
+    if labels.map is not None:
+        words += ["--map", labels.map]
+    elif labels.format is not None:
+        words += ["--format", labels.format]
+    if labels.responses is not None:
+        words += ["--responses", str(labels.responses)]
+    return words
+
+
+def _swept(
+    summary: dict[str, Any], data: Sequence[str], output: Path | None, model_flags: JudgeFlags
+) -> Outcome:
+    from heedful.cli.sweep import commands
+
+    undecided = [
+        f"{each['name']}: no verdict was decided"
+        for each in summary["protocols"]
+        if not each["coverage"]
+    ]
+    return Outcome(
+        view=lambda: _document(summary).terminal(),
+        written=[*(each["run"] for each in summary["protocols"]), output],
+        problems=summary["problems"],
+        failed=len(summary["problems"]),
+        hints=undecided,
+        complete=not (undecided or summary["rows"]["failed"]),
+        next_step="\n  ".join(commands(summary, data, model_flags)),
+    )
 
 
 def _outcome(summary: dict[str, Any], output: Path | None) -> Outcome:

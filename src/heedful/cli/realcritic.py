@@ -230,15 +230,15 @@ def build(
         from heedful.bench.realcritic.build_tables import build_document
 
         failed = sum(counts["failed"] for counts in manifest["sets"].values())
-        troubles = [{"problem": trouble} for trouble in manifest["troubles"]]
+        unread = [{"problem": failure} for failure in manifest["failures"]]
         retry = f"{amount(failed, 'call')} failed; --retry-failed requests them again"
         return Outcome(
             view=lambda: build_document(manifest).terminal(),
             written=(output,),
-            problems=troubles,
-            failed=len(troubles),
+            problems=unread,
+            failed=len(unread),
             hints=(retry,) if failed else (),
-            complete=not (failed or troubles),
+            complete=not (failed or unread),
         )
 
     return carry_out(

@@ -45,13 +45,14 @@ class RewardFlags:
         gates: The plain signs of gaming for which a response gets 0: all, none, or names, with
             commas: empty, near_empty, cut_off, too_long, disguised, repetition, gibberish, echo,
             self_grading, addresses_judge, refusal, language, too_short.
-        guards: 0 for a response that code finds to grade itself or to be cut off.
+        guards: 0 for a response that grades itself or whose text breaks off, as code sees it; the
+            gate cut_off goes by the model's finish reason.
         judge_empty: Judge empty and near-empty responses: turns these two gates off.
         undecided: The reward where verdicts are missing that it depends on; by default the response
             is left out.
         length_free: Characters that cost nothing; with --length-full a penalty for longer ones.
         length_full: Characters from which the penalty is whole; it grows in proportion between.
-        length_penalty: What is taken from the reward at the most.
+        length_penalty: The largest penalty.
     """
 
     aggregate: Annotated[Aggregates, Parameter(name=["--aggregate", "-a"])] = "fraction"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @Parameter(name="*", group="The attacks")
 @dataclass(frozen=True, kw_only=True)
 class AttackFlags:
-    """What is attacked with.
+    """The attacks to try.
 
     Attributes:
         samples: The first so many samples of INPUT.

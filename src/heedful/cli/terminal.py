@@ -68,7 +68,7 @@ def console() -> Console:
 
 
 class _Shown:
-    """What is shown of something: its text, without signs that a terminal would obey."""
+    """A renderable without the control characters that a terminal would obey."""
 
     def __init__(self, renderable: Any) -> None:
         self._renderable = renderable

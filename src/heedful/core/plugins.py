@@ -41,7 +41,7 @@ GROUPS = {
     "heedful.judges": "a function (scoring, seed) that makes a Judge",
     "heedful.executors": "a function (concurrency) that makes an asynchronous context manager "
     "of a function from a Model to the Model that is called in its place",
-    "heedful.models": "a function (name) that makes a Model; requested as GROUP:NAME",
+    "heedful.models": "a function (name) that makes a Model; requested as PLUGIN:NAME",
 }
 """The entry-point groups, and what each holds."""
 

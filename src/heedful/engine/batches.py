@@ -81,7 +81,7 @@ class _Spool:
     dollars: float = 0.0
 
 
-class BatchDesk:
+class BatchQueue:
     """The batches of a run: those being filled, and those under way."""
 
     def __init__(

@@ -52,7 +52,7 @@ def refuse_unpriced(names: Iterable[str], prices: Mapping[str, Price]) -> None:
     """
     for name in names:
         if cost(Usage(), name, prices) is None:
-            what = "its price is not known, so --max-cost cannot be kept"
+            what = "its price is not known, so --max-cost cannot be enforced"
             raise UsageError(what, where=f"model {name}", hint=NAME_PRICES)
 
 
@@ -66,7 +66,7 @@ def batch_cost(
     """
     if sampling.max_tokens is None:
         raise UsageError(
-            "--max-cost cannot be kept: answers in a batch may be of any length",
+            "--max-cost cannot be enforced: answers in a batch may be of any length",
             hint="give --max-completion-tokens too",
         )
     prompt = sum(estimate_tokens(turn.content) for turn in messages)
@@ -205,7 +205,7 @@ class Budget:
             paid = cost(usage, name, self._prices)
             if paid is not None:
                 return paid
-        what = "its price is not known, so --max-cost cannot be kept"
+        what = "its price is not known, so --max-cost cannot be enforced"
         raise StopRunError(what, where=f"model {names[-1]}", hint=NAME_PRICES)
 
     def _exhausted(self, most: float) -> StopRunError:
@@ -301,7 +301,7 @@ class _Estimator:
 
 def _uncounted(name: str) -> StopRunError:
     return StopRunError(
-        "the server does not count tokens, so --max-cost cannot be kept",
+        "the server does not count tokens, so --max-cost cannot be enforced",
         where=f"model {name}",
         hint="leave --max-cost out; the same command goes on from here",
     )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from heedful.core.nouns import Message
-    from heedful.engine.batches import BatchDesk
+    from heedful.engine.batches import BatchQueue
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
     from heedful.engine.call_sources import CallStore, Claims
@@ -49,7 +49,7 @@ class _CallCache:
         retries: int,
         budget: Budget | None,
         counter: CallCounter | None,
-        desk: BatchDesk | None,
+        queue: BatchQueue | None,
         remote: Claims | None,
         place: Callable[[Model], Model],
     ) -> None:
@@ -57,7 +57,7 @@ class _CallCache:
         self.retries = retries
         self.budget = budget
         self.counter = counter
-        self.desk = desk
+        self.queue = queue
         self.remote = remote
         self.place = place
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
@@ -90,7 +90,7 @@ class _CallCache:
             return None
         if self.counter is not None:
             self.counter.reused += 1
-        new = self.desk is not None and self.desk.used(key)
+        new = self.queue is not None and self.queue.used(key)
         completion = Completion.model_validate_json(stored)
         return completion if new else completion.model_copy(update={"attempts": 0})
 
@@ -106,8 +106,8 @@ class _CallCache:
         """Get an answer that isn't stored, wherever it comes from, and store it."""
         if self.counter is not None:
             self.counter.count(key, model, messages, sampling, purpose)
-        if self.desk is not None:
-            await self.desk.postpone(key, model, messages, sampling, sample, purpose)
+        if self.queue is not None:
+            await self.queue.postpone(key, model, messages, sampling, sample, purpose)
         claimed = None if self.remote is None else await self.remote.claim(key)
         if claimed is not None:
             return claimed
@@ -223,7 +223,7 @@ async def cache_calls(
     retries: int = 0,
     budget: Budget | None = None,
     counter: CallCounter | None = None,
-    desk: BatchDesk | None = None,
+    queue: BatchQueue | None = None,
     remote: Claims | None = None,
     place: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncIterator[None]:
@@ -234,11 +234,11 @@ async def cache_calls(
         retries: how often the run was started with ``retry_failed``.
         budget: stops the run before it spends more.
         counter: counts the calls that the store doesn't hold, in place of making them.
-        desk: puts them into batches, in place of making them.
+        queue: puts them into batches, in place of making them.
         remote: says whether another process makes them.
         place: returns what is called in a model's place, the same each time.
     """
-    cache = _CallCache(store, retries, budget, counter, desk, remote, place)
+    cache = _CallCache(store, retries, budget, counter, queue, remote, place)
     token = _current.set(cache)
     try:
         yield

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class CallStore(Protocol):
-    """What a cache of calls needs of a store."""
+    """The part of a store that a cache of calls uses."""
 
     def call(self, key: bytes) -> str | None:
         """Return the answer stored under a key."""

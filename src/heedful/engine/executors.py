@@ -14,7 +14,7 @@ from heedful.engine.postponed import OPEN
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from heedful.engine.batches import BatchDesk
+    from heedful.engine.batches import BatchQueue
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
     from heedful.engine.store import Store
@@ -24,7 +24,7 @@ __all__: list[str] = []
 
 
 @asynccontextmanager
-async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk | None]:
+async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue | None]:
     """Cache calls in a run's store and record their usage.
 
     A job without models doesn't pay for their import.
@@ -33,7 +33,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
         What puts calls into batches, where the executor does.
 
     Raises:
-        RunError: batches are under way that this executor would buy again.
+        RunError: batches are under way that this executor would pay for again.
         UsageError: there is no such executor.
     """
     max_cost, prices = options.get("max_cost"), options.get("prices")
@@ -41,7 +41,7 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
     batched = executor == "batch"
     if executor == "processes" and max_cost is not None:
         raise UsageError(
-            "--max-cost cannot be kept by several processes", hint="take --executor local"
+            "--max-cost cannot be enforced across several processes", hint="use --executor local"
         )
     left = store.meta(OPEN)
     if left and not batched:
@@ -60,14 +60,14 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchDesk
 
     retries = store.meta("retries") or 0
     if batched:
-        from heedful.engine.batches import BatchDesk
+        from heedful.engine.batches import BatchQueue
 
-        desk = BatchDesk(store, max_cost, prices)
+        queue = BatchQueue(store, max_cost, prices)
         try:
-            async with cache_calls(store, retries=retries, desk=desk):
-                yield desk
+            async with cache_calls(store, retries=retries, queue=queue):
+                yield queue
         finally:
-            await desk.close()
+            await queue.close()
         return
     budget = None
     if max_cost is not None:
@@ -105,7 +105,7 @@ async def _placed(executor: str, options: RunOptions) -> AsyncIterator[Callable[
 
 async def in_passes(
     one_pass: Callable[[], Awaitable[Progress]],
-    desk: BatchDesk,
+    queue: BatchQueue,
     again: Callable[[], bool],
     on_progress: Callable[[Progress], None],
 ) -> None:
@@ -113,7 +113,7 @@ async def in_passes(
 
     Args:
         one_pass: goes through all rows once; those that wait for an answer are postponed.
-        desk: where calls are put into batches.
+        queue: where calls are put into batches.
         again: whether the rows can be read again.
         on_progress: called with the progress while batches are waited for.
 
@@ -136,5 +136,5 @@ async def in_passes(
             progress.note = note
             on_progress(progress)
 
-        await desk.exchange(tell)
+        await queue.exchange(tell)
         progress.begin_pass()

@@ -278,7 +278,7 @@ class Selection(NamedTuple):
     def total(self, source: object) -> int | None:
         """Count the rows that will be taken, where that costs next to nothing.
 
-        Lines are counted, so it is about right: a blank line is no row.
+        Lines are counted, so it is about right: a blank line isn't a row.
         """
         from heedful.data.formats import Source
 
@@ -289,6 +289,11 @@ class Selection(NamedTuple):
             count = len(source)
         most = self.limit or self.sample
         return count if count is None or most is None else min(count, most)
+
+    def named(self, rows: InMemory) -> tuple[InMemory, list[str]]:
+        """Return rows in memory, to be read again, and the name of their content."""
+        rows = list(rows) if isinstance(rows, Iterator) else rows
+        return rows, [content(self.items(rows))]
 
     def items(self, source: InMemory) -> Iterator[Item[Sample]]:
         """Make items of the chosen rows, in their order; the turns of one record stay together.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DATABASE_ERRORS = (sqlite3.Error, UnicodeDecodeError)
-"""What SQLite raises; of a damaged file its message may not be UTF-8."""
+"""Errors that SQLite raises; on a damaged file the message may not be UTF-8."""
 
 DAMAGE_HINT = (
     "take it from a copy, or name another --run; heedful export --salvage writes what is whole of "

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
-    from heedful.engine.batches import BatchDesk
+    from heedful.engine.batches import BatchQueue
     from heedful.engine.dry_run import Estimate
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
@@ -104,7 +104,7 @@ class Job(ABC, Generic[Row, Result]):
         """Record in a run how its numbers are computed, before the first row."""
 
     def name_input(self) -> None:
-        """Name an input that is no file in the configuration; done only for a run that is kept."""
+        """Name an input that isn't a file in the configuration; only for a run that is saved."""
 
     def check(self, run: Path | None) -> None:
         """Refuse, before anything is done, what could not be written after it."""
@@ -202,9 +202,9 @@ class Job(ABC, Generic[Row, Result]):
         )
         try:
             with recorded(store):
-                async with calls_in(store, options) as desk, self.resources(dry=False):
+                async with calls_in(store, options) as queue, self.resources(dry=False):
                     with unchanged(files, store) as trusted:
-                        await self._work_through(store, progress, options, trusted, follow, desk)
+                        await self._work_through(store, progress, options, trusted, follow, queue)
         except HeedfulError as error:
             logger.critical("stopped: %s", error)
             raise
@@ -221,7 +221,7 @@ class Job(ABC, Generic[Row, Result]):
         options: RunOptions,
         trusted: int | None,
         follow: Callable[[Entry], None] | None,
-        desk: BatchDesk | None,
+        queue: BatchQueue | None,
     ) -> None:
         """Work on the rows: once, or in passes where calls are put into batches."""
         on_progress = options.get("on_progress") or by_default()
@@ -247,16 +247,16 @@ class Job(ABC, Generic[Row, Result]):
 
             if not self.sendable:
                 what = "this command's rows cannot be worked on in several processes"
-                raise UsageError(what, hint="take --executor local")
+                raise UsageError(what, hint="use --executor local")
             async with worker_processes(self, store) as workers:
                 work = workers.work
                 await one_pass(follow)
             return
-        if desk is None:
+        if queue is None:
             await one_pass(follow)
             return
         again = lambda: next(iter(self.rows()), None) is not None  # noqa: E731 - one line
-        await in_passes(one_pass, desk, again, on_progress)
+        await in_passes(one_pass, queue, again, on_progress)
         if follow is not None:
             for entry in store.entries():
                 follow(entry)

@@ -77,7 +77,7 @@ def executor_of(options: RunOptions) -> str:
     """Return the executor that a run is to have.
 
     Raises:
-        UsageError: there is no such one.
+        UsageError: there is no such executor.
     """
     executor = options.get("executor", "local")
     if executor not in EXECUTORS:

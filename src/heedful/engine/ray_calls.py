@@ -124,7 +124,7 @@ class RayCalls:
                 pickled = pickle.dumps(model)
             except Exception as error:
                 what = f"this model cannot be sent to Ray's workers: {error}"
-                hint = "take --executor local, or serve the model and give its URL"
+                hint = "use --executor local, or serve the model and give its URL"
                 raise UsageError(what, where=f"model {model.name}", hint=hint) from error
             self._models[id(model)] = RemoteModel(model, self, len(self._pickled))
             self._pickled.append((model, pickled))

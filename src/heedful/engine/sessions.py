@@ -26,7 +26,7 @@ HIDDEN = "[hidden]"
 STOPPED_CHARACTERS = 300
 
 SHORT = 8
-"""Shorter values of the environment are no secrets; hiding them would tear up the command."""
+"""Shorter values of the environment aren't secrets; hiding them would tear up the command."""
 
 _SECRET = re.compile(r"key|token|secret|password|credential", re.IGNORECASE)
 _OPTION = re.compile(r"(--?[a-z][\w-]*)(?:=(.*))?", re.DOTALL)
@@ -47,7 +47,7 @@ def recorded(store: Store) -> Iterator[None]:
     from datetime import UTC, datetime
 
     sessions: list[Any] = []
-    with suppress(RunError):  # what is damaged of them is no reason not to go on
+    with suppress(RunError):  # a damaged record doesn't stop the run
         sessions = store.meta("sessions") or []
     began = datetime.now(UTC).isoformat(timespec="seconds")
     session: dict[str, Any] = {"began": began, "seconds": None, "command": COMMAND.get()}

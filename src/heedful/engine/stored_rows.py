@@ -26,7 +26,7 @@ _END = 2**63 - 1
 
 
 class StoredRows(Closing):
-    """What can be asked of a store's rows; each is compared with its checksum.
+    """Queries on a store's rows; each row is compared with its checksum.
 
     Attributes:
         directory: the run's directory; ``None`` for a temporary run.

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -17,7 +16,6 @@ from heedful.data.formats import Source, Sources
 from heedful.engine.inputs import (
     DataOptions,
     Selection,
-    content,
     fingerprint,
     open_data,
     split_options,
@@ -41,7 +39,7 @@ from heedful.judges.making import JudgeOptions, make_judge
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
@@ -152,8 +150,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
         if self._config["input"] is None:
-            self._rows = list(self._rows) if isinstance(self._rows, Iterator) else self._rows
-            self._config["input"] = [content(self._selection.items(self._rows))]
+            self._rows, self._config["input"] = self._selection.named(self._rows)
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -40,7 +40,7 @@ BY_TAG = ("task", "split")
 REASONS_SHOWN = 3
 REASON_CHARACTERS = 300
 IN_DOUBT = "cannot be decided by code: "
-"""What a verifier's reason begins with where it counted, but readings disagree."""
+"""The beginning of a verifier's reason where it counted and readings disagree."""
 
 LEADING = (
     ("constraints met", "cfbench", "csr"),

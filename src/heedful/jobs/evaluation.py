@@ -76,7 +76,7 @@ class Evaluation:
 
         Raises:
             IndexError: there is no such row.
-            UsageError: the place is no number.
+            UsageError: the place isn't a number.
         """
         if not isinstance(place, int | slice):
             raise UsageError(

@@ -7,7 +7,6 @@ becomes tasks, each task is done once, durably, and becomes one row of the outpu
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import DataOptions, Selection, content, encode, fingerprint, open_data
+from heedful.engine.inputs import DataOptions, Selection, encode, fingerprint, open_data
 from heedful.engine.job import Job
 from heedful.engine.options import refuse_unknown
 from heedful.engine.runner import Item
@@ -29,7 +28,7 @@ from heedful.models.options import CONNECTION, CallOptions, connect
 from heedful.models.options import sampling as make_sampling
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
@@ -202,8 +201,7 @@ class RowsJob(Job[Task, Generation]):
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
         if self._config["input"] is None:
-            self._rows = list(self._rows) if isinstance(self._rows, Iterator) else self._rows
-            self._config["input"] = [content(self._selection.items(self._rows))]
+            self._rows, self._config["input"] = self._selection.named(self._rows)
 
     @property
     def config(self) -> Mapping[str, Any]:

@@ -46,6 +46,7 @@ class Likelihood:
         sampling: Sampling | None = None,
         scale: float = 1.0,
         offset: float = 0.0,
+        min_confidence: float = 0.0,
     ) -> None:
         """Make the judge.
 
@@ -54,6 +55,7 @@ class Likelihood:
             sampling: further fields of the request; temperature and tokens are the judge's own.
             scale: what the log-odds are multiplied by; more than 0.
             offset: what is added to them then.
+            min_confidence: a verdict that is less likely is left undecided.
 
         Raises:
             UsageError: the scale or the offset makes no sense.
@@ -63,6 +65,7 @@ class Likelihood:
         self.model = model
         self.scale = scale
         self.offset = offset
+        self.min_confidence = min_confidence
         update = {"temperature": 0.0, "max_tokens": 1, "top_logprobs": ALTERNATIVES}
         self.sampling = (sampling or Sampling()).model_copy(update=update)
 
@@ -81,6 +84,7 @@ class Likelihood:
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
             "scale": self.scale,
             "offset": self.offset,
+            **({"min_confidence": self.min_confidence} if self.min_confidence else {}),
         }
 
     async def judge(self, sample: Sample, requested: Sequence[int] | None = None) -> Critique:
@@ -121,9 +125,13 @@ class Likelihood:
             return Judgment(status=Status.UNPARSED, explanation=reason, judge=self.name)
         odds = self.scale * odds + self.offset
         met = 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
+        confidence = max(met, 1 - met)
+        status = Status.MET if odds > 0 else Status.UNMET
+        if confidence < self.min_confidence:
+            status = Status.UNPARSED
         return Judgment(
-            status=Status.MET if odds > 0 else Status.UNMET,
+            status=status,
             explanation=f"met with a probability of {met:.3f}",
             judge=self.name,
-            confidence=max(met, 1 - met),
+            confidence=confidence,
         )

@@ -278,12 +278,15 @@ def _likelihood_judge(options: JudgeOptions) -> Judge:
 
     if not options.get("model"):
         raise UsageError("the judge has no model", hint="name one: --model, or model= in Python")
+    _check_numbers(options)
     calls = cast("CallOptions", {name: each for name, each in options.items() if name in _CALLS})
     how = sampling(0.0, **calls)
-    members = [Likelihood(model, sampling=how) for model in connect(options["model"], **calls)]
-    if len(members) == 1:
-        return members[0]
-    return Panel(*members, min_confidence=options.get("min_confidence", 0.0))
+    models = connect(options["model"], **calls)
+    least = options.get("min_confidence", 0.0)
+    if len(models) == 1:
+        return Likelihood(models[0], sampling=how, min_confidence=least)
+    members = [Likelihood(model, sampling=how) for model in models]
+    return Panel(*members, min_confidence=least)
 
 
 def _check_numbers(options: JudgeOptions) -> None:

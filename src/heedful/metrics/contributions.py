@@ -1,4 +1,4 @@
-"""What rows contribute to the rates, by the outcome that they came to."""
+"""Contributions of rows to the rates, by outcome."""
 
 from __future__ import annotations
 

@@ -16,8 +16,13 @@ from heedful.metrics.statistics import ClusterShare, measure, spearman
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from heedful.core.nouns import Critique, Sample, Scoring
     from heedful.metrics.statistics import Correlation, RateEstimate
+
+    Ints = NDArray[np.integer[Any]]
 
 __all__ = ["agreement", "leading", "turn_number", "turn_state", "with_turn"]
 
@@ -292,14 +297,32 @@ class Factors:
         import numpy as np
 
         rows = np.asarray(self._outcomes)
-        factors = {"prompt_length": np.asarray(self._lengths), "types": np.asarray(self._types)}
-        factors |= {name: np.asarray(values)[rows] for name, values in columns.items()}
+        known = int(rows.max()) + 1
+        # By distinct pairs of factor and outcome, of which there are few: a million rows would
+        # take a hundred megabytes.
+        pairs = {
+            "prompt_length": _distinct(np.asarray(self._lengths), rows, known),
+            "types": _distinct(np.asarray(self._types), rows, known),
+        }
+        alone = np.arange(known), np.bincount(rows, minlength=known)
+        pairs |= {name: (np.asarray(values)[:known], *alone) for name, values in columns.items()}
         correlations = {}
         for name, values in rates.items():
-            rate = np.array(values, dtype=np.float64)[rows]
-            if not np.isnan(rate).all():
-                correlations[name] = {factor: spearman(of, rate) for factor, of in factors.items()}
+            rate = np.array(values, dtype=np.float64)
+            if not np.isnan(rate[rows]).all():
+                correlations[name] = {
+                    factor: spearman(of, rate[outcomes], counts)
+                    for factor, (of, outcomes, counts) in pairs.items()
+                }
         return correlations
+
+
+def _distinct(factor: Ints, outcomes: Ints, known: int) -> tuple[Ints, Ints, Ints]:
+    """Return the distinct pairs of a factor and one of the known outcomes, and their counts."""
+    import numpy as np
+
+    keys, counts = np.unique(factor.astype(np.int64) * known + outcomes, return_counts=True)
+    return keys // known, keys % known, counts
 
 
 def turn_number(tag: object) -> int | None:

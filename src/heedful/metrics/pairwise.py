@@ -22,7 +22,7 @@ __all__ = ["Choice", "choices"]
 
 
 class Choice(NamedTuple):
-    """What a judge chose of a pair.
+    """A judge's choice from a pair.
 
     Attributes:
         label: the better response, 1 or 2.
@@ -36,7 +36,7 @@ class Choice(NamedTuple):
 
     @property
     def winners(self) -> tuple[int | None, int | None]:
-        """What it chose in both orders."""
+        """The choices in the two orders."""
         return self.unswapped, self.swapped
 
 

@@ -22,7 +22,7 @@ CERTAINTY = 2.326
 the labels to come: 99 % each, so that both together hold in 95 % of cases."""
 
 _NO_VARIANCE = 1e-12
-"""What is less is the rounding of equal numbers."""
+"""Differences below this come from rounding equal numbers."""
 _FEWEST_DEGREES = 4
 """Of freedom, for which Student's quantile is computed."""
 

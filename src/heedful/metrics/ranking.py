@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from heedful.metrics.proportions import Pair
 
-__all__ = ["Edges", "Ranking", "ranking"]
+__all__ = ["BestOf", "Edges", "Ranking", "best_of", "ranking"]
 
 
 class Edges(NamedTuple):
@@ -75,6 +75,44 @@ class Ranking(TypedDict):
     tau_b: RankEstimate
     types: dict[str, dict[str, RankEstimate]] | None
     mean_of_types: dict[str, RankEstimate] | None
+
+
+class BestOf(RankEstimate):
+    """How often the best response scores highest.
+
+    Attributes:
+        instructions: those of which one response is known to be the best.
+        coverage: the share of them in which the undecided verdicts can't change that.
+    """
+
+    instructions: int
+    coverage: float
+
+
+def best_of(ends: Sequence[tuple[float, float]]) -> BestOf | None:
+    """Average over instructions how often the best response scores highest.
+
+    It counts 1/k where k responses share the highest score and the best one is among them, and 0
+    where it isn't. Source: RewardBench 2 (its code, for all subsets but Ties).
+
+    Args:
+        ends: of each instruction the least and the most that it can count, as the undecided
+            verdicts may turn out; equal where nothing is open.
+
+    Returns:
+        The mean over the instructions where nothing is open; ``None`` without instructions.
+    """
+    if not ends:
+        return None
+    known = [low for low, high in ends if low == high]
+    interval = mean_interval([Counter(((value, 1.0),) for value in known)]) if known else None
+    return BestOf(
+        value=math.fsum(known) / len(known) if known else None,
+        interval=list(interval) if interval else None,
+        bounds=[math.fsum(end[side] for end in ends) / len(ends) for side in (0, 1)],
+        instructions=len(ends),
+        coverage=len(known) / len(ends),
+    )
 
 
 def pair_accuracy(edges: Edges) -> float | None:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.expectation import OpenOutcome, Prediction, Units, beta_binomial
 from heedful.metrics.proportions import Spread
-from heedful.metrics.statistics import ClusterShare, measure
+from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -48,7 +48,8 @@ class Reliability:
         instruction = (sample.model_extra or {}).get("instruction_id")
         verdicts = row.verdicts
         variant = VARIANT in sample.tags
-        known = "model" in sample.tags or variant
+        # MultiChallenge's attempts at a question are one model's, whether or not it is named.
+        known = "model" in sample.tags or variant or row.benchmark == "multichallenge"
         if instruction is None or not known or not verdicts.total or row.penalised:
             return
         key = str(sample.tags.get("model", "")), str(instruction)
@@ -71,7 +72,7 @@ class Reliability:
             verdicts: how undecided verdicts are predicted.
             readable: share of the rows that could be read.
         """
-        most = max(map(sum, self._passes.values()), default=0)
+        most = self.most
         if most < 2:  # noqa: PLR2004 - several responses
             return {}
         chances = self._chances(verdicts)
@@ -93,6 +94,21 @@ class Reliability:
             for k in _sizes(most)
             for name, chance in CHANCES.items()
         }
+
+    def any_of_all(self, verdicts: Prediction | None) -> tuple[Counter[ClusterShare], Spread]:
+        """Count the instructions of which any response passes."""
+        chances = self._chances(verdicts)
+        return self._counted(
+            {
+                passes: _share(passes, sum(passes), _any_passes, more)
+                for passes, more in chances.items()
+            }
+        )
+
+    @property
+    def most(self) -> int:
+        """The most responses to an instruction."""
+        return max(map(sum, self._passes.values()), default=0)
 
     def _chances(self, verdicts: Prediction | None) -> dict[Passes, list[float]]:
         """Compute how probably 0, 1, … of the responses pass that can still do either.
@@ -121,6 +137,16 @@ class Reliability:
 
     def _measured(self, shares: Mapping[Passes, ClusterShare], readable: float) -> RateEstimate:
         """Measure a rate over instructions; models that answered the same one go together."""
+        counts, together = self._counted(shares)
+        weights = [(share, n) for share, n in counts.items() if share.denominator]
+        known = math.fsum(share.covered * n for share, n in weights)
+        known /= max(1, sum(n for _, n in weights))
+        return measure(counts, readable=readable, together=together, known=known)
+
+    def _counted(
+        self, shares: Mapping[Passes, ClusterShare]
+    ) -> tuple[Counter[ClusterShare], Spread]:
+        """Count instructions by their part in a rate, and say how those of one cluster vary."""
         counts: Counter[ClusterShare] = Counter()
         clusters: dict[bytes, list[Pair]] = {}
         for key, passes in self._passes.items():
@@ -133,10 +159,30 @@ class Reliability:
         for rows in clusters.values():
             if len(rows) > 1:
                 together = together.plus(Spread.together(rows))
-        weights = [(share, n) for share, n in counts.items() if share.denominator]
-        known = math.fsum(share.covered * n for share, n in weights)
-        known /= max(1, sum(n for _, n in weights))
-        return measure(counts, readable=readable, together=together, known=known)
+        return counts, together
+
+
+def any_attempt(
+    axes: Mapping[str, Reliability], verdicts: Prediction | None, *, readable: float
+) -> dict[str, RateEstimate]:
+    """Compute MultiChallenge's score of several attempts: a question passes if any attempt does.
+
+    It is the mean over axes, each weighing the same, as its code computes it (arXiv 2501.17399).
+
+    Args:
+        axes: the attempts by axis.
+        verdicts: how undecided verdicts are predicted.
+        readable: share of the rows that could be read.
+
+    Returns:
+        The measure by its name; nothing where no question has two attempts.
+    """
+    if all(each.most < 2 for each in axes.values()):  # noqa: PLR2004 - several attempts
+        return {}
+    parts = {axis: each.any_of_all(verdicts) for axis, each in axes.items()}
+    counts = {axis: counted for axis, (counted, _) in parts.items()}
+    together = {axis: spread for axis, (_, spread) in parts.items()}
+    return {"any_attempt": macro_measure(counts, readable=readable, together=together)}
 
 
 def _sizes(most: int) -> list[int]:

@@ -53,7 +53,7 @@ class Points(NamedTuple):
 
 
 class RubricOutcome(NamedTuple):
-    """What a response's verdicts on a rubric contribute to its scores.
+    """Contributions of a response's verdicts on a rubric to its scores.
 
     Attributes:
         decided: sums over the decided criteria.

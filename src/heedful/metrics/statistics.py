@@ -218,7 +218,7 @@ def mean_measure(
     )
 
 
-def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
+def spearman(x: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Correlation:
     """Compute Spearman's rank correlation, ties given their average rank.
 
     The interval is Fisher's z with the variance (1 + rho²/2) / (n - 3) of Bonett and Wright
@@ -227,6 +227,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     Args:
         x: n numbers.
         y: n numbers, in the same order; a pair with a NaN on either side is left out.
+        counts: how often each pair was seen; once by default.
 
     Returns:
         The correlation; no interval for fewer than four pairs.
@@ -234,14 +235,17 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Correlation:
     import numpy as np
 
     left, right = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
-    known = ~(np.isnan(left) | np.isnan(right))
-    left, right = left[known], right[known]
-    n = len(left)
+    times = np.ones(len(left), dtype=np.int64) if counts is None else np.asarray(counts)
+    known = ~(np.isnan(left) | np.isnan(right)) & (times > 0)
+    left, right, times = left[known], right[known], times[known]
+    n = int(times.sum())
     if n < 2 or np.ptp(left) == 0 or np.ptp(right) == 0:  # noqa: PLR2004 - a pair at least
         return Correlation(rho=None, n=n, interval=None)
-    deviations = [rank - rank.mean() for rank in (ranks(left), ranks(right))]
-    norm = math.sqrt(float(deviations[0] @ deviations[0]) * float(deviations[1] @ deviations[1]))
-    rho = min(1.0, max(-1.0, float(deviations[0] @ deviations[1]) / norm))
+    # The mean of ranks from 1 to n, ties or none, is (n + 1) / 2.
+    deviations = [ranks(side, times) - (n + 1) / 2 for side in (left, right)]
+    squares = [float((deviation**2) @ times) for deviation in deviations]
+    product = float((deviations[0] * deviations[1]) @ times)
+    rho = min(1.0, max(-1.0, product / math.sqrt(squares[0] * squares[1])))
     return Correlation(rho=rho, n=n, interval=_fisher_interval(rho, n))
 
 
@@ -301,11 +305,12 @@ def _fisher_interval(rho: float, n: int) -> list[float] | None:
     return [math.tanh(z - margin), math.tanh(z + margin)]
 
 
-def ranks(values: Floats) -> Floats:
-    """Rank numbers from 1, ties given their average rank."""
+def ranks(values: Floats, times: ArrayLike | None = None) -> Floats:
+    """Rank numbers from 1, ties given their average rank; each may be there several times."""
     import numpy as np
 
-    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, inverse = np.unique(values, return_inverse=True)
+    counts = np.bincount(inverse, weights=times)
     ranks: Floats = np.cumsum(counts) - (counts - 1) / 2
     return ranks[inverse]
 

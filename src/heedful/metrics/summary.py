@@ -20,7 +20,7 @@ from heedful.metrics.outcomes import (
     unpack,
 )
 from heedful.metrics.proportions import Spread
-from heedful.metrics.reliability import Reliability
+from heedful.metrics.reliability import Reliability, any_attempt
 from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
 from heedful.metrics.satisfaction import (
     BASES,
@@ -74,6 +74,7 @@ class Summary:
         self._systems = SessionStability(scoring)
         self._conversations = Conversations(scoring)
         self._reliability = Reliability(scoring)
+        self._axes: dict[str, Reliability] = {}  # MultiChallenge's attempts
         self._labels = Labels()
         self._typed = ScoresByType(scoring)
         self._votes = Votes()
@@ -98,6 +99,9 @@ class Summary:
             self._systems.add(sample, judged, row.all_ok)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
+        if row.benchmark == "multichallenge":
+            axis = str(sample.tags.get("axis", ""))
+            self._axes.setdefault(axis, Reliability(self._scoring)).add(sample, row)
         if row.rubric is not None:
             self._typed.add(sample, critique, row.benchmark)
         if verdicts.types or verdicts.priorities:
@@ -270,10 +274,13 @@ class Summary:
             )
         if "profbench" in metrics:
             metrics["profbench"] |= self._macro(parts, "overall", ("profbench", "score"), "domain")
+        prediction = predicted(shares.get(BASES["cfbench", "isr"], {}))
         if "multichallenge" in metrics:
             rate = "multichallenge", "passed"
             metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
-        prediction = predicted(shares.get(BASES["cfbench", "isr"], {}))
+            metrics["multichallenge"] |= any_attempt(
+                self._axes, prediction, readable=self._readable
+            )
         reliability = self._reliability.metrics(prediction, readable=self._readable)
         if reliability:
             metrics["reliability"] = reliability

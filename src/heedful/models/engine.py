@@ -101,7 +101,7 @@ class Engine:
             raise StopRunError(
                 "the tokenizer has no chat template, so a conversation cannot be put to the model",
                 where=str(folder.path),
-                hint="take the model's chat version, or put its chat_template.jinja there",
+                hint="use the model's chat version, or put its chat_template.jinja there",
             )
         try:
             model = model.to(device).eval()

@@ -36,9 +36,6 @@ class Price(BaseModel):
     completion: float = Field(ge=0, allow_inf_nan=False)
 
 
-PRICES_DATE = "2025-09"
-"""Date of the table below. Prices change: :func:`read_prices` overrides them."""
-
 PRICES: Mapping[str, Price] = {
     name: Price(prompt=prompt, cached=cached, completion=completion)
     for name, prompt, cached, completion in (
@@ -57,6 +54,7 @@ PRICES: Mapping[str, Price] = {
         ("o4-mini", 1.1, 0.275, 4.4),
     )
 }
+"""Dollars per million tokens in September 2025; :func:`read_prices` replaces them."""
 
 _DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 
@@ -67,10 +65,10 @@ CHARACTERS_PER_TOKEN = 4
 
 
 BATCH_SHARE = 0.5
-"""What a call through a batch endpoint costs, as a share: OpenAI's, Anthropic's and Google's."""
+"""Price of a call through a batch endpoint, as a share: OpenAI's, Anthropic's and Google's."""
 
 WRITE_SURCHARGE = 0.25
-"""What Anthropic takes for putting a token into its cache, beside its price as a prompt's token."""
+"""Anthropic's surcharge on a prompt token that it puts into its cache, as a share."""
 
 
 def cost(

@@ -48,12 +48,14 @@ class Rate(NamedTuple):
     Attributes:
         value: a share from 0 to 1; ``None`` where nothing was decided.
         shown: in per cent.
-        interval: its interval, and its bounds where something is undecided.
+        interval: its interval.
+        bounds: where something is undecided: the rate if that were unmet, and if it were met.
     """
 
     value: float | None
     shown: str
     interval: str
+    bounds: str
 
 
 @dataclass(frozen=True)
@@ -182,8 +184,7 @@ def _rates(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Rate]]:
 
 def _rate(measure: Mapping[str, Any]) -> Rate:
     shown, interval, *_ = cells(measure)
-    possible = bounds(measure)
-    return Rate(measure["value"], shown, f"{interval}, bounds {possible}" if possible else interval)
+    return Rate(measure["value"], shown, interval, bounds(measure))
 
 
 def state(directory: Path) -> State:

@@ -72,11 +72,11 @@ LIGHT = {
     "met": "#0a6aa8",
     "unmet": "#b9470b",
     "undecided": "#5c6570",
-    "series-1": "#0a6aa8",
-    "series-2": "#b9470b",
-    "series-3": "#00805c",
-    "series-4": "#a34f7f",
-    "series-5": "#8f6500",
+    "series-1": "#6a3fa5",
+    "series-2": "#00805c",
+    "series-3": "#a34f7f",
+    "series-4": "#8f6500",
+    "series-5": "#27747f",
     "series-6": "#55606d",
 }
 """The light theme of ``theme.css``, for images; a test holds them equal."""
@@ -117,6 +117,7 @@ NAMES_AXIS: Spec = {
     "grid": True,
     "ticks": False,
     "domain": False,
+    "labelPadding": 8,
     "labelExpr": "split(datum.label, '\\n')",
 }
 """The axis of names at the left."""

@@ -44,6 +44,7 @@ NAMES = {
     "row_rate": "row rate",
     "success": "success rate",
     "mean": "mean of four",
+    "any_attempt": "any attempt passes, mean of axes",
     **{f"pass_all_{k}": f"pass^{k}" for k in range(2, 65)},
     **{f"pass_any_{k}": f"pass@{k}" for k in range(2, 65)},
     **{f"reliable_{k}": f"reliable@{k}" for k in range(2, 65)},

@@ -174,7 +174,7 @@ def counted(measure: Measure) -> str:
     """
     if "rates" in measure:
         return f"the mean of {amount(measure['rates'], 'rate')}"
-    return f"{measure['numerator']:,.10g} of {measure['denominator']:,}"
+    return f"{round(measure['numerator'], 2):,.10g} of {measure['denominator']:,}"
 
 
 def share_decided(measure: Measure) -> str:

@@ -150,10 +150,10 @@ def verdicts_chart(counts: Sequence[Counts]) -> Spec:
 
 
 FLOWS = {
-    "stays correct": "var(--series-3)",
-    "becomes correct": "var(--series-1)",
-    "becomes incorrect": "var(--series-2)",
-    "stays incorrect": "var(--series-5)",
+    "stays correct": "var(--series-2)",
+    "becomes correct": "var(--series-5)",
+    "becomes incorrect": "var(--series-3)",
+    "stays incorrect": "var(--series-4)",
     "undecided": "var(--undecided)",
 }
 """Changes of a solution in one step, from the best to those that aren't known."""

@@ -1,4 +1,4 @@
-"""What judging costs in compute, by protocol: calls, tokens and floating-point operations.
+"""The compute that judging takes, by protocol: calls, tokens and floating-point operations.
 
 No call is made: the prompts are written for the data at hand, and the lengths of the replies are
 those of published critiques (:mod:`heedful.engine.purpose`). A forward pass takes about two

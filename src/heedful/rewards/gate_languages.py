@@ -83,7 +83,7 @@ _LATIN_WORD = re.compile(r"(?<![^\W_])[a-z]{2,}(?![^\W_])")
 
 
 def gibberish(text: str) -> str | None:
-    """Find words that are no language's: letters in an order that words don't have.
+    """Find words of no language: letters in an order that words don't have.
 
     Only words of the letters a to z are looked at, outside of code and addresses.
     """

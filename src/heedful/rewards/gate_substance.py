@@ -22,7 +22,7 @@ FILLER_UP_TO = 300
 _PLACEHOLDERS = re.compile(r"[\[<({【][^\]>)}】\n\d,:\"]{0,80}[\]>)}】]")
 _SENTENCE_END = re.compile(r"[.!?。！？:：¡\n]+")
 _POLITE = re.compile(r"hello|hi|hey|dear \w+|thank you|thanks", re.IGNORECASE)
-"""What fillers come with, and may be an answer by itself."""
+"""Words that come with fillers, and may be an answer by themselves."""
 
 _TALK = re.compile(r"\bhelp|\bhi\b|\bhello\b|\bthank|\berror|帮|你好|谢", re.IGNORECASE)
 
@@ -94,7 +94,7 @@ def _has_value(data: Any) -> bool:
 
 
 ENCODED_FROM = 40
-"""Characters from which on one string of letters and digits is no word."""
+"""Characters from which on one string of letters and digits isn't a word."""
 
 _ENCODED = re.compile(rf"[\w+/=-]{{{ENCODED_FROM},}}", re.ASCII)
 _WANTS_STRING = re.compile(

@@ -3,7 +3,7 @@
 A response that a gate stops is worth 0 whatever a judge says of it, and no judge is asked. A gate
 fires only where it is sure: each has been measured on real responses (``benchmarks/
 reward_guards.py``). What an instruction asks for never counts against the response: where it asks
-for a repeated word, a list of verdicts or an answer in Hindi, these are no signs.
+for a repeated word, a list of verdicts or an answer in Hindi, these aren't signs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A comparison in a sentence, and whether a run is no worse than another."""
+"""A comparison in a sentence, and whether a run isn't worse than another."""
 
 from __future__ import annotations
 

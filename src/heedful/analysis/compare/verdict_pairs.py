@@ -24,7 +24,7 @@ OUTCOMES = ("wins", "losses", "ties", "undecided")
 """Of a sample: the first side met more of its constraints, or fewer, or as many."""
 
 AVOIDED = {MET: UNMET, UNMET: MET}
-"""What a verdict on a criterion with a negative weight counts as, where all must be met."""
+"""How a verdict on a criterion with a negative weight counts, where all must be met."""
 
 STATES = {MET: "met", UNMET: "unmet", UNDECIDED: "undecided"}
 

@@ -172,4 +172,4 @@ WRITERS: dict[str, Callable[[Path, JudgmentTable], None]] = {
     ".jsonl": write_lines,
     ".parquet": write_parquet,
 }
-"""What writes the judgments, by the suffix of the file."""
+"""Writers of the judgments, by the suffix of the file."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from heedful.models.pricing import Price
 
 Pairing = dict[str, Any]
-"""What a pair holds: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
+"""Fields of a pair: ``sample``, ``cluster``, ``constraint``, ``verdict``, ``explanations``."""
 
 PURPOSE = Purpose("arbiter", tokens=EXPLAINED_TOKENS)
 

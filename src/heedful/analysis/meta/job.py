@@ -8,13 +8,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from heedful.analysis.meta.annotators import against_annotators
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
-    MET,
-    UNMET,
+    CODE,
     Labelled,
     RecordedCritiques,
+    verdicts_of_code,
     without_labels,
 )
 from heedful.analysis.meta.measures import alpha, measures, paired
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
-    from heedful.analysis.meta.options import MetaOptions
+    from heedful.analysis.meta.options import MetaOptions, MetaSettings
     from heedful.core.nouns import Scoring
     from heedful.engine.inputs import Data
     from heedful.judges import Judge
@@ -103,14 +104,16 @@ async def meta_async(
     chosen = settings(**options)
     by, probes, correct, arbiter = chosen.by, chosen.probes, chosen.correct, chosen.arbiter
     judges = _judges(judge, scoring, seed, default="" if runs else "recorded")
+    if chosen.truth is None:
+        judges = [without_labels(each) for each in judges]
     _check_options(judges, runs, probes, arbiter)
     bench = Bench(data, chosen, scoring=scoring, seed=seed)
-    labelled = Labelled.of(bench.rows, by)
+    labelled = await known_verdicts(bench, chosen, [each.name for each in judges])
     choices = recorded_choices(bench.samples(), scoring)
     if choices is not None and not any(target.labels for target in labelled.targets.values()):
         judges = []  # there is no checklist to judge
     elif choices is None:
-        _check_labels(labelled, bench.where, judges)
+        check_labels(labelled, bench.where, judges)
     # What needs no call comes first: a run that is not there should not cost the others.
     saved = [from_run(Path(run), labelled, explain=arbiter is not None) for run in runs]
     names = [group[0].judge for group in saved] + [who.name for who in judges]
@@ -184,15 +187,14 @@ async def _probed(
 def _judges(
     given: str | Judge | Sequence[str | Judge] | None, scoring: Scoring, seed: int, default: str
 ) -> list[Judge]:
-    """Make the judges; none of them reads the labels."""
+    """Make the judges."""
     if given is None:
         given = default or []
     several = [given] if isinstance(given, str) or hasattr(given, "judge") else given
-    made = [
+    return [
         make_judge(judge, scoring=scoring, seed=seed) if isinstance(judge, str) else judge
         for judge in cast("Sequence[str | Judge]", several)
     ]
-    return [without_labels(judge) for judge in made]
 
 
 def _check_options(
@@ -221,7 +223,30 @@ def _check_options(
         )
 
 
-def _check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> None:
+async def known_verdicts(bench: Bench, options: MetaSettings, judges: Sequence[str]) -> Labelled:
+    """Read the labels of all rows, or have code give them.
+
+    Args:
+        bench: the rows.
+        options: of the meta-evaluation.
+        judges: the names of those that are measured.
+
+    Raises:
+        UsageError: code is to measure itself.
+    """
+    if options.truth is None:
+        return Labelled.of(bench.rows, options.by)
+    for name in judges:
+        if set(CODE) & set(name.split(",")):
+            raise UsageError(
+                f"the judge {name} is code, and code's verdicts are the labels",
+                hint="measure a judge that asks a model: --judge checklist",
+            )
+    truth = await verdicts_of_code(options.truth, bench.rows)
+    return Labelled.of(bench.rows, options.by, truth)
+
+
+def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> None:
     """Refuse rows that say nothing of any judge.
 
     Raises:
@@ -270,16 +295,13 @@ def _summary(
         "seed": bench.seed,
         "by": by,
         "rows": {"read": labelled.read, "failed": labelled.failed},
-        "labels": {
-            "rows": len(labelled.targets),
-            "instructions": labelled.instructions,
-            "met": labelled.count(MET),
-            "unmet": labelled.count(UNMET),
-            "from": dict(labelled.origins),
-        },
+        "labels": labelled.counts(),
         "judges": measured,
         "pairs": paired(entries, labelled, bench.seed),
     }
+    pairs = against_annotators(entries, labelled)
+    if pairs is not None:
+        summary["against_annotators"] = pairs
     alphas = _alphas(groups, labelled)
     if alphas:
         summary["alpha"] = alphas

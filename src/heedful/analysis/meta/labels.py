@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RowError
+from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
-from heedful.judges import Cascade, Judge, Panel, Recorded, prompts
+from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge, prompts
 from heedful.metrics.clusters import cluster_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,9 @@ MET, UNMET, UNKNOWN = "m", "u", "-"
 """A verdict as a letter: a row of them is a short string, and a data set fits into memory."""
 
 PROBLEMS_LISTED = 20
+
+CODE = ("rules", "compiled")
+"""The judges whose verdicts may be taken as labels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,12 +86,15 @@ class Labelled:
     circular: int = 0
 
     @classmethod
-    def of(cls, rows: Iterable[Row | Sample], by: str) -> Labelled:
+    def of(
+        cls, rows: Iterable[Row | Sample], by: str, truth: Mapping[str, str] | None = None
+    ) -> Labelled:
         """Take the labels of all rows.
 
         Args:
             rows: of a file, or samples.
             by: the tag that averages per type go by.
+            truth: by row id a letter for each constraint, in the place of the labels.
         """
         from heedful.core.nouns import Sample
 
@@ -101,7 +107,7 @@ class Labelled:
                 line, problem = row.line, row.problem
             if sample is not None:
                 try:
-                    labelled.add(sample, by, clusters)
+                    labelled.add(sample, by, clusters, truth)
                 except RowError as error:
                     problem = str(error)
             if problem is not None:
@@ -112,7 +118,13 @@ class Labelled:
         labelled.instructions = len({target.cluster for target in labelled.targets.values()})
         return labelled
 
-    def add(self, sample: Sample, by: str, clusters: dict[bytes, int]) -> None:
+    def add(
+        self,
+        sample: Sample,
+        by: str,
+        clusters: dict[bytes, int],
+        truth: Mapping[str, str] | None = None,
+    ) -> None:
         """Take in a row.
 
         Raises:
@@ -123,13 +135,17 @@ class Labelled:
             raise RowError(f"duplicate id {sample.id!r}", hint="give each row its own id")
         self.read += 1
         labels, origin = _labels(sample, annotations)
+        if truth is not None:
+            labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
         preferred = _preferred(sample)
         unlabelled = set(labels) <= {UNKNOWN}
-        if unlabelled and preferred is None:
+        # Annotators of whom no majority agrees are still measured against each other.
+        if unlabelled and preferred is None and len(annotations) < 2:  # noqa: PLR2004
             return
         if origin.startswith("recorded") and not _critiques(sample):
             self.circular += 1
-        self.origins["preferences" if unlabelled else origin] += 1
+        ranked = unlabelled and preferred is not None
+        self.origins["preferences" if ranked else origin] += 1
         group = sample.tags.get(by)
         about = cluster_of(sample)
         self.targets[sample.id] = Target(
@@ -156,6 +172,42 @@ class Labelled:
     def count(self, letter: str) -> int:
         """Count the labels of one kind."""
         return sum(target.labels.count(letter) for target in self.targets.values())
+
+    def counts(self) -> dict[str, Any]:
+        """Return the counts of rows, instructions and labels, as a summary has them."""
+        return {
+            "rows": len(self.targets),
+            "instructions": self.instructions,
+            "met": self.count(MET),
+            "unmet": self.count(UNMET),
+            "from": dict(self.origins),
+        }
+
+
+async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
+    """Have code judge rows, so that its verdicts can stand in the place of labels.
+
+    Args:
+        names: the judges' names: rules, compiled or both.
+        rows: of a file.
+
+    Returns:
+        By row id a letter for each constraint.
+
+    Raises:
+        UsageError: a judge isn't code.
+    """
+    for name in names.split(","):
+        if name.strip() not in CODE:
+            what = f"{name.strip()!r} isn't a judge that is code"
+            raise UsageError(what, hint=f"--truth takes {', '.join(CODE)}, or both with a comma")
+    judge = make_judge(names)
+    verdicts = {}
+    for row in rows:
+        if row.sample is not None:
+            critique = await judge.judge(row.sample)
+            verdicts[row.sample.id] = "".join(map(_stated, critique.judgments))
+    return verdicts
 
 
 class RecordedCritiques:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
-from heedful.analysis.meta.rankings import ranked
+from heedful.analysis.meta.rankings import best_ranked, ranked
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
     RATES,
@@ -99,6 +99,9 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     ranks = ranked(scored, labelled, zero=zero)
     if ranks is not None:
         result["ranking"] = ranks
+    best = best_ranked(scored, labelled)
+    if best is not None:
+        result["best_of"] = best
     result["by_constraint_type"] = _by_constraint_type(scored, entry, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:
@@ -139,9 +142,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
                     count
                     for settled in ((False, True), (True, False))
                     for side, right in zip((states, other), settled, strict=True)
-                    for count in confusion(
-                        target.labels, _settled(target.labels, side, right=right)
-                    )
+                    for count in confusion(target.labels, settle(target.labels, side, right=right))
                 ],
             )
             for label, a, b in zip(target.labels, states, other, strict=True):
@@ -156,9 +157,9 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
                 "second": second.name,
                 "compared": compared,
                 "coverage": compared / requested if requested else 0.0,
-                "mean_f1": _difference(counted, ("f1_met", "f1_unmet"), seed)
+                "mean_f1": rate_difference(counted, ("f1_met", "f1_unmet"), seed)
                 | {"bounds": _difference_bounds("mean_f1", ends)},
-                "accuracy": _difference(counted, ("accuracy",), seed)
+                "accuracy": rate_difference(counted, ("accuracy",), seed)
                 | {"bounds": _difference_bounds("accuracy", ends)},
                 "only_first_right": only[0],
                 "only_second_right": only[1],
@@ -169,7 +170,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
     return pairs
 
 
-def _difference(
+def rate_difference(
     counted: Mapping[tuple[float, ...], int], rates: Sequence[str], seed: int
 ) -> dict[str, Any]:
     """Compare the mean of some rates of two judges.
@@ -267,7 +268,7 @@ class BoundedSums:
         """Add a row's verdicts: as they are scored, and as they are."""
         self._sums.add(instruction, confusion(labels, scored))
         for sums, right in ((self._wrong, False), (self._right, True)):
-            sums.add(instruction, confusion(labels, _settled(labels, states, right=right)))
+            sums.add(instruction, confusion(labels, settle(labels, states, right=right)))
 
     @property
     def cells(self) -> Confusion:
@@ -307,7 +308,7 @@ def _pooled(scored: JudgeEntry, entry: JudgeEntry, labelled: Labelled) -> dict[s
     return {"cells": sums.cells._asdict(), **sums.estimates()}
 
 
-def _settled(labels: str, states: str, *, right: bool) -> str:
+def settle(labels: str, states: str, *, right: bool) -> str:
     """Take what was not decided as right, or as wrong."""
     wrong = {MET: UNMET, UNMET: MET}
     return "".join(
@@ -333,7 +334,7 @@ def _parts(entry: JudgeEntry, labelled: Labelled, *, right: bool | None = None) 
         if set(target.labels) <= {UNKNOWN}:
             continue  # only ranked
         for place, states in enumerate(samples):
-            settled = states if right is None else _settled(target.labels, states, right=right)
+            settled = states if right is None else settle(target.labels, states, right=right)
             key = (target.group, target.cluster, place)
             counted = zip(
                 parts.get(key, Confusion()), confusion(target.labels, settled), strict=True

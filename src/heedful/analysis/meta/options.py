@@ -24,6 +24,8 @@ class MetaOptions(TypedDict, total=False):
         responses: a file with the responses, joined on key or prompt, where the data has none.
         format: the format's name; detected from the file by default.
         by: the tag that averages per type go by; ``task`` by default.
+        truth: take the verdicts of code as the labels: ``rules``, ``compiled``, or both with a
+            comma.
         probes: judge again under these: ``repeat``, ``order``, ``length``.
         correct: runs on rows without labels, by one of the judges, whose rate of constraints met
             is to be corrected for that judge's errors.
@@ -41,6 +43,7 @@ class MetaOptions(TypedDict, total=False):
     responses: Name | None
     format: str | None
     by: str
+    truth: str | None
     probes: Sequence[str]
     correct: Sequence[Name]
     arbiter: Model | None
@@ -59,6 +62,7 @@ class MetaSettings:
     responses: Name | None = None
     format: str | None = None
     by: str = "task"
+    truth: str | None = None
     probes: Sequence[str] = ()
     correct: Sequence[Name] = ()
     arbiter: Model | None = None

@@ -52,6 +52,31 @@ def ranking_tables(judges: Sequence[Mapping[str, Any]], by: str) -> Iterator[Tab
             "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided.",
         )
 
+    yield from _best_of(judges)
+
+
+def _best_of(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    rows = [
+        (
+            judge["name"],
+            percent(best["value"], 1),
+            interval(best["interval"]),
+            f"{best['instructions']:,}",
+            percent(best["coverage"], 1),
+            interval(best["bounds"]) if best["coverage"] < 1 else "",
+        )
+        for judge in judges
+        if (best := judge.get("best_of")) is not None
+    ]
+    if rows:
+        yield Table(
+            "Best response first",
+            ("judge", "%", INTERVAL, "instructions", "coverage", "bounds"),
+            rows,
+            "Of instructions with one response that is known to be the best: how often it scores "
+            "highest; 1/k where it shares the highest score with k − 1 others (RewardBench 2).",
+        ).filled()
+
 
 def choice_tables(measured: Mapping[str, Any] | None) -> Iterator[Table]:
     """Lay out a pairwise judge's choices; nothing where there are none."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.analysis.meta.entries import NOT_APPLICABLE
 from heedful.analysis.meta.labels import MET, UNMET
-from heedful.metrics.ranking import Edges, ranking
+from heedful.metrics.ranking import Edges, best_of, ranking
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
     from heedful.analysis.meta.labels import Labelled, Target
-    from heedful.metrics.ranking import Ranking
+    from heedful.metrics.ranking import BestOf, Ranking
 
 
 class Score(NamedTuple):
@@ -55,6 +55,58 @@ def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | No
                 pair = _compare(_score(target, first), _score(worse, second))
                 edges[key] = edges[key].plus(pair)
     return ranking([(group, counted) for (group, _), counted in edges.items()], zero=zero)
+
+
+def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
+    """Measure how often one entry scores the best response to an instruction highest.
+
+    Several samples of a judge count as their mean.
+
+    Args:
+        entry: whose verdicts.
+        labelled: which responses are better.
+
+    Returns:
+        The measure, over instructions with one response that is known to be better than all
+        others; ``None`` where there are none.
+    """
+    known = {target.id: samples for target, samples in entry.rows(labelled)}
+    responses: dict[int, list[Target]] = defaultdict(list)
+    for target in labelled.targets.values():
+        if target.preferred_to is not None:
+            responses[target.cluster].append(target)
+    ends = []
+    for together in responses.values():
+        for best in together:
+            others = {other.id for other in together} - {best.id}
+            worse = set(best.preferred_to or ())
+            if worse and others <= worse:
+                shares = [
+                    _share_of_first(
+                        _score(best, states),
+                        [
+                            _score(labelled.targets[name], known[name][place])
+                            if name in others
+                            else Score(0.0, 1.0)  # a row that could not be read
+                            for name in worse
+                        ],
+                    )
+                    for place, states in enumerate(known[best.id])
+                ]
+                lows, highs = zip(*shares, strict=True)
+                ends.append((sum(lows) / len(lows), sum(highs) / len(highs)))
+    return best_of(ends)
+
+
+def _share_of_first(best: Score, others: Sequence[Score]) -> tuple[float, float]:
+    """Return 1/k where the best is one of k highest, else 0: at the least and at the most."""
+
+    def share(own: float, rest: Sequence[float]) -> float:
+        return 1 / (1 + rest.count(own)) if own >= max(rest) else 0.0
+
+    least = share(best.low, [other.high for other in others])
+    most = share(best.high, [other.low for other in others])
+    return least, most
 
 
 def _score(target: Target, states: str) -> Score:

@@ -95,6 +95,7 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from ranking_tables(judges, summary["by"])
     yield from choice_tables(summary.get("choices"))
     yield from constraint_types(judges)
+    yield from _annotators(summary)
     yield from _alphas(summary)
     for judge in judges:
         yield from _calibration(judge)
@@ -104,6 +105,31 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
     yield from _corrections(summary.get("corrected", ()))
     if "explanations" in summary:
         yield _explanations(summary["explanations"])
+
+
+def _annotators(summary: Mapping[str, Any]) -> Iterator[Table]:
+    against = summary.get("against_annotators")
+    if against is None:
+        return
+    rows = [
+        (
+            name,
+            f"{each['pairs']:,}",
+            percent(each["mean_f1"]["value"], 1),
+            interval(each["mean_f1"]["interval"]),
+            percent(each["f1_met"]["value"], 1),
+            percent(each["f1_unmet"]["value"], 1),
+            interval(each["mean_f1"]["bounds"]),
+        )
+        for name, each in [*against["judges"].items(), ("the annotators", against["annotators"])]
+    ]
+    yield Table(
+        "Against each annotator",
+        ("of", "pairs", "mean F1", INTERVAL, "F1 met", "F1 unmet", "bounds"),
+        rows,
+        "Each verdict against each annotator's, as HealthBench pairs them; the annotators against "
+        "each other. Bounds: if the undecided were wrong, and right.",
+    )
 
 
 def _alphas(summary: Mapping[str, Any]) -> Iterator[Table]:

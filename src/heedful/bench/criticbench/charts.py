@@ -29,7 +29,7 @@ def document(result: Result) -> Document:
     """Lay out how good critics are, in tables and charts.
 
     Args:
-        result: as :func:`heedful.bench.criticbench.report.examined` returns it.
+        result: as :func:`heedful.bench.criticbench.report.examine` returns it.
     """
     rows = result["rows"]
     missing = (

@@ -95,11 +95,11 @@ class Questions:
                 if len(questions.problems) - before == plan.limit:
                     break
                 key = f"{name}/{attempt.id}"
-                trouble = attempt.trouble
+                error = attempt.error
                 if key in questions.problems:
-                    trouble = f"the id {attempt.id!r} is there twice"
-                if attempt.problem is None or trouble:
-                    row = {"file": source, "line": attempt.line, "problem": trouble}
+                    error = f"the id {attempt.id!r} is there twice"
+                if attempt.problem is None or error:
+                    row = {"file": source, "line": attempt.line, "problem": error}
                     questions.unread.append(row)
                 else:
                     problem = posed(attempt.problem, plan.seed)

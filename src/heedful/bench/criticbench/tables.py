@@ -69,7 +69,7 @@ def tables(result: Result) -> list[Table]:
     """Lay out how good critics are.
 
     Args:
-        result: as :func:`heedful.bench.criticbench.report.examined` returns it.
+        result: as :func:`heedful.bench.criticbench.report.examine` returns it.
     """
     critics = result["critics"]
     tasks, generators, bands = (

@@ -14,6 +14,7 @@ from heedful.bench.grading import latex
 from heedful.bench.grading.numerals import has_base, numeral
 from heedful.bench.grading.tidying import tidy
 from heedful.bench.grading.units import SAID_UNIT
+from heedful.bench.grading.words import CIRCLED
 
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
@@ -27,7 +28,9 @@ _INTERVAL = re.compile(r"[(\[][^()\[\],;]+[,;][^()\[\]]*[)\]]")
 _ENDLESS = re.compile(r"\\infty|∞")
 _HELD = re.compile(r"[()\[\]<>]|(?<![_}])\{|\\(?:in|le|ge|cup)(?![a-z])")
 _COMMAND = re.compile(r"\\[a-z]+\s*\{")
-_VARIABLE = re.compile(r"(?<![a-zA-Z\\])(?P<letter>[a-zA-Z])(?:_\{?\w+\}?|\d)?\s*=(?!=)")
+_VARIABLE = re.compile(
+    r"(?<![a-zA-Z\\\d+*/^-])(?<![-+*/] )(?P<letter>[a-zA-Z])(?:_\{?\w+\}?|\d)?\s*=(?!=)"
+)
 _CROWDED = re.compile(r"=\s*-?\d[\d.]*\s+[a-zA-Z]+\s*=")
 _WHOLE = re.compile(r"[,;(]\s*[a-zA-Z]\s*(?:\\in(?![a-z])|∈)\s*(?:\\mathbb\s*\{?\s*[ZN]|[ℤℕZN])")
 _PERIODS = re.compile(r"\\pi(?![a-z])|π|\\circ|°")
@@ -42,6 +45,15 @@ _DIGIT = re.compile(r"\d")
 _HOUR = re.compile(r"\b(?:noon|midnight)\b|正午|中午|午夜", re.IGNORECASE)
 _ROMAN = re.compile(r"[IVXLCDM]{2,15}")
 _THOUSANDS = re.compile(r"[\d.,]{1,20} ?[kK万千]")
+_FLOOR = re.compile(
+    r"(?:^|[-+=,;])\s*(?:\[(?!\s*\\begin)[^\[\],;]*[a-zA-Z.\\/][^\[\],;]*\]"
+    r"|\\\{[^{},;|:<>=\\]*[a-z][^{},;|:<>=\\]*\\\})\s*(?:$|[-+=,;])"
+)
+_SIZED = re.compile(r"\d+(?:\s*(?:\\times|-|x|by)\s*\d+)+\s+[a-z]{3,}.*")
+_APPLIED = re.compile(r"\\(?:zeta|(?:var)?phi|sigma|tau|mu|eta|Phi)\s*\(\s*\d+\s*\)")
+_STATEMENT = re.compile(f"[{CIRCLED}]")
+_CHOICES = re.compile(r"[A-F]{2,6}")
+_PREPOSITION = re.compile(r"(?:on|in|at|by)\s+", re.IGNORECASE)
 _SET = re.compile(r"\\mathbb\s*\{\s*([A-Z])\s*\}")
 _POWER = re.compile(r"\d[eE][+-]?\d+\s*[a-zA-Z]")
 _INVERSE = re.compile(r"\\(?:sin|cos|tan)\s*\^\s*\{?-1|\\arc(?:sin|cos|tan)")
@@ -97,6 +109,18 @@ def _likeness(one: str, other: str) -> str:
             and latex.key(_WORDS.sub("", one)) == latex.key(other)
         ),
         "a unit, or variables": _has_close_unit(one, other),
+        "a statement, or a number": _STATEMENT.search(one) and number,
+        "a function with a name": _APPLIED.search(one) and not _APPLIED.search(other),
+        "letters of several choices": (
+            _CHOICES.fullmatch(one) and sorted(one) == sorted(latex.parts(tidy(other)))
+        ),
+        "they differ in a preposition": (
+            _PREPOSITION.match(tidy(one))
+            and latex.key(_PREPOSITION.sub("", tidy(one), 1)) == latex.key(tidy(other))
+        ),
+        "a congruence, or a remainder": (
+            r"\equiv" in one and r"\equiv" not in other and "mod" in other
+        ),
         "a compound unit": _PER.search(one) and other.count("/") > 1,
     }
     return next((reason for reason, is_so in likely.items() if is_so), "")
@@ -161,12 +185,16 @@ def _doubt_between(one: str, other: str) -> str:
     names = _variables(one), _variables(other)
     doubts = {
         "signs that may be chosen apart": len(_PLUS_MINUS.findall(one)) > 1,
+        "a part of a number, or brackets": _FLOOR.search(one) and not _FLOOR.search(other),
+        "sizes or a score, or a value": _SIZED.fullmatch(one) and not _SIZED.fullmatch(other),
         "only one of them says about": _is_approximate(one, other),
         "a share, or a percentage": _is_small_percentage(one, other),
         "a numeral in a base, and a measure": has_base(one) and _DEGREES.search(other) is not None,
         "several values without anything between them": _CROWDED.search(one) is not None,
         "they are of different variables": (
-            len(set(names[0])) > 1 and bool(names[1]) and set(names[0]) != set(names[1])
+            len(set(names[0])) > 1
+            and other.count("=") == len(names[1]) > 0  # else an equation, 2C = E
+            and set(names[0]) != set(names[1])
         ),
         "an interval, or the list of its ends": (_is_interval(one) and _is_bare(other))
         or (pair and _are_values_of_one(other)),

@@ -86,7 +86,7 @@ _DENIALS = (
         rf"|\s*[:：]?\s*(?:wrong|incorrect|false|no|✗|✘|×|❌)(?!\w)|(?:都|均)?(?:错误|不对|不正确|错))"
     ),
 )
-"""What says of choices that they are not the answer."""
+"""Phrases that say that choices are not the answer."""
 
 _EXPLAINED = re.compile(
     r"\n\s{0,9}[*_#]{0,4}(?:Explanation|Reason(?:ing|s)?|Rationale|Because|Justification|解析|理由|解释)(?![a-z])",

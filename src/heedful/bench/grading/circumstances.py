@@ -1,4 +1,4 @@
-"""What a solution says beside its answer: under which circumstances, for what purpose, a check.
+"""Statements in a solution beside its answer: under which circumstances, for what purpose, a check.
 
 ``The maximum is 9, when x = 3.`` settles on 9, and ``40 hours to earn $600`` on 40 hours. A
 circumstance is left out only where a value stands before it.
@@ -18,7 +18,7 @@ _CALCULATED = re.compile(r"<<[^<>\n]{0,200}>>")
 _ROOT = re.compile(r"根号(?=\s{0,3}[\d(（a-z])")
 _CHECK = re.compile(
     r"""(?:^|(?<=[.!。\n$]))[\s*#_]{0,9}(?:(?:let\ (?:us|me)\ )?
-    (?:check|verify|verification|verifying)
+    (?:check(?:ing)?|verify|verification|verifying)
     |(?:substitut|plugg)ing\ (?:\w+\ ){0,3}back|to\ (?:check|verify)|(?:经?检验|验证|验算))
     (?![a-z])[\s\S]{0,2000}""",
     re.IGNORECASE | re.VERBOSE,
@@ -27,7 +27,7 @@ _CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|answer)\b|所以|因此|�
 _EXTREME = r"(?:max(?:imum|imal)?|min(?:imum|imal)?|largest|smallest|greatest|least|highest|lowest)"
 _VERB = (
     r"(?:earn|reach|get|buy|make|pay|read|finish|complete|cover|save|raise|win|travel"
-    r"|experience|fill|break|write|arrange|choose|select|form|express|distribute)"
+    r"|experience|fill|break|write|arrange|choose|select|form|express|distribute|have)"
 )
 _TRAILING = (
     re.compile(
@@ -66,7 +66,7 @@ _TRAILING = (
     re.compile(
         r"\sin\s(?:the\s[a-z]+\s(?:of\s)?)?\$(?!\\text|[^$]{0,40}\\text)[^$]{0,60}[\^a-zA-Z][^$]{0,60}\$\W{0,3}$"
     ),
-    re.compile(r"\sat\s\\?\$?\d[\d.]{0,9}\s?(?:each|per\b|km/h|mph|[ap]\.?m\b)"),
+    re.compile(r"\sat\s\\?\$?\d[\d.]{0,9}\s?(?:each|per\b|km/h|mph|[ap]\.?m\b)(?!.*\d)"),
     re.compile(
         r"，?(?:此时|占|当且仅当|当[^，。]{1,40}时(?:取到|取得|成立|等号成立)?\W{0,3}$|才能|才可以|(?<=元)买)"
     ),
@@ -74,8 +74,8 @@ _TRAILING = (
 _EXTREMES = re.compile(rf"\b{_EXTREME}\b[^.]{{0,60}}?(?:is|of|be)\b|最[大小]值", re.IGNORECASE)
 _NEEDS_EXTREME = 1
 _LEADING = re.compile(
-    r"^\W{0,6}(?:(?i:so|thus|then|therefore|hence),? )?(?i:after|before|by) [a-z]+ing\b"
-    r"[^,.]{1,60}, "
+    r"^\W{0,6}(?:(?i:so|thus|then|therefore|hence),? )?"
+    r"(?i:(?:after|before|by) [a-z]+ing|to [a-z]{2,})\b[^,.]{1,60}, "
     r"|(?:当且仅当|当)[^，。]{1,60}?时[，,]?|在\s?\$?[a-z]\s?=[^，。处]{1,30}处|^.{1,60}?其中(?=\d)"
 )
 _SUBJECT = re.compile(
@@ -113,13 +113,19 @@ _OPEN = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?:is|are|equals?)\s\$?{_SUM}\$?[^\d,.;]{{0,20}},?\sand\s(?:the|its|his|her|their|\w+['’]s)\s"
+        rf"\b(?:is|are|equals?)\s(?:[^.;,]{{1,30}}=\s?)?\$?{_SUM}\$?[^\d,.;]{{0,20}},?\s(?:and|while|whereas)\s(?:the|its|his|her|their|\w+['’]s)\s"
         rf"[a-z -]{{1,40}}\s(?:is|are|equals?)\s\$?{_SUM}(?![\w^+*/-]|\s?=)",
         re.IGNORECASE,
     ),
+    re.compile(
+        rf"\b(?P<verb>has|had|gets?|got|pays?|paid|earns?|earned|costs?|scored|ate|read|weighs)\s\$?{_SUM}"
+        rf"[^\d.;]{{0,30}}\s(?:and|while|whereas|but)\s(?:[A-Z]\w+|s?he|the\s[a-z]+)\s(?P=verb)\s\$?{_SUM}"
+        r"(?!\s(?:more|less|fewer)\b)[^\d.,;]{0,25}\W{0,3}$"
+    ),
+    re.compile(r"\bor\s(?:perhaps|maybe|possibly)\b", re.IGNORECASE),
     re.compile(r"\d\s?[种个组对条][^，。]{0,12}[，:：]\s?(?:它们|分别|即)[^，。]{0,6}[是为有]"),
     re.compile(
-        r"\b(?:there\sare|has|have)\s(?:exactly\s)?\$?\d+\$?\s[^.;]{0,80}(?:,?\snamely|:)\s",
+        r"\b(?:there\sare|has|have)\s(?:exactly\s)?\$?\d+\$?\s[^.;]{0,80}(?:,?\snamely|:|,(?=\s\$?[a-z]\s?=))\s",
         re.IGNORECASE,
     ),
     re.compile(r"^[^，。]{0,16}比[^，。]{1,20}?\d[^，。]{0,8}[，；][^，。]{0,30}\d"),
@@ -139,6 +145,11 @@ _ALL_BUT = re.compile(
     re.IGNORECASE,
 )
 _NAME = re.compile(r"\$?\s?[a-zA-Z]\s?(?:=|\bis\b)\s?")
+_YES_OR_NO = re.compile(
+    r"\W{0,20}(?:so,?\s)?(?P<word>yes|no),\s(?:it|they|there|this|that|we|he|she|you)\b"
+    r"(?!.*(?:[=\\$]|(?:['’]s|\b(?:is|are|was|were|equals?|has|have|needs?|gets?|costs?|takes?))\s\W?\d))",
+    re.IGNORECASE,
+)
 _AND = re.compile(r"\s?,\s?(?:and\s|or\s)?|\s(?:and|or)\s")
 _WORD = re.compile(r"(?<![a-zA-Z\\])[a-zA-Z]{2,}|[\u4e00-\u9fff]")
 _QUESTION = re.compile(
@@ -235,7 +246,10 @@ def is_no_claim(sentence: str) -> bool:
 
 
 def several_values(sentence: str) -> str | None:
-    """Return the two values that a sentence gives side by side, or all numbers except some."""
+    """Return the two values of a sentence side by side, all numbers but some, or yes or no."""
+    verdict = _YES_OR_NO.match(sentence)
+    if verdict:
+        return verdict["word"]
     without = all_but(sentence)
     if without is not None:
         return without

@@ -2,7 +2,7 @@
 
 A sentence is taken apart into tokens, and tokens that belong together into runs (``x = 3``,
 ``(2, -3)``, ``2 hours 30 minutes``). Of the runs one is chosen, and those that only ``and`` or
-``or`` separates from it. What is negated, asked, or said in a remark is no candidate.
+``or`` separates from it. What is negated, asked, or said in a remark isn't a candidate.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _TOKEN = re.compile(
     |(?P<time>(?:[上下]午|晚上|凌晨|早上|中午)\d{{1,2}}[点时](?:\d{{1,2}}分)?
         |(?<![\d:])\d{{1,2}}(?::[0-5]\d)?\s?[ap]\.?m\b\.?|(?<![\d:])\d+(?:\ ?:\ ?\d+)+
         |\d+\s?小?时\s?\d+\s?分钟?(?:\s?\d+\s?秒)?|\d+\s?分钟?\s?\d+\s?秒|\d+\s?元\s?\d+\s?角
-        |\d+\s?比\s?\d+|<\s{{0,3}}[-−\w./√π]+(?:\s{{0,3}},\s{{0,3}}[-−\w./√π]+)+\s{{0,3}}>
+        |\d+\s?比\s?\d+|[①-⑳]+(?:[和、，,][①-⑳]+)*|<\s{{0,3}}[-−\w./√π]+(?:\s{{0,3}},\s{{0,3}}[-−\w./√π]+)+\s{{0,3}}>
         |(?<!from\ )\d+\ (?:to|out\ of)\ \d+(?![\d.,]*\d))
     |(?P<number>(?:(?<![\d)]\ )(?:negative|minus)\ |负|零下)?(?:\\?\$\s{{0,3}})?[-−]?{_AMOUNT}
             (?:\s{{0,3}}/\s{{0,3}}\d+(?!\d|\.\d))?(?:\s{{0,3}}\\?%|{_SCALE})?
@@ -71,7 +71,7 @@ _MACRO = re.compile(r"\\[a-zA-Z]+")
 _FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get|makes?|made|earns?|costs?|pays?
-    |takes?|took|spends?|needs?|has|have|had|left|at|but|total\ of|sum\ of|interval|set|point
+    |takes?|took|spends?|needs?|has|have|had|left|but|total\ of|sum\ of|interval|set|point
     |wait)\b[,:]?
     |\b(?:giving|leaving|making)\s(?:an?|the)\s[a-z]+\sof\b|:
     |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
@@ -88,7 +88,7 @@ _NEGATED = re.compile(
 )
 _ASKED = re.compile(r"\s{0,3}[吗?？]")
 _CLAUSES = re.compile(r"[\u4e00-\u9fff][，；][^，；]*[\u4e00-\u9fff]")
-_FAILS = re.compile(r"\s(?:(?:does|do|is|are|can|will)(?:n['’]t|\snot)|fails?)\b")
+_FAILS = re.compile(r"\s{1,3}(?:(?:does|do|is|are|can|will)(?:n['’]t|\snot)|fails?)\b")
 _RANGE = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _CONNECTOR = re.compile(
     r"\s{0,3}(?:[,，、或和;；]|,?\s{0,3}(?:and|or)(?![a-zA-Z]))\s{0,3}(?:[a-z] (?:is|equals) )?"

@@ -30,6 +30,7 @@ _AFTER_VERDICT = re.compile(r"^\w+[.,;:!]?\s*")
 _MODULO = re.compile(r"(?<![a-zA-Z])[pb]?mod(?![a-z])")
 _BAR = re.compile(r"\\(?:overline|bar|vec|hat|overrightarrow)\s*\{(\w+)\}")
 _COUNT = re.compile(r"\s*[ACP]\s*\((\d{1,4}),\s*(\d{1,4})\)\s*")
+_OPTION = re.compile(r"\((?P<letter>[A-J])\)\s+(?P<value>(?:-?\d|\\(?:frac|sqrt)).*)")
 _FORMAL = re.compile(r"[\d=\\]")
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 
@@ -101,6 +102,9 @@ def _slowly(gold: str, answer: str) -> EqualityResult:
         return EqualityResult(None, "text", "one of them begins with a comma")
     if is_quantified(first) or is_quantified(second):
         return _quantified(first, second)
+    chosen = _chosen(first, second)
+    if chosen is not None:
+        return chosen
     worded = _worded(gold, first, second)
     result = worded if worded is not None else _of_mathematics(first, second)
     if result.equal is False and (first, second) != (tidy(gold), tidy(answer)):
@@ -114,6 +118,18 @@ def _slowly(gold: str, answer: str) -> EqualityResult:
             reason = likeness(gold, answer)
         return EqualityResult(None, result.method, reason) if reason else result
     return result
+
+
+def _chosen(gold: str, answer: str) -> EqualityResult | None:
+    """Accept the letter, or the value, of a choice with both: ``(A) 5``."""
+    for choice, other in ((gold, answer), (answer, gold)):
+        option = _OPTION.fullmatch(choice)
+        if option and _OPTION.fullmatch(other) is None:
+            if other.strip("() ") == option["letter"]:
+                return EqualityResult(equal=True, method="text")
+            result = _of_mathematics(option["value"], other)
+            return result if result.equal else None
+    return None
 
 
 def _is_mentioned(first: str, second: str) -> bool:

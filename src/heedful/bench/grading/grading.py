@@ -29,7 +29,7 @@ __all__ = ["GradeCounts", "grade_files"]
 AHEAD = 4
 """Items in work for each worker; more would only wait."""
 
-TROUBLES_KEPT = 20
+FAILURES_KEPT = 20
 
 
 @dataclass
@@ -44,7 +44,7 @@ class GradeCounts:
         agreed: those of them for which it says the same.
         undecided: the reasons why items are neither correct nor wrong.
         unread: rows that could not be read.
-        troubles: the first of them: file, line and what is wrong.
+        failures: the first of them: file, line and what is wrong.
     """
 
     items: int = 0
@@ -54,7 +54,7 @@ class GradeCounts:
     agreed: int = 0
     undecided: Counter[str] = field(default_factory=Counter)
     unread: int = 0
-    troubles: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
 
     @property
     def decided(self) -> int:
@@ -66,8 +66,8 @@ class GradeCounts:
         self.items += 1
         if grade is None:
             self.unread += 1
-            if len(self.troubles) < TROUBLES_KEPT:
-                self.troubles.append(f"{place}:{attempt.line}: {attempt.trouble}")
+            if len(self.failures) < FAILURES_KEPT:
+                self.failures.append(f"{place}:{attempt.line}: {attempt.error}")
             return
         if grade.correct is None:
             self.undecided[grade.reason] += 1
@@ -127,7 +127,7 @@ async def grade_files(
                     on_progress(done)
                 if set_counts.items == set_counts.unread:
                     raise InputError(
-                        f"no row can be graded; the first: {set_counts.troubles[0]}",
+                        f"no row can be graded; the first: {set_counts.failures[0]}",
                         hint="RealCritic's rows have question, gt, reasoning and pred",
                     )
     return counts
@@ -186,7 +186,7 @@ def _line(name: str, attempt: Attempt, grade: Grade | None) -> dict[str, Any]:
     """Write one item's grade as the output has it."""
     row: dict[str, Any] = {"set": name, "id": attempt.id, "line": attempt.line}
     if grade is None or attempt.problem is None or attempt.solution is None:
-        return {**row, "correct": None, "reason": attempt.trouble}
+        return {**row, "correct": None, "reason": attempt.error}
     row |= {
         "correct": grade.correct,
         "extracted": grade.extracted,

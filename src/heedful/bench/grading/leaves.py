@@ -50,7 +50,7 @@ _TEMPERATURES = {
     "K": (Fraction(1), Fraction(0)),
 }
 _SYMBOLS = {"C": {"celsius"}, "F": {"fahrenheit"}, "yensign": {"yuan", "yen"}}
-"""What else a unit's symbol may stand for, where the other answer says so."""
+"""Other meanings of a unit's symbol, where the other answer says so."""
 
 _CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
 

@@ -12,12 +12,12 @@ _THING = rf"""(?:
     (?:\\Delta\s*)?(?:[a-zA-Z]|\\[a-zA-Z]+){_INDEX}(?:'+|\^\{{?-1\}}?)?
         (?:\s*\([a-zA-Z](?:,\s*[a-zA-Z])*\))?
     |P\s*\([^()]*\)|\\(?:sin|cos|tan|cot)\s*(?:\\(?:theta|alpha|beta|gamma|phi|varphi|angle)\s*\w*|[A-C])
-    |[f-hF-HPESTV]{_INDEX}\s*\([^()=]*\)
+    |(?:[f-hF-HPESTV]|Var|Cov){_INDEX}\s*(?:\([^()=]*\)|\[[^\[\]=]*\])
     |\\(?:bar|hat|vec|dot|tilde|overline|overrightarrow|widehat)\s*\{{?\w+\}}?
     |m?\s*\\(?:angle|triangle|odot)\s*\w+|[A-Z][a-zA-Z]{{1,2}}{_INDEX}|[A-Z]{{2,6}}{_INDEX}
     |\|\s*(?:[A-Z]{{1,3}}|[zw]|\\(?:vec|overrightarrow)\s*\{{?\w+\}}?)\s*\|
     |\\frac\{{\s*d\w*\}}\{{\s*d\w+\s*\}}|\\frac\{{\s*[A-Z]{{1,3}}{_INDEX}\s*\}}\{{\s*[A-Z]{{1,3}}{_INDEX}\s*\}}
-    |\(\)|\w\(\))"""
+    |d\s?[a-z]|\(\)|\w\(\))"""
 NAME = re.compile(
     rf"{_THING}(?:\s*:\s*{_THING})*|\(\s*{_THING}(?:\s*,\s*{_THING})+\s*\)|{_WORDS}", re.VERBOSE
 )
@@ -28,6 +28,7 @@ _WORDS_BEFORE = re.compile(
 )
 _LABEL = re.compile(r"^(?P<name>[a-zA-Z][a-zA-Z -]{1,40}[a-zA-Z])\s*[:=]\s*(?=\S)")
 _POINT = re.compile(r"(?P<name>[A-Z]'*(?:_\{?\w+\}?)?)\s*(?P<place>\([^()]*[^()\w][^()]*\))")
+_MEMBER = re.compile(r"\s*(?P<letter>[a-zA-Z])\s*\\in(?![a-z])\s*(?P<set>.+)")
 _OF_ONE_LETTER = re.compile(r"(?P<function>[a-zA-Z]+)\s*\((?P<letter>[a-z])\)")
 
 
@@ -81,3 +82,10 @@ def of_same_letter(gold: str, answer: str) -> str:
     if re.search(rf"(?<![a-zA-Z\\]){ours['letter']}(?![a-zA-Z])", answer):
         return answer
     return re.sub(rf"(?<![a-zA-Z\\]){theirs['letter']}(?![a-zA-Z])", ours["letter"], answer)
+
+
+def memberships(text: str) -> dict[str, str]:
+    r"""Return the set of each letter in ``x \in A, y \in B``; empty where there is more in it."""
+    found = [_MEMBER.fullmatch(part) for part in latex.parts(text)]
+    sets = {match["letter"]: match["set"] for match in found if match}
+    return sets if len(sets) == len(found) else {}

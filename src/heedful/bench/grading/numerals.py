@@ -166,7 +166,9 @@ def rounds_to(exact: Fraction, decimal: Numeral) -> bool:
 
 def are_one_number(texts: Sequence[str]) -> bool:
     """Check whether texts write one number in several forms: ``3/8`` and ``0.375``."""
-    values = [numeral(re.sub(r"[\s\\$](?!frac)", "", text)) for text in texts]
+    values = [
+        numeral(re.sub(r"[\s\\$](?!frac)", "", text.replace(r"\dfrac", r"\frac"))) for text in texts
+    ]
     shares = {v.value / (PERCENT if v.percent else 1) if v else None for v in values}
     return len(set(texts)) > 1 and len(shares) == 1 and None not in shares
 

@@ -39,14 +39,14 @@ class Attempt:
         id: the row's id.
         problem: the problem; ``None`` where the row cannot be read.
         solution: the solution, where the file has one.
-        trouble: what is wrong with the row, and the hint.
+        error: what is wrong with the row, and the hint.
     """
 
     line: int
     id: str
     problem: Problem | None = None
     solution: Solution | None = None
-    trouble: str | None = None
+    error: str | None = None
 
 
 def _gsm8k(record: dict[str, Any], number: int) -> tuple[Problem, None]:
@@ -244,7 +244,7 @@ def read_problems(source: str | Path, benchmark: str | None = None) -> Iterator[
     rows = 0
     for rows, record in enumerate(source_records, start=1):
         if record.problem is not None:
-            yield Attempt(record.line, f"row-{rows}", trouble=record.problem)
+            yield Attempt(record.line, f"row-{rows}", error=record.problem)
             continue
         benchmark = benchmark or _benchmark_of(record, source)
         yield _attempt(record, rows, benchmark)
@@ -274,7 +274,7 @@ def _attempt(record: Record, number: int, benchmark: str) -> Attempt:
         ident = row_id(record.data, number, "id", "idx", "task_id", "unique_id")
         problem, solution = reader(record.data, number)
     except RowError as error:
-        return Attempt(record.line, ident, trouble=str(error))
+        return Attempt(record.line, ident, error=str(error))
     return Attempt(record.line, problem.id, problem, solution)
 
 

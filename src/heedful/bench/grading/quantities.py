@@ -1,6 +1,6 @@
 r"""Words that change a number: ``5 million``, ``3 halves``, ``at least 5``, ``4 times x``.
 
-Such a word is no unit. One that just scales the number is written as a number; an answer with any
+Such a word isn't a unit. One that just scales the number is written as a number; an answer with any
 other has a value that is not read, so only the same words are known to be equal to it.
 """
 

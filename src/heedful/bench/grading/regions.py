@@ -84,7 +84,7 @@ class _Reader:
         member = _MEMBER.fullmatch(text)
         if member:
             self._name(member["name"])
-            return self.set_of(member["set"])
+            return sympy.S.Reals if member["set"] == "R" else self.set_of(member["set"])
         for separator, join in ((_OR, sympy.Union), (_AND, sympy.Intersection)):
             parts = _split(separator, text)
             if len(parts) > 1:

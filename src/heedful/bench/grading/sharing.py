@@ -18,7 +18,7 @@ MOST_KNOWN = 100_000
 
 
 class Sharing:
-    """What one of the two processes knows of shared objects."""
+    """The shared objects that one of the two processes knows."""
 
     def __init__(self) -> None:
         """Know nothing."""

@@ -74,11 +74,15 @@ _ONE_UNIT = rf"(?:平方|立方)?(?:{'|'.join(_CHINESE_UNITS)})"
 CHINESE_UNIT = rf"{_ONE_UNIT}(?:(?:[/每]|\s*/\s*){_ONE_UNIT})?"
 """A unit in Chinese: 千米/时, 公里每小时, 平方厘米."""
 
-_CHINESE = rf"""(?P<sign>负)?(?P<percent>百分之)?(?:(?P<whole>[{_DIGITS}十百千万亿]+|\d+)又)?
+_CHINESE = rf"""(?P<sign>负|零下|-)?(?P<percent>百分之)?(?:(?P<whole>[{_DIGITS}十百千万亿]+|\d+)又)?
     (?:(?P<below>[{_DIGITS}十百千万亿]+|\d+)分之)?
     (?P<number>\d+/\d+|[{_DIGITS}十百千万亿]+|\d+(?:\.\d+)?(?P<scale>(?!千[米克瓦])[百千万亿]+)?)
     (?:点(?P<decimals>[{_DIGITS}]+))?\s*(?P<unit>{CHINESE_UNIT}|[{_MEASURE_WORDS}])?"""
 CHINESE_NUMBER = re.compile(_CHINESE, re.VERBOSE)
+_HALF = re.compile(
+    rf"(?:(?P<whole>[{_DIGITS}十]+|\d+)个)?半(?P<unit>{_ONE_UNIT})"
+    rf"|(?P<count>[{_DIGITS}十]+|\d+)(?P<counted>{_ONE_UNIT})半"
+)
 _PER = re.compile(rf"每(?P<per>{_ONE_UNIT})(?P<rest>.+)")
 _CLOCK_PART = re.compile(r"(?<=\d)分(?!钟)|(?<=[一二三四五六七八九十])分(?!钟|之)")
 _CHINESE_DATE = re.compile(r"(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]|\d{4}年(?:\d{1,2}月)?")
@@ -165,6 +169,10 @@ def _from_chinese(text: str) -> str:
     if text.startswith("第"):
         place = _from_chinese(text[1:])
         return f"{place} th" if place.isdigit() else text
+    half = _HALF.fullmatch(text)
+    if half:  # 一个半小时, 3天半
+        whole = _chinese(half["whole"] or half["count"] or "") or "0"
+        return rf"\frac{{{2 * int(whole) + 1}}}{{2}} {_unit_of(half['unit'] or half['counted'])}"
     per = _PER.fullmatch(text)
     if per:
         text = f"{per['rest']}/{per['per']}"

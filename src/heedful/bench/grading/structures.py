@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from heedful.bench.grading import latex, symbolic
 from heedful.bench.grading.leaves import EqualityResult, Method, compare_leaves
-from heedful.bench.grading.names import NAME, name_of, of_same_letter, spread, value_of
+from heedful.bench.grading.names import NAME, memberships, name_of, of_same_letter, spread, value_of
 from heedful.bench.grading.numerals import numeral
 from heedful.bench.grading.regions import relation, same_region, says_region
 
@@ -28,7 +28,7 @@ _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
 def compared(gold: str, answer: str) -> EqualityResult:
     """Compare two tidied answers by their structure."""
     gold, answer = spread(gold), spread(answer)
-    for structure in (_matrices, _regions, _lists, _equations):
+    for structure in (_matrices, _regions, _memberships, _lists, _equations):
         result = structure(gold, answer)
         if result is not None:
             return result
@@ -172,6 +172,15 @@ def _regions(gold: str, answer: str) -> EqualityResult | None:
         if first is not None and second is not None:
             equal = symbolic.equal_inequalities(first, second)
     return None if equal is None and not reason else EqualityResult(equal, "set", reason)
+
+
+def _memberships(gold: str, answer: str) -> EqualityResult | None:
+    ours, theirs = memberships(gold), memberships(answer)
+    if not ours or not theirs:
+        return None
+    if ours.keys() != theirs.keys():
+        return EqualityResult(None, "set", "they are of different variables")
+    return _all([(held, theirs[letter]) for letter, held in ours.items()])
 
 
 def _lists(gold: str, answer: str) -> EqualityResult | None:  # noqa: PLR0911 - one kind of list each

@@ -32,6 +32,7 @@ _MISREAD = re.compile(
     |\^\s*\{?\s*(?:T|H|\*|\+|-)\s*(?:\}|$|[^\w\s({\\])   # a transpose, a conjugate, a sign
     |\^\s*T(?![a-zA-Z])
     |\\frac\s*\{\s*(?:d|\\partial)[^{}]*\}\s*\{\s*(?:d|\\partial)\s*[a-zA-Z\\]   # a derivative
+    |(?<![\\a-zA-Z])E\s*[(\[]                   # an expected value, taken for Euler's number
     |[fghFGH]\s*\^\s*\{?\s*-\s*1\s*\}?\s*\(     # an inverse function, taken for a reciprocal
     """,
     re.VERBOSE,

@@ -8,6 +8,7 @@ import unicodedata
 from heedful.bench.grading.boxes import boxed
 from heedful.bench.grading.notation import respelled
 from heedful.bench.grading.spoken import in_digits
+from heedful.bench.grading.words import CIRCLED
 
 _CHARACTERS = str.maketrans(
     {
@@ -17,10 +18,12 @@ _CHARACTERS = str.maketrans(
         "≈": r"\approx ", "±": r"\pm ", "√": r"\sqrt", "∅": r"\emptyset ", "°": r"^\circ ",
         "º": r"^\circ ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}",
         "ℕ": r"\mathbb{N}", "ℂ": r"\mathbb{C}", "、": ", ", "，": ", ", "；": "; ", "。": ".",
-        "或": " or ", "和": " and ", "且": " and ", "㎡": "m^2", "㎥": "m^3",
+        "或": " or ", "和": " and ", "且": " and ", "¢": " cents", "㎡": "m^2", "㎥": "m^3",
     }
 )  # fmt: skip
 _VULGAR = re.compile("[¼-¾⅐-⅞]")
+_STATEMENTS = re.compile(rf"(?P<number>[{CIRCLED}⑴-⒇❶-❿])(?P<more>\s*(?=[{CIRCLED}⑴-⒇❶-❿]))?")
+_UNNUMBERED = re.compile(f"[^{CIRCLED}]+")
 _RAISED = re.compile("[⁰¹²³⁴-⁹⁺⁻ⁿ]+")
 _LOWERED = re.compile("[₀-₉]+")
 _DOUBLED = re.compile(r"\\\\(?:[a-zA-Z]{2,}|[%{}!])")
@@ -110,7 +113,7 @@ _PLAIN_FUNCTION = re.compile(
 )
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
 _MONEY = re.compile(
-    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|\\pounds|¥|￥)\s*(?P<sum>-?\d[\d,]*+(?:\.\d++)?)
+    r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|\\pounds|¥|￥)\s*(?P<sum>-?(?:\d[\d,]*+(?:\.\d++)?|\.\d++))
     \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
     re.VERBOSE,
 )
@@ -194,7 +197,16 @@ def _in_ascii(text: str) -> str:
     text = _VULGAR.sub(lambda m: rf"\frac{{{_plain(m.group())}}}".replace("\u2044", "}{"), text)
     text = _RAISED.sub(lambda m: f"^{{{_plain(m.group())}}}", text)
     text = _LOWERED.sub(lambda m: f"_{{{_plain(m.group())}}}", text)
-    return _plain(text.translate(_CHARACTERS)).translate(_CHARACTERS)
+    text = _STATEMENTS.sub(_statement, text)
+    return _UNNUMBERED.sub(
+        lambda m: _plain(m.group().translate(_CHARACTERS)).translate(_CHARACTERS), text
+    )
+
+
+def _statement(match: re.Match[str]) -> str:
+    """Write a statement's number in a circle; several are a list: ``⑴⑶`` is ``①, ③``."""
+    circled = chr(ord("①") - 1 + int(unicodedata.numeric(match["number"])))
+    return f"{circled}, " if match["more"] is not None else circled
 
 
 def _plain(text: str) -> str:

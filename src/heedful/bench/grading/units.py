@@ -244,7 +244,7 @@ def in_one_unit(text: str, *, largest: bool = False) -> str:
     """Write a measure in several units in the last of them: ``1 hour 30 minutes`` in minutes.
 
     Args:
-        text: a tidied answer; one that is no such measure comes back as it is.
+        text: a tidied answer; one that isn't such a measure comes back as it is.
         largest: write it in the first unit instead.
     """
     if not _COMPOUND.fullmatch(text):

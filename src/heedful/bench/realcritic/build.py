@@ -170,7 +170,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
         """
         self._pool = pool
         self._output = output
-        self._questions, self._troubles = _questions(pool)
+        self._questions, self._failures = _questions(pool)
         self._solvers: dict[str, Solver] = {}
         self.total = len(pool.models) * sum(map(len, self._questions.values()))
 
@@ -229,7 +229,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     ) -> dict[str, Any]:
         """Choose, and write the sets and the manifest."""
         del progress
-        return _write(self._pool, store, self._output, self._troubles, prices)
+        return _write(self._pool, store, self._output, self._failures, prices)
 
 
 def build_realcritic(pool: Pool, output: Path, **options: Unpack[RunOptions]) -> dict[str, Any]:
@@ -255,27 +255,27 @@ def build_realcritic(pool: Pool, output: Path, **options: Unpack[RunOptions]) ->
 def _questions(pool: Pool) -> tuple[dict[str, list[tuple[int, Problem]]], dict[str, list[str]]]:
     """Draw each set's questions, in file order; name the rows that cannot be read."""
     questions: dict[str, list[tuple[int, Problem]]] = {}
-    troubles: dict[str, list[str]] = {name: [] for name in pool.sets()}
+    failures: dict[str, list[str]] = {name: [] for name in pool.sets()}
     for name, source in pool.sets().items():
-        rows = _usable(source, troubles[name])
+        rows = _usable(source, failures[name])
         chosen = heapq.nsmallest(pool.cap, rows, key=_random_order(pool.seed, name))
         if not chosen:
-            raise InputError(f"no row can be used; the first: {troubles[name][0]}")
+            raise InputError(f"no row can be used; the first: {failures[name][0]}")
         in_order = sorted(chosen, key=lambda row: row[0])
         questions[name] = [(line, _stated(problem, pool.seed)) for line, problem in in_order]
-    return questions, troubles
+    return questions, failures
 
 
-def _usable(source: str, troubles: list[str]) -> Iterator[tuple[int, Problem]]:
+def _usable(source: str, failures: list[str]) -> Iterator[tuple[int, Problem]]:
     """Read the problems that can be graded, with their lines; name the other rows."""
     for attempt in read_problems(source):
-        trouble = attempt.trouble
+        error = attempt.error
         if attempt.problem is not None and attempt.problem.kind == "code":
-            trouble = "a program; RealCritic has answers in a box"
+            error = "a program; RealCritic has answers in a box"
         elif attempt.problem is not None and not attempt.problem.answers:
-            trouble = "no gold answer"
-        if trouble is not None or attempt.problem is None:
-            troubles.append(f"{source}:{attempt.line}: {trouble}")
+            error = "no gold answer"
+        if error is not None or attempt.problem is None:
+            failures.append(f"{source}:{attempt.line}: {error}")
         else:
             yield attempt.line, attempt.problem
 
@@ -311,7 +311,7 @@ def _write(
     pool: Pool,
     store: Store,
     output: Path,
-    troubles: Mapping[str, Sequence[str]],
+    failures: Mapping[str, Sequence[str]],
     prices: Mapping[str, Price] | None,
 ) -> dict[str, Any]:
     """Choose, and write the sets; the manifest last, so that its presence means completion."""
@@ -332,7 +332,7 @@ def _write(
     (output / "manifest.json").unlink(missing_ok=True)
     for name, questions in sets.items():
         choice = choose(questions, tuple(ranked), f"{pool.seed}:{name}")
-        counts[name] = {**choice.counts, "unread": len(troubles[name])}
+        counts[name] = {**choice.counts, "unread": len(failures[name])}
         with atomically(output / f"{name}.jsonl") as file:
             for record in _records(name, choice, questions, problems):
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
@@ -344,7 +344,7 @@ def _write(
         "seed": pool.seed,
         "sampling": pool.sampling.model_dump(mode="json", exclude_defaults=True),
         "sets": counts,
-        "troubles": [trouble for own in troubles.values() for trouble in own],
+        "failures": [failure for own in failures.values() for failure in own],
         "cost": account.result(),
     }
     write_json(output / "manifest.json", manifest)

@@ -257,9 +257,9 @@ def _items(plan: RealCriticPlan) -> Iterator[runner.Item[_CriticRequest]]:
         for path, name in named_sets(plan.files).items():
             for attempt in read_problems(path):
                 ident = f"{name}/{attempt.id}@{model.name}"
-                trouble = attempt.trouble or _unfit(attempt.problem, attempt.solution)
-                if trouble is not None or attempt.problem is None or attempt.solution is None:
-                    yield runner.Item(attempt.line, ident, None, trouble or "not read")
+                error = attempt.error or _unfit(attempt.problem, attempt.solution)
+                if error is not None or attempt.problem is None or attempt.solution is None:
+                    yield runner.Item(attempt.line, ident, None, error or "not read")
                     continue
                 request = _CriticRequest(
                     set=name,

@@ -95,7 +95,7 @@ def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
 class MajorityStage:
     """Final judgment: the majority of the verdicts on a constraint, if it is large enough.
 
-    A critique whose judgment an earlier stage dropped is no evidence for the verdict of those that
+    A critique whose judgment an earlier stage dropped isn't evidence for the verdict of those that
     are left, so by default confidence is the majority's share of all critiques that were requested.
 
     Attributes:

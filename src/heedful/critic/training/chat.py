@@ -91,7 +91,7 @@ class Chat:
             raise UsageError(what, where=where, hint=_HINT)
         if not tokenizer.is_fast:
             what = "the tokenizer does not say where its tokens stand in a text"
-            raise UsageError(what, where=where, hint="take a model with a tokenizer.json")
+            raise UsageError(what, where=where, hint="use a model with a tokenizer.json")
         if tokenizer.eos_token_id is not None:
             ends = {*ends, tokenizer.eos_token_id}
         self.ends = ends

@@ -1,4 +1,4 @@
-"""What the formats of rubrics share: criteria, their points, and verdicts stored beside them."""
+"""Parts that formats of rubrics share: criteria, their points, verdicts stored beside them."""
 
 from __future__ import annotations
 

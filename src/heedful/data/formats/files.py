@@ -49,7 +49,7 @@ _SIGNATURES = {
     "a program": b"\x7fELF",
     "a SQLite database": b"SQLite format 3\0",
 }
-"""What people name by mistake, and how such a file begins."""
+"""Kinds of files that people name by mistake, and how each begins."""
 
 _READS = "heedful reads JSON Lines, JSON arrays, CSV (in UTF-8), Parquet and Excel"
 

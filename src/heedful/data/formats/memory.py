@@ -103,7 +103,7 @@ def _records(data: Any) -> Iterable[Any]:
 
 
 def _plain(value: Any) -> Any:
-    """Make JSON's kinds of values of those of arrays and tables; NaN is no value."""
+    """Make JSON's kinds of values of those of arrays and tables; NaN isn't a value."""
     if isinstance(value, str | bool | int | None):
         return value
     if isinstance(value, Mapping):

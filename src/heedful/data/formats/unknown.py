@@ -1,4 +1,4 @@
-"""What to do with a file that is in no known format."""
+"""Hints for a file that is in no known format."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _kind_differences(said: Meaning, check: Check) -> Iterator[str]:
         quoted = " ".join(QUOTED.findall(said.written)).casefold()
         for phrase in check.args.get("phrases", ()):
             if phrase[:1].isalpha() and phrase.casefold() not in quoted:
-                yield f"{phrase!r} is no quotation and may be said in other words"
+                yield f"{phrase!r} isn't a quotation and may be said in other words"
     most, part = check.args.get("at_most"), check.args.get("part", "response")
     short = most is not None and most <= _SHORT and part == "response"
     if short and check.args.get("unit") in _LENGTHS:

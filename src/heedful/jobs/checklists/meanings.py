@@ -57,6 +57,11 @@ _WORD = re.compile(rf"{_LETTER}+(?:['’-]{_LETTER}+)*")
 _EACH = re.compile(r"(?:each|every|per|apiece|both)(?![^\W_])|[每各]")
 _LENGTH = re.compile(r"(?P<words>word count)(?![^\W_])|字数")
 _ONLY_WORD = re.compile(r"(?:only|just|nothing else|solely)(?![^\W_])|只能?|仅能?|唯一")
+_NOT = re.compile(
+    r"(?:not|never|nor|neither|none|nothing|without|cannot|[a-z]+n['’]t)(?![^\W_])|[不勿莫别没未禁]"
+)
+"""Negations that no phrase of the grammar took in with the words that they belong to."""
+
 _LONGEST_WORD = 8
 _OR = re.compile(r"(?<![^\W_])(?:or|either)(?![^\W_])|或")
 
@@ -216,6 +221,7 @@ def _phrase(text: NormalizedText, at: int, required: Meaning, meaning: Meaning) 
     longest = [(name, bound) for stop, name, bound in fitting or readings if stop == end]
     names = {name for name, _ in longest}
     meaning.negative = meaning.negative or bool(names & set(_NEGATING))
+    meaning.only = meaning.only or bool(_ONLY_WORD.match(text.form, at))
     meaning.open = meaning.open or bool(names & set(_OPEN))
     meaning.says = meaning.says or bool(names & set(_SAYING))
     if names & {"passage", "passage_zh"}:
@@ -287,8 +293,9 @@ def _small_word(form: str, at: int, meaning: Meaning) -> int | None:
     if length:
         meaning.values.append(frozenset({("unit", "words" if length["words"] else "zi")}))
         return length.end()
-    matches = [pattern.match(form, at) for pattern in (_EACH, _OR, _ONLY_WORD)]
-    each, choice, only = map(bool, matches)
+    matches = [pattern.match(form, at) for pattern in (_EACH, _OR, _ONLY_WORD, _NOT)]
+    each, choice, only, negated = map(bool, matches)
+    meaning.negative = meaning.negative or (negated and not only)
     meaning.each = meaning.each or each
     meaning.or_ = meaning.or_ or choice
     meaning.only = meaning.only or only

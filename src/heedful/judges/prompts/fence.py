@@ -53,7 +53,7 @@ class Fence:
 
         Args:
             texts: what the mark is made from.
-            others: further texts that must not contain it. They are no part of the digest, so
+            others: further texts that must not contain it. They aren't part of the digest, so
                 that prompts which differ only in them begin alike and a server can reuse its work.
         """
         digits = ""

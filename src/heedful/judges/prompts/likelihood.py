@@ -22,7 +22,7 @@ _YES, _NO = ("yes", "是", "满足"), ("no", "否", "不")
 _LEAST = 1e-300
 """The smallest probability, so that odds stay finite."""
 _AROUND = " \t\n\"'*_`#([{“‘「.:：▁Ġ"
-"""What tokenizers and models put before a word."""
+"""Signs that tokenizers and models put before a word."""
 
 
 def prompt_version() -> str:

@@ -47,7 +47,7 @@ def service_of(model: Model) -> BatchService:
         raise UsageError(
             "this model has no batch endpoint",
             where=f"model {model.name}",
-            hint="take --executor local; OpenAI, any:anthropic/NAME and any:gemini/NAME have one",
+            hint="use --executor local; OpenAI, any:anthropic/NAME and any:gemini/NAME have one",
         )
     service: BatchService = own()
     return service

@@ -87,7 +87,7 @@ class AnthropicBatches(KeyedService):
             what = (
                 "this prompt needs a JSON schema for its reply, which a batch here has no field for"
             )
-            raise UsageError(what, where=f"model {self._model}", hint="take another --prompt")
+            raise UsageError(what, where=f"model {self._model}", hint="use another --prompt")
         system, turns = split_system(messages)
         params = {
             "model": self._model,

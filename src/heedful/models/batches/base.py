@@ -131,7 +131,7 @@ class BatchService(Protocol):
 
 
 class KeyedService:
-    """What the batches of every provider with a key and a protocol of its own share.
+    """The part that batches of all providers with a key and protocol of their own share.
 
     Attributes:
         provider: its name, as in ``any:PROVIDER/NAME``.

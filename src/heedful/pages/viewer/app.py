@@ -2,8 +2,8 @@
 
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
 ``/report/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or ``.jsonl``, download.
-The only addresses that write are ``POST /audit/KEY`` (an answer) and ``POST /run/KEY/audit`` (an
-audit is sampled).
+The only addresses that write are ``POST /audit/KEY`` (an answer), ``POST /run/KEY/audit`` (an
+audit is sampled) and ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run).
 """
 
 from __future__ import annotations
@@ -19,7 +19,13 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from heedful.core.errors import HeedfulError, RunError
-from heedful.pages.viewer import pages_audit, pages_compare, pages_runs, pages_samples
+from heedful.pages.viewer import (
+    pages_audit,
+    pages_compare,
+    pages_labels,
+    pages_runs,
+    pages_samples,
+)
 from heedful.pages.viewer.security import Guard
 from heedful.reporting.html.environment import ASSETS
 
@@ -58,6 +64,7 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             Route("/run/{key}/samples.{kind}", pages_samples.download),
             Route("/run/{key}/samples", pages_samples.samples),
             Route("/run/{key}/samples/{number:int}", pages_samples.sample),
+            Route("/run/{key}/samples/{number:int}", pages_labels.label, methods=["POST"]),
             Route("/run/{key}/audit", pages_audit.draw, methods=["POST"]),
             Route("/report/{key}", pages_runs.report),
             Route("/audit/{key}", pages_audit.audit),

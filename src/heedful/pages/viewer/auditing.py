@@ -133,7 +133,7 @@ class Audit:
             audit = cls(path)
             audit._set(at, column, value)
             try:
-                _replace(path, audit._text())
+                put_in_place(path, audit._text())
             except OSError as error:
                 hint = "make it writable, then answer again"
                 what = f"cannot be written: {error.strerror}"
@@ -166,7 +166,7 @@ def _share(counts: Mapping[str, int]) -> tuple[dict[str, Any], int]:
     return Accuracy(counts["yes"], counts["yes"] + counts["no"]).result(), counts["unsure"]
 
 
-def _replace(path: Path, text: str) -> None:
+def put_in_place(path: Path, text: str) -> None:
     """Put a file in the place of another, on the disk before it is there by name."""
     with replacing(path) as part, part.open("w", encoding="utf-8", newline="") as file:
         file.write(text)

@@ -1,4 +1,4 @@
-"""Comparing two runs while a page waits: in a process of its own, once for all who ask."""
+"""Comparing runs while a page waits: in a process of its own, once for all who ask."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from collections import OrderedDict
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CACHED_COMPARISONS = 8
 """Comparisons that are cached."""
@@ -46,9 +49,9 @@ class Comparisons:
         self._processes: dict[object, subprocess.Popen[bytes]] = {}
         self._lock = threading.Lock()
 
-    def ask(self, first: Path, second: Path, *, anyway: bool) -> ComparisonPage:
+    def ask(self, runs: Sequence[Path], *, anyway: bool) -> ComparisonPage:
         """Return a comparison as far as it is; begin it where it is new or its runs changed."""
-        key = first, second, anyway, _stamp(first), _stamp(second)
+        key = anyway, *((run, _stamp(run)) for run in runs)
         with self._lock:
             cached = self._cache.get(key)
             if cached is not None:
@@ -56,7 +59,7 @@ class Comparisons:
                 return cached
             process = self._processes.get(key)
             if process is None:
-                self._processes[key] = self._begin(first, second, anyway=anyway)
+                self._processes[key] = self._begin(runs, anyway=anyway)
                 return ComparisonPage()
             if process.poll() is None:
                 return ComparisonPage()
@@ -72,11 +75,11 @@ class Comparisons:
             process.kill()
             process.wait()
 
-    def _begin(self, first: Path, second: Path, *, anyway: bool) -> subprocess.Popen[bytes]:
-        runs = [str(first.resolve()), str(second.resolve())]
+    def _begin(self, runs: Sequence[Path], *, anyway: bool) -> subprocess.Popen[bytes]:
+        named = [str(run.resolve()) for run in runs]
         with tempfile.NamedTemporaryFile(dir=self._folder, suffix=".json", delete=False) as file:
             output = file.name
-        command = [sys.executable, "-m", "heedful", "compare", *runs, "--quiet", "-o", output]
+        command = [sys.executable, "-m", "heedful", "compare", *named, "--quiet", "-o", output]
         command += ["--anyway"] * anyway
         with Path(output).with_suffix(".err").open("wb") as errors:
             return subprocess.Popen(  # noqa: S603 - ourselves

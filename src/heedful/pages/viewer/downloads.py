@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
 KINDS = {"csv": "text/csv", "jsonl": "application/x-ndjson"}
-"""What can be downloaded, by the end of the address."""
+"""The downloads, by the end of the address."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """Beginnings of a cell that a spreadsheet would compute."""

@@ -66,7 +66,7 @@ async def answer(request: Request) -> Response:
     """Save an answer or a note at once, and go on to what is open."""
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "audit")
-    form = await _form(request)
+    form = await form_of(request)
     if not form.get("row", "").isdecimal():
         raise UsageError("the answer is to no row")
     at, question = int(form["row"]) - 1, form.get("question", "")
@@ -83,7 +83,7 @@ async def draw(request: Request) -> Response:
     """Draw an audit of a run's judgments, into its directory."""
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "run")
-    form = await _form(request)
+    form = await form_of(request)
     samples, seed = form.get("samples", ""), form.get("seed", "")
     if not (samples.isdecimal() and seed.isdecimal()):
         raise UsageError("samples and seed are numbers", hint="go back and give both")
@@ -96,7 +96,7 @@ async def draw(request: Request) -> Response:
     return RedirectResponse(f"/audit/{key}", 303)
 
 
-async def _form(request: Request) -> dict[str, str]:
+async def form_of(request: Request) -> dict[str, str]:
     """Read the fields of a form, as browsers send them.
 
     Raises:

@@ -1,10 +1,10 @@
-"""Two runs side by side: where they differ first, then what the differences come to."""
+"""Runs side by side; of two, where they differ first, then what the differences come to."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.tables import head, notes, tables
+from heedful.analysis.compare.tables import GROUPS_SHOWN, head, notes, tables
 from heedful.core.errors import RunError, UsageError
 from heedful.pages.viewer.filters import Filter
 from heedful.pages.viewer.pages_samples import PAGE, laid_out, page_number
@@ -18,22 +18,24 @@ if TYPE_CHECKING:
     from heedful.pages.viewer.finding import ViewedItem
     from heedful.pages.viewer.state import Viewer
 
+PAIR, MOST = 2, 8
+"""Runs that are compared at a time: a page of more has no room for its columns."""
+
 
 def compare(request: Request) -> Response:
-    """Show how two runs differ."""
+    """Show how runs differ: of two also the verdicts, of more each beside the others."""
     viewer: Viewer = request.app.state.viewer
-    first, second = _pair(viewer, request)
+    items = _chosen(viewer, request, MOST)
     anyway = "anyway" in request.query_params
-    outcome = viewer.comparisons.ask(first.path, second.path, anyway=anyway)
-    values: dict[str, Any] = {
-        "first": first,
-        "second": second,
-        "anyway": anyway,
-        "outcome": outcome,
-    }
+    outcome = viewer.comparisons.ask([item.path for item in items], anyway=anyway)
+    values: dict[str, Any] = {"items": items, "anyway": anyway, "outcome": outcome, "pair": None}
     if outcome.found is None:
-        return viewer.page("compare.html", **values, pair=None)
-    pair = outcome.found["pairs"][0]
+        return viewer.page("compare.html", **values)
+    values |= {"head": head(outcome.found), "notes": notes(outcome.found)}
+    if len(items) > PAIR:
+        shown = list(tables(outcome.found, groups=GROUPS_SHOWN, flips=0))
+        return viewer.page("compare.html", **values, tables=shown)
+    pair = values["pair"] = outcome.found["pairs"][0]
     flips = pair["flips"]["listed"]
     way = request.query_params.get("way", "")
     if way in ("met", "unmet"):
@@ -42,9 +44,6 @@ def compare(request: Request) -> Response:
     return viewer.page(
         "compare.html",
         **values,
-        pair=pair,
-        head=head(outcome.found),
-        notes=notes(outcome.found),
         tables=list(tables(outcome.found, flips=0)),
         flips=flips[number * PAGE : (number + 1) * PAGE],
         listed=len(flips),
@@ -58,7 +57,7 @@ def compare(request: Request) -> Response:
 def sample(request: Request) -> Response:
     """Show the same sample in two runs."""
     viewer: Viewer = request.app.state.viewer
-    items = _pair(viewer, request)
+    items = _chosen(viewer, request, PAIR)
     sides = []
     for item, name in zip(items, ("id", "other"), strict=True):
         key = request.query_params.get(name, "")
@@ -83,8 +82,9 @@ def _row(viewer: Viewer, item: ViewedItem, key: str) -> tuple[Scored, int]:
         return opened.row(position), position
 
 
-def _pair(viewer: Viewer, request: Request) -> tuple[ViewedItem, ViewedItem]:
-    keys = request.query_params.getlist("run")
-    if len(keys) != 2:  # noqa: PLR2004 - a pair
-        raise UsageError("two runs are compared at a time", hint="go back and choose two")
-    return viewer.item(keys[0], "run"), viewer.item(keys[1], "run")
+def _chosen(viewer: Viewer, request: Request, most: int) -> list[ViewedItem]:
+    keys = list(dict.fromkeys(request.query_params.getlist("run")))
+    if not PAIR <= len(keys) <= most:
+        what = f"{PAIR} to {MOST} runs are compared at a time, and samples of two"
+        raise UsageError(what, hint="go back and choose others")
+    return [viewer.item(key, "run") for key in keys]

@@ -11,6 +11,7 @@ from heedful.jobs.results import record
 from heedful.pages.viewer.downloads import file_response, known_kind
 from heedful.pages.viewer.facts import STATUSES, fact
 from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, PROBLEM, Filter
+from heedful.pages.viewer.pages_labels import labelling
 from heedful.pages.viewer.texts import LONG, Span, marked, quotes, spans
 
 if TYPE_CHECKING:
@@ -276,6 +277,7 @@ def sample(request: Request) -> Response:
             page=1 if place is None else place // PAGE + 1,
             before=before,
             after=after,
+            **labelling(opened, row.sample),
             **laid_out(row, wanted, whole="whole" in request.query_params),
         )
 

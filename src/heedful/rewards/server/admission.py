@@ -69,7 +69,7 @@ class JudgingService:
             timeout.reschedule(self._closes if when is None else min(when, self._closes))
 
     def answered(self, critique: Critique) -> None:
-        """RequestLog that the judge's model has answered, if it has."""
+        """Note that the judge's model has answered, if it has."""
         if critique.expenses:
             self.failing = None
 

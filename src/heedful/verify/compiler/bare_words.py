@@ -131,7 +131,7 @@ _OR_AFFIX = re.compile(r"\s*(?:,\s*(?:or\s+)?|\bor\s+)(?=[\"'“‘-]|\w{1,4}\b)
 def affix(form: str, written: str, at: int) -> _Phrases:
     """Read letters that words begin or end with: ``-ly``, ``"un" or "in"``, ``b``.
 
-    Without quotes only those that are no words: "words starting with a …" names no letter.
+    Without quotes only those that aren't words: "words starting with a …" names no letter.
     """
     del form
     affixes: list[str] = []

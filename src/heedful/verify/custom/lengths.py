@@ -81,7 +81,7 @@ def characters_with_spaces(layout: Layout) -> list[int]:
 
 
 def characters_without_spaces(layout: Layout) -> list[int]:
-    """Count the characters that are no white space."""
+    """Count the characters that aren't white space."""
     return _characters(signs.unspaced(layout.text))
 
 

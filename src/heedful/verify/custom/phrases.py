@@ -89,7 +89,7 @@ def _patterns(phrase: str) -> _Patterns:
         rf"(?!-{letter})(?!\.[a-zA-Z])(?!_)" if after else "",
     )
     if phrase[:1].isdigit():
-        # "000" is no number in "5,000", and "5" none in "1.5"; it may be one in "4,5".
+        # "000" isn't a number in "5,000", and "5" none in "1.5"; it may be one in "4,5".
         before += r"(?<!\d)(?<!\d\.)" + (r"(?<!\d,)" if _THOUSANDS.match(phrase) else "")
         alone = (alone[0] + r"(?<!\d[,:/])", alone[1])
     if phrase[-1:].isdigit():

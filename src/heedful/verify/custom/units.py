@@ -1,4 +1,4 @@
-"""What can be counted in a response, and what it is called."""
+"""Units that can be counted in a response, and their names."""
 
 from __future__ import annotations
 
@@ -51,6 +51,7 @@ Unit = Literal[
     "exclamation_marks",
     "quotation_marks",
     "brackets",
+    "parentheses",
     "dashes",
     "ellipses",
     "numbers",
@@ -118,6 +119,7 @@ NOUNS: dict[Unit, tuple[str, str]] = {
     "exclamation_marks": ("exclamation mark", "个感叹号"),
     "quotation_marks": ("quotation mark", "个引号"),
     "brackets": ("bracket", "个括号"),
+    "parentheses": ("parenthesis", "个圆括号"),
     "dashes": ("dash", "个破折号"),
     "ellipses": ("ellipsis", "个省略号"),
     "numbers": ("number", "个数字"),

@@ -2,7 +2,7 @@
 
 Source: Zhou et al. 2023, *Instruction-Following Evaluation for Large Language Models* (arXiv
 2311.07911), its data and its public code, whose verdicts these give. Where that code has a defect,
-strict scoring mends it and faithful scoring reproduces it; the docstring of the verifier says
+strict scoring corrects it and faithful scoring reproduces it; the docstring of the verifier says
 which.
 """
 

@@ -1,4 +1,4 @@
-"""What is code in a text: blocks between fences, spans between backticks, escaped signs.
+"""Code in a text: blocks between fences, spans between backticks, escaped signs.
 
 Markdown's marks mean nothing in it: "`f(**a)`" is not bold.
 """
@@ -17,7 +17,7 @@ _OBJECT = "\ufffc"
 
 @lru_cache(maxsize=64)
 def without_code(text: str) -> str:
-    r"""Leave code blocks out, and put a sign that is no mark for spans and escaped signs.
+    r"""Leave code blocks out, and put a sign that isn't a mark for spans and escaped signs.
 
     A fence that nothing closes goes on to the end. Source: CommonMark 0.31, 4.5, 6.1 and 2.4.
 

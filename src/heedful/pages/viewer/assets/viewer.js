@@ -53,7 +53,7 @@
     if (event.target.closest("[data-help]")) document.getElementById("keys").showModal();
   });
 
-  /* Two runs to compare. */
+  /* Runs to compare. */
   const boxes = () => [...document.querySelectorAll("[data-pair] input[name=run]")];
 
   function choose(key) {
@@ -65,7 +65,8 @@
 
   function pair() {
     const button = document.querySelector("[data-pair] button");
-    if (button) button.disabled = boxes().filter((box) => box.checked).length !== 2;
+    const chosen = boxes().filter((box) => box.checked).length;
+    if (button) button.disabled = chosen < 2 || chosen > 8;
   }
 
   document.addEventListener("change", pair);

@@ -23,7 +23,18 @@
       const drawing = place.querySelector("svg");
       drawing.setAttribute("role", "img");
       drawing.setAttribute("aria-label", figure.dataset.chart);
+      unname(drawing);
+      const changes = { subtree: true, childList: true, attributeFilter: ["role"] };
+      new MutationObserver(() => unname(drawing)).observe(drawing, changes);
     });
+  }
+
+  /** Take the role from groups of marks, again whenever Vega draws: without a name they would be
+      images of nothing to a screen reader. The marks themselves keep theirs. */
+  function unname(drawing) {
+    for (const group of drawing.querySelectorAll("[role='graphics-symbol']:not([aria-label])")) {
+      group.removeAttribute("role");
+    }
   }
 
   /** Draw the charts below an element that are not drawn yet. */

@@ -1,0 +1,277 @@
+"""Protocols swept on labelled rows: accuracy against cost, cascades, and the command."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import shlex
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from commands import run as command
+from fault_server import Answer, completion, serving
+from heedful import Constraint, Message, Sample, UsageError, dry_run, evaluate
+from heedful.analysis.meta.arms import protocols
+from heedful.analysis.meta.sweep import sweep
+from heedful.analysis.meta.sweep_tables import document
+from heedful.cli.judging import JudgeFlags
+from heedful.cli.sweep import commands
+from heedful.core.errors import StopRunError
+from heedful.core.nouns import Check, Critique, Judgment, Status
+from heedful.models import Price, ScriptedModel
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+ROWS = 80
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def met(text: str) -> bool:
+    """The truth of a constraint, which its text names."""
+    return text.endswith("yes")
+
+
+def rows(count: int = ROWS) -> list[Sample]:
+    checklists = [
+        tuple(
+            Constraint(text=f"Constraint {k}.{n} {'yes' if (k + n) % 2 else 'no'}") for n in (1, 2)
+        )
+        for k in range(count)
+    ]
+    return [
+        Sample(
+            id=str(k),
+            conversation=(Message(role="user", content=f"Question {k}."),),
+            checklist=checklist,
+            response="An answer.",
+            labels=tuple(met(each.text) for each in checklist),
+        )
+        for k, checklist in enumerate(checklists)
+    ]
+
+
+def reply(content: str, error: Callable[[str, int, int], bool], sample: int = 0) -> str:
+    """Judge what a plain prompt lists, erring on what is chosen by text, number and sample."""
+    shown = re.findall(r"^(\d+)\. (.*)$", content.rsplit("CHECKLIST", 2)[1], re.MULTILINE)
+    return "\n\n".join(
+        f"<c{n}>\nSo.\nVERDICT: "
+        f"{'MET' if met(text) != error(text, len(shown), sample) else 'UNMET'}\n</c{n}>"
+        for n, text in shown
+    )
+
+
+def model(name: str, error: Callable[[str, int, int], bool]) -> ScriptedModel:
+    scripted = ScriptedModel(lambda messages, n: reply(messages[-1].content, error, n))
+    scripted.name = name
+    return scripted
+
+
+def worse_together(text: str, shown: int, sample: int) -> bool:
+    """Err on a fifth where constraints are judged together."""
+    return shown > 1 and random.Random(f"{text} {sample}").random() < 0.2
+
+
+def hard(text: str, _: int, sample: int) -> bool:
+    """Guess on a third of the constraints, and be right on the rest."""
+    return random.Random(text).random() < 0.33 and random.Random(f"{text} {sample}").random() < 0.5
+
+
+def never(*_: object) -> bool:
+    return False
+
+
+def by_name(summary: dict[str, Any]) -> dict[str, Any]:
+    return {each["name"]: each for each in summary["protocols"]}
+
+
+def test_what_is_dearer_and_worse_is_not_on_the_frontier() -> None:
+    arms = protocols({"per_call": [1, None], "votes": [1, 3]}, model=model("m", worse_together))
+    summary = sweep(rows(40), arms, margin=0.02)
+    found = by_name(summary)
+    alone, together = found["per_call=1 votes=1"], found["per_call=all votes=1"]
+    assert (alone["accuracy"]["value"], summary["rate"]) == (1.0, "balanced_accuracy")
+    assert 0.7 < together["accuracy"]["value"] < found["per_call=all votes=3"]["accuracy"]["value"]
+    assert together["cost"] < alone["cost"] < found["per_call=1 votes=3"]["cost"]
+    assert summary["unit"] == "tokens"
+    assert summary["best"] == summary["chosen"] == "per_call=1 votes=1"
+    assert (alone["frontier"], together["frontier"]) == (True, True)
+    assert not found["per_call=1 votes=3"]["frontier"]  # three times the price for nothing
+    assert together["difference"]["interval"][1] < 0
+
+
+@pytest.mark.slow
+def test_a_small_judge_that_knows_when_it_is_unsure_saves_most_of_a_large_one() -> None:
+    arms = protocols({"model": [model("small", hard)]}, votes=5, min_confidence=0.0)
+    arms += protocols({"model": [model("large", never)]}, per_call=1, votes=15)
+    summary = sweep(rows(), arms, margin=0.1)
+    found = by_name(summary)
+    cascade = found["model=small → model=large"]
+    assert found["model=small"]["accuracy"]["value"] < cascade["accuracy"]["value"]
+    assert cascade["cost"] < found["model=large"]["cost"]
+    assert 0 < cascade["cascade"]["goes_on"] < 0.6
+    assert 0.6 <= cascade["cascade"]["threshold"] <= 1.0
+    assert summary["best"] == "model=large"
+    assert summary["chosen"] == "model=small → model=large"
+    first, second = commands(summary, ["a.jsonl"], JudgeFlags(api_key="sk-1"))
+    assert "--model small --min-confidence" in first
+    assert second.startswith("heedful evaluate heedful-runs/small/results.jsonl")
+    assert "--judge recorded,checklist --model large" in second
+    assert "sk-1" not in first + second
+    assert "measure it again" in document(summary).markdown()
+
+
+def test_what_is_undecided_is_not_right() -> None:
+    def silent(messages: Sequence[Message], _: int) -> str:
+        text = reply(messages[-1].content, never)
+        return "" if "Question 1" in messages[-1].content else text
+
+    arms = protocols({"reasks": [0]}, model=ScriptedModel(silent))
+    (found,) = sweep(rows(20), arms)["protocols"]  # 11 of 20 rows are not answered
+    assert found["coverage"] == pytest.approx(9 / 20)
+    assert found["accuracy"]["value"] == pytest.approx(9 / 20)
+
+
+def test_a_dry_run_counts_all_arms_and_a_budget_holds_over_them(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", rows(6))
+    scripted = model("m", never)
+    arms = protocols({"per_call": [1, None]}, model=scripted)
+    prices = {"m": Price(prompt=1, completion=1)}
+    estimate = dry_run(sweep, path, arms, prices=prices)
+    assert estimate["calls"] == 12 + 6
+    assert not scripted.calls
+    assert [each["judge"] for each in estimate["judges"]] == ["per_call=1", "per_call=all"]
+    with pytest.raises(StopRunError):
+        sweep(path, arms, folder=tmp_path / "r", prices=prices, max_cost=1e-3, concurrency=1)
+    made = len(scripted.calls)
+    assert 0 < made < 18
+    first = sweep(path, arms, folder=tmp_path / "r", prices=prices)
+    assert len(scripted.calls) == 18  # what was answered isn't bought again
+    assert first["unit"] == "dollars"
+    assert sweep(path, arms, folder=tmp_path / "r", prices=prices) == first
+    assert len(scripted.calls) == 18
+
+
+def test_code_gives_the_labels() -> None:
+    words = Check(
+        id="length_constraints:number_words", args={"num_words": 3, "relation": "at least"}
+    )
+    samples = [
+        each.model_copy(
+            update={
+                "labels": None,
+                "checklist": (Constraint(text=f"C{each.id} yes", check=words), *each.checklist[1:]),
+                "response": "Three short words." if int(each.id) % 2 else "One.",
+            }
+        )
+        for each in rows(10)
+    ]
+    arms = protocols({"per_call": [None]}, model=model("m", never))
+    summary = sweep(samples, arms, truth="rules")
+    assert summary["labels"] == {
+        "rows": 10, "instructions": 10, "met": 5, "unmet": 5, "from": {"code": 10},
+    }  # fmt: skip
+    assert summary["protocols"][0]["accuracy"]["value"] == 0.5  # it takes all of them for met
+    with pytest.raises(UsageError, match="is code"):
+        sweep(
+            samples, protocols({}, judge="rules,checklist", model=model("m", never)), truth="rules"
+        )
+    with pytest.raises(UsageError, match="isn't a judge that is code"):
+        sweep(samples, arms, truth="recorded")
+
+
+class Sure:
+    """A judge that is right, and says how sure it is."""
+
+    name = "sure"
+    config: dict[str, Any] = {"judge": "sure"}  # noqa: RUF012 - never written
+
+    async def judge(self, sample: Sample, _: Sequence[int] | None = None) -> Critique:
+        return Critique(
+            judgments=tuple(
+                Judgment(status=Status.MET if met(each.text) else Status.UNMET, judge="sure")
+                for each in sample.checklist
+            )
+        )
+
+
+def test_saved_runs_are_protocols_without_a_call(tmp_path: Path) -> None:
+    path = written(tmp_path / "a.jsonl", rows(8))
+    for name in ("a", "b"):
+        evaluate(path, judge=Sure(), run=tmp_path / name)
+    assert command("meta", path, "--runs", "a", "b", "--sweep", "runs", "-o", "s.json") == 0
+    summary = json.loads((tmp_path / "s.json").read_text())
+    assert [each["accuracy"]["value"] for each in summary["protocols"]] == [1.0, 1.0]
+    assert [each["frontier"] for each in summary["protocols"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["votes"], "has no values"),
+        (["votes="], "no values"),
+        (["votes=two"], "isn't a number"),
+        (["explain=maybe"], "yes,no"),
+        (["wibble=1"], "no setting"),
+        (["votes=0"], "at least 1"),
+        ([f"votes={','.join(map(str, range(1, 70)))}"], "more than 64"),
+        (["runs"], "nothing to sweep"),
+        (["votes=1", "--margin", "-3"], "margin"),
+        (["votes=1", "--probe", "order"], "no probes"),
+        (["votes=1", "--scoring", "faithful"], "strict"),
+    ],
+)
+def test_what_cannot_be_swept_is_said_before_a_call(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "a.jsonl", rows(2))
+    url = "http://127.0.0.1:9/v1"
+    assert command("meta", path, "--model", "m", "--base-url", url, "--sweep", *words) == 2
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_the_commands_that_are_printed_run_the_cascade_that_was_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def script(_: int, body: dict[str, Any]) -> Answer:
+        asked[-1] += 1
+        content = body["messages"][-1]["content"]
+        if body["model"] == "large":
+            return completion(reply(content, never))
+        # A sample's number is not sent, so the small model errs by chance.
+        return completion(reply(content, lambda text, *_: hard(text, 1, chance.randrange(99))))
+
+    chance, asked = random.Random(5), [0]
+    path = written(tmp_path / "a.jsonl", rows())
+    cost = {"small": {"prompt": 0.01, "completion": 0.01}, "large": {"prompt": 9, "completion": 9}}
+    prices = tmp_path / "prices.json"
+    prices.write_text(json.dumps(cost))
+    with serving(script=script) as server:
+        sweeping = ["--sweep", "model=small,large", "--votes", "5", "--margin", "10"]
+        flags = ["--base-url", server.url, "--prices", prices, "--format", "native"]
+        code = command("meta", path, *flags, *sweeping, "-o", "s.html")
+        printed = capsys.readouterr()
+        assert code == 0, printed.err
+        assert "frontier" in (tmp_path / "s.html").read_text()
+        wanted = [line.strip() for line in printed.out.splitlines() if "heedful evaluate" in line]
+        assert len(wanted) == 2
+        for line in wanted:
+            program, *words = shlex.split(line)
+            asked.append(0)
+            assert (program, command(*words)) == ("heedful", 0), capsys.readouterr().err
+    assert asked[1] == 5 * ROWS
+    assert 0 < asked[2] < 5 * ROWS * 0.7  # only what the small model isn't sure of
+
+
+def written(path: Path, samples: Sequence[Sample]) -> Path:
+    lines = (each.model_dump_json(exclude_defaults=True) for each in samples)
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
