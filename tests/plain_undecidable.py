@@ -400,4 +400,9 @@ TEXTS_ZH = [
     "三段、五句话以内",
     "通篇使用表情符号",
     "不用换行",
+    "Respond with only one emoji.",
+    "Reply with just two emojis.",
+    "Answer with exactly one number.",
+    "Reply with one hashtag.",
+    "Respond with 3 emojis.",
 ]

@@ -84,10 +84,9 @@ def reply(messages: Sequence[Message], sample: int) -> str:
     return "".join(f"<c{n}>\nSo.\nVERDICT: {word}\n</c{n}>\n" for n, word in enumerate(verdicts, 1))
 
 
-def judged(run: Path) -> dict[str, Any]:
-    summary = evaluate(
-        samples(), judge=Checklist(ScriptedModel(reply), prompts.make("plain")), run=run
-    ).summary
+def judged(run: Path, **options: Any) -> dict[str, Any]:
+    judge = Checklist(ScriptedModel(reply), prompts.make("plain"))
+    summary = evaluate(samples(), judge=judge, run=run, **options).summary
     return {name: summary[name] for name in ("metrics", "verdicts", "rows", "coverage")}
 
 
@@ -212,3 +211,11 @@ def test_rows_that_are_lost_are_missed(table: str, whole: Path, tmp_path: Path) 
     for use in (everything, judged):
         with pytest.raises(RunError, match="rows are missing"):
             use(run)
+
+
+def test_an_answer_that_is_no_text_any_more_is_requested_again(whole: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(whole, run)
+    harm(run, "UPDATE calls SET value = CAST(x'ff7b' AS TEXT) WHERE rowid = 1")
+    harm(run, "UPDATE calls SET value = x'00' WHERE rowid = 2")
+    assert judged(tmp_path / "next", reuse=run) == judged(whole)

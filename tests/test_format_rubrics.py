@@ -194,7 +194,7 @@ def test_physicians_become_annotators(tmp_path: Path) -> None:
     read(tmp_path, *rows)
     summary = meta(tmp_path / "in.json", judge="rules")
     assert (summary["labels"]["met"], summary["labels"]["unmet"]) == (1, 1)
-    assert summary["alpha"]["annotators"]["constraints"] == 2  # a tie is no label
+    assert summary["alpha"]["annotators"]["constraints"] == 3  # with the tie
 
 
 def test_researchrubrics_with_partial_verdicts(tmp_path: Path) -> None:

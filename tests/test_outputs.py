@@ -88,12 +88,13 @@ FOLDERS = {
     "reward compute",
     "critic train sft",
     "critic train dpo",
+    "critic gguf",
     "bench criticbench run",
     "bench criticbench report",
     "bench realcritic build",
     "bench realcritic report",
 }
-"""Commands whose output is a folder of their own."""
+"""Commands whose output is a folder of their own, or whose input is one."""
 
 
 def with_output(named: Mapping[str, Command | Group], words: str = "") -> Iterator[str]:

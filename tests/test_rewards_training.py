@@ -136,7 +136,9 @@ def test_a_rate_that_leaves_nothing_is_refused(rate: float) -> None:
     ],
 )
 def test_a_ranking_is_read_strictly(reply: str, ranks: list[int] | None) -> None:
-    assert ranking.parse(reply, 3) == ranks
+    assert ranking.parse(reply, ["a", "b", "c"]) == ranks
+    quoted = ["a", f"It says:\n{reply}", "c"]
+    assert ranking.parse(f"I like the second.\n{reply}", quoted) is None
 
 
 def judge(prefers: Callable[[str], float], *, biased: bool = False) -> ScriptedModel:

@@ -502,3 +502,25 @@ def test_a_majority_is_more_than_half_of_those_who_say_something(statuses: list[
     settled = [status for status in statuses if status.settled]
     ahead = [status for status in {*settled} if 2 * settled.count(status) > len(settled)]
     assert judgment.status is (ahead[0] if ahead else OPEN)
+
+
+@pytest.mark.parametrize(
+    ("status", "level", "read"),
+    [
+        ("met", "kind", "met"),
+        ("unmet", "rude", "unmet"),
+        ("met", "rude", "unparsed"),
+        ("met", "unheard of", "unparsed"),
+        ("unmet", None, "unmet"),
+    ],
+)
+def test_a_recorded_verdict_is_the_one_of_its_level(
+    status: str, level: str | None, read: str
+) -> None:
+    row = {
+        "prompt": "Q",
+        "response": "A",
+        "checklist": [{"text": "How kind?", "scale": ["rude", "kind"]}],
+        "judgments": [{"status": status, "level": level}],
+    }
+    assert evaluate([row], judge="recorded").summary["verdicts"][read] == 1

@@ -194,6 +194,7 @@ TAKE_NONE = {
     "critic pairs",
     "critic export",
     "critic train sft",
+    "critic gguf",
     "critic train dpo",
     "bench criticbench build",
     "bench criticbench run",  # takes the files of a build, not its store

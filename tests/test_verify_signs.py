@@ -247,6 +247,48 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str], list[str]]] = [
         ["a _cat_", "cat"],
     ),
     ("excludes", {"phrases": ["000"]}, ["5,000"], [], ["000"]),
+    (
+        "count",
+        {"unit": "paragraphs", "at_least": 2, "at_most": 2},
+        ["It rained. I read.\n\nIt snowed. I slept."],
+        [
+            f"It rained. I read.\n\nIt snowed. I slept.\n\n{beside}"
+            for beside in (
+                "![rain](a.png)", "#rain #snow", "https://a.b", "🌧❄", "[^1]: A. Li", "<!-- a -->"
+            )
+        ],
+        ["It rained. I read.\n\nIt snowed. I slept.\n\nIt froze. I woke."],
+    ),
+    (
+        "count",
+        {"unit": "parentheses", "at_most": 0},
+        ["[a] {b}", "rain"],
+        [":)", "a) rain", "[a](b)"],
+        ["a (b)", "（雨）"],
+    ),
+    (
+        "count",
+        {"unit": "bullet_points", "at_most": 0},
+        ["-5 degrees"],
+        ["-a\n-b", "> - a\n> - b"],
+        ["- a"],
+    ),
+    (
+        "format",
+        {"format": "numbered_list"},
+        ["1. a\n2. b"],
+        ["I. a\nII. b", "Step 1: a\nStep 2: b", "1: a\n2: b"],
+        ["First, a. Second, b."],
+    ),
+    (
+        "count",
+        {"unit": "code_blocks", "at_least": 1},
+        ["```\na\n```"],
+        ["    a = 1", "<pre>a</pre>"],
+        ["`a`"],
+    ),
+    ("count", {"unit": "numbers", "at_most": 0}, ["rain"], ["H2O"], ["1st rain"]),
+    ("case", {"case": "upper"}, ["STRAßE"], [], ["STRAßEn"]),
     ("format", {"format": "yaml"}, [], ["a: 1", "- a\n- b", '{"a": 1}'], ["no such text"]),
 ]  # fmt: skip
 

@@ -60,26 +60,43 @@ def save_taught_model(folder: Path, prompts: Sequence[Sequence[Message]], reply:
     return folder
 
 
-def _make(seed: int, *, width: float) -> tuple[Any, Any]:
-    """Make a tokenizer that knows all bytes, so it can read and write any text, and a model."""
-    import torch
+def tiny_tokenizer(
+    cut: Any = None, seen: Sequence[str] = (), *, ignore_merges: bool = False
+) -> Any:
+    """Make a tokenizer that knows all bytes, so it can read and write any text.
+
+    Args:
+        cut: a pre-tokenizer of the package tokenizers; by default that of GPT-2.
+        seen: texts of which whole passages become tokens, so that it matters where they are cut.
+        ignore_merges: whether words that are tokens skip the merges.
+    """
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    from transformers import PreTrainedTokenizerFast
 
     roles = [f"<|{role}|>" for role in ("system", "user", "assistant")]
-    base = Tokenizer(models.BPE())
-    base.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    base = Tokenizer(models.BPE(ignore_merges=ignore_merges))
+    base.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=not seen)
     base.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=320,
+        vocab_size=1000 if seen else 320,
         special_tokens=["<|pad|>", "<|end|>", *roles],
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
-    base.train_from_iterator([TEXT * 2], trainer)
+    base.train_from_iterator(seen or [TEXT * 2], trainer)
+    base.pre_tokenizer = cut or base.pre_tokenizer
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=base)
     tokenizer.add_special_tokens({"pad_token": "<|pad|>", "eos_token": "<|end|>"})
     tokenizer.chat_template = TEMPLATE
+    return tokenizer
+
+
+def _make(seed: int, *, width: float) -> tuple[Any, Any]:
+    """Make the tokenizer and a model."""
+    import torch
+    from transformers import LlamaConfig, LlamaForCausalLM
+
+    tokenizer = tiny_tokenizer()
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=32,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from dataclasses import dataclass, field
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
@@ -259,7 +260,7 @@ def _asking_a_model(words: Sequence[str]) -> Iterator[str]:
 
 
 def _same_place(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+    return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _is_complete(summary: Mapping[str, Any], min_coverage: float) -> bool:

@@ -147,12 +147,13 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
         return None
     from heedful.data import formats
 
-    seen: set[Path] = set()
+    seen: set[str] = set()
     for path in paths:
-        if path.resolve() in seen:
+        real = os.path.realpath(path)  # not Path.resolve, which raises for a loop of links
+        if real in seen:
             what, hint = "the file is given twice", "its rows would count twice; give it once"
             raise UsageError(what, where=str(path), hint=hint)
-        seen.add(path.resolve())
+        seen.add(real)
     parts = [formats.open_source(path, **reading) for path in paths]
     return parts[0] if len(parts) == 1 else formats.Sources(parts)
 

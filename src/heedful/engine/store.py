@@ -234,10 +234,11 @@ class Store(StoredRows):
                 self._digests.add(stored)
         if key not in self._digests:
             return self._answer_of_earlier(key)
-        query = "SELECT value, checksum FROM calls WHERE key = ?"
+        query = "SELECT CAST(value AS BLOB), checksum FROM calls WHERE key = ?"
         for value, stored in self.query(query, key):
-            if stored == _call_checksum(key, value):
-                return str(value)
+            text = bytes(value or b"").decode(errors="replace")  # damaged, it may not be UTF-8
+            if stored == _call_checksum(key, text):
+                return text
             logger.warning("a stored answer is damaged and is requested again")
         return None
 
@@ -246,7 +247,14 @@ class Store(StoredRows):
         self._earlier = earlier
 
     def _answer_of_earlier(self, key: bytes) -> str | None:
-        value = None if self._earlier is None else self._earlier.call(key)
+        value = None
+        if self._earlier is not None:
+            try:
+                value = self._earlier.call(key)
+            except RunError as error:  # of another run, so this one is whole
+                logger.warning(
+                    "an answer of another run can't be read, and is requested: %s", error
+                )
         if value is not None:
             self._keep(key, value)
         return value

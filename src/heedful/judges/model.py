@@ -11,6 +11,7 @@ from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
+from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -195,7 +196,8 @@ class Checklist:
                 break
             texts.append(completion.text)
             expenses.append(expense(name, completion, reask=attempt > 0))
-            for position, judgment in zip(left, self._read(completion, constraints), strict=True):
+            read = self._read(completion, constraints, sample)
+            for position, judgment in zip(left, read, strict=True):
                 verdicts[position] = judgment.model_copy(update={"judge": name})
             left = [at for at in left if verdicts[at].status is Status.UNPARSED]
             if not left:
@@ -211,8 +213,11 @@ class Checklist:
         each = EXPLAINED_TOKENS if explains else VERDICT_TOKENS
         return Purpose(self.name, tokens=constraints * each, reask=attempt > 0)
 
-    def _read(self, completion: Completion, constraints: Sequence[Constraint]) -> list[Judgment]:
+    def _read(
+        self, completion: Completion, constraints: Sequence[Constraint], sample: Sample
+    ) -> list[Judgment]:
         """Read a reply; one that was cut off may hold another's verdicts and not yet its own."""
         if completion.cut_off:
             return undecided(constraints, CUT_OFF)
-        return self.prompt.parse(completion.text, constraints)
+        judgments = self.prompt.parse(completion.text, constraints)
+        return without_quotations(judgments, completion.text, constraints, sample, self.prompt)

@@ -175,7 +175,8 @@ class GroupRanking(Reward):
         self, sample: Sample, texts: Sequence[str], order: Sequence[int], at: int
     ) -> list[int] | None:
         """Show texts in an order; return the rank of each, from 0 for the best."""
-        messages = ranking.render(sample, [texts[place] for place in order])
+        ordered = [texts[place] for place in order]
+        messages = ranking.render(sample, ordered)
         purpose = Purpose(f"{self._model.name}/ranking", TOKENS * len(texts))
         try:
             completion = await complete(
@@ -188,7 +189,7 @@ class GroupRanking(Reward):
         except ModelError:  # logged where the call was made
             return None
         self._answered = True
-        shown = None if completion.cut_off else ranking.parse(completion.text, len(texts))
+        shown = None if completion.cut_off else ranking.parse(completion.text, ordered)
         if shown is None:
             return None
         ranks = dict(zip(order, shown, strict=True))

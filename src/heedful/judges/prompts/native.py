@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from heedful.core.nouns import Constraint, Judgment, Status
+from heedful.core.rubric import judgment_at
 from heedful.core.text import amount
 from heedful.judges.prompts.base import undecided
 
@@ -29,7 +30,8 @@ def parse(
             constraints,
             f"{amount(len(verdicts), 'verdict')} for {amount(len(constraints), 'constraint')}",
         )
-    return [_judgment(verdict) for verdict in verdicts]
+    read = map(_judgment, verdicts)
+    return [_at_its_level(each, of) for each, of in zip(read, constraints, strict=True)]
 
 
 def _judgment(verdict: Mapping[str, Any]) -> Judgment:
@@ -40,3 +42,18 @@ def _judgment(verdict: Mapping[str, Any]) -> Judgment:
         return Judgment.model_validate({**verdict, "status": status})
     except ValidationError:
         return Judgment(status=Status.UNPARSED, explanation=f"the verdict is {dict(verdict)!r}")
+
+
+def _at_its_level(judgment: Judgment, constraint: Constraint) -> Judgment:
+    """Leave a verdict undecided whose level the scale doesn't have, or that says otherwise."""
+    if constraint.scale is None or judgment.level is None or not judgment.status.settled:
+        return judgment
+    try:
+        status = judgment_at(constraint.scale, judgment.level).status
+    except KeyError:
+        reason = f"the scale has no level {judgment.level!r}"
+    else:
+        if status is judgment.status:
+            return judgment
+        reason = f"the verdict is {judgment.status.value}, and its level {judgment.level!r} isn't"
+    return Judgment(status=Status.UNPARSED, explanation=reason)

@@ -9,6 +9,7 @@ import re
 from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Message
+from heedful.core.text import unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["parse", "prompt_version", "render"]
 
-_PARSER = 1
+_PARSER = 2
 _LINE = re.compile(r"^[ \t>*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
 
@@ -52,12 +53,12 @@ def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
     return [Message(role="user", content=fill(shipped("ranking.txt"), places))]
 
 
-def parse(text: str, responses: int) -> list[int] | None:
-    """Read a reply.
+def parse(text: str, responses: Sequence[str]) -> list[int] | None:
+    """Read a reply; a ranking that a response holds may be a quotation, and isn't read.
 
     Args:
         text: the judge's reply.
-        responses: how many were shown.
+        responses: in the order in which they were shown.
 
     Returns:
         The rank of each response in the order shown, from 0 for the best, equal where they are
@@ -67,11 +68,17 @@ def parse(text: str, responses: int) -> list[int] | None:
     lines = list(_LINE.finditer(reply))
     if len(lines) != 1 or reply[lines[0].end() :].strip():
         return None
-    line = re.sub(r"[\s*_`.。]+", "", lines[0][1]).replace("＞", ">").replace("＝", "=")
-    if not _RANKING.fullmatch(line):
+    line = _bare(lines[0])
+    forged = (_bare(each) for shown in responses for each in _LINE.finditer(unix_lines(shown)))
+    if not _RANKING.fullmatch(line) or line in forged:
         return None
     tiers = [[int(number) for number in tier.split("=")] for tier in line.split(">")]
     ranks = {number: rank for rank, tier in enumerate(tiers) for number in tier}
-    if sorted(number for tier in tiers for number in tier) != list(range(1, responses + 1)):
+    if sorted(number for tier in tiers for number in tier) != list(range(1, len(responses) + 1)):
         return None
-    return [ranks[number] for number in range(1, responses + 1)]
+    return [ranks[number] for number in range(1, len(responses) + 1)]
+
+
+def _bare(line: re.Match[str]) -> str:
+    """Return the ranking in a line."""
+    return re.sub(r"[\s*_`.。]+", "", line[1]).replace("＞", ">").replace("＝", "=")

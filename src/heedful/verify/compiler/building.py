@@ -66,6 +66,8 @@ _SETTING = "setting"
 """Bound where parts are named in which something may be asked for: "in two paragraphs, …"."""
 _BRIEF = "brief"
 """Bound where "be brief" goes before what spells it out."""
+_ANSWERS = "answers"
+"""Bound after "respond with", so that what follows may be all of the response."""
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
@@ -81,6 +83,7 @@ _PASSED_OVER = frozenset(
         _MORE_SAID,
         _SETTING,
         _BRIEF,
+        _ANSWERS,
         _AFTER,
         _ALONE,
         _BARE,
@@ -92,6 +95,8 @@ _PASSED_OVER = frozenset(
 )
 """Values of parts that require nothing more, such as an example."""
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
+_MAY_BE_ALL = frozenset({"emojis", "different_emojis", "numbers", "links", "hashtags", "questions"})
+"""Units of which a response may consist: "respond with one emoji"."""
 _MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
 
 
@@ -345,6 +350,10 @@ def build(grammar: Grammar, rule: str, values: Values) -> Check | None:
 def _placed(id_: str, bound: dict[str, Any], values: dict[str, Any]) -> bool:
     """Bind the part that is meant by a body or a letter; say whether it may be meant."""
     if _BRIEF in values and bound.get("unit") not in _OF_BODY:
+        return False
+    only = {"exactly", "plain"} & bound.keys() or (bound.get("at_least") == bound.get("at_most"))
+    answers = _ANSWERS in values or (_LEANS in values and "of" in values)
+    if answers and only and bound.get("unit") in _MAY_BE_ALL:
         return False
     if _LETTER in values and bound.get("unit") in {"paragraphs", "lines"}:
         bound.setdefault("part", "passage")

@@ -18,6 +18,7 @@ from heedful.verify import markup
 from heedful.verify.custom import lengths
 from heedful.verify.custom.verse import classical, verse_readings
 from heedful.verify.text import characters as signs
+from heedful.verify.text.lines import FENCE
 from heedful.verify.text.numbers import numbers, phone_numbers
 
 if TYPE_CHECKING:
@@ -53,9 +54,13 @@ _NUMERAL = re.compile(
     r"^(?:[^\S\n]|[#*])*+(?:第?[一二三四五六七八九十\d]+(?:[、.．)）章节步点条]|[^\S\n][-–—:][^\S\n])|[(（][一二三四五六七八九十\d]+[)）]|[①-⑳])",
     re.MULTILINE,
 )
+_OTHER_NUMERAL = re.compile(
+    r"^(?:[^\S\n]|[#*>])*+"
+    r"(?:[ivx]{1,5}[.)]|\d{1,2}[:：]|(?:step|point|item|tip|no\.?)[^\S\n]\d{1,2}\b)",
+    re.MULTILINE | re.IGNORECASE,
+)
 _DASHES = re.compile(r"[\s|:]*-[\s|:-]*")
 _HIDDEN_TABLE = re.compile(r"\| ?---|\t")
-_FENCE = re.compile(r"\s*(?:```|~~~)")
 _QUESTION = re.compile(
     r"[吗呢么嘛][。！!.…~～\s”\"]*$|什么|怎么|怎样|如何|为何|哪|谁|多少|是否|是不是|难道|岂"
     r"|^\W*(?:who|whose|what|when|where|why|which|how|is|are|was|were|do|does|did|have|has|can|could"
@@ -115,7 +120,7 @@ def _other_bullets(layout: Layout) -> int:
 
 
 _BULLET = re.compile(
-    r"\s*(?:[‐-―−∙⋅⦁‧﹣＊－→⇒»›※■-◿☀-➿⟡-⟿⬀-⯿・\ue000-\uf8ff\U0001f000-\U0001faff][\ufe0e\ufe0f]?\s*\S"
+    r"\s*(?:(?:>\s*)+(?:[-*+•]|\d{1,3}[.)])\s|[-+](?=[^\W\d])|[‐-―−∙⋅⦁‧﹣＊－→⇒»›※■-◿☀-➿⟡-⟿⬀-⯿・\ue000-\uf8ff\U0001f000-\U0001faff][\ufe0e\ufe0f]?\s*\S"
     r"|⁃|[¤§¶]\s+\S|&(?:bull|middot|#8226|#x2022);|\*(?![\s*])[^*]*$)",
     re.IGNORECASE,
 )
@@ -131,7 +136,8 @@ def _markdown_bullets(layout: Layout) -> list[int]:
 def _numbered(layout: Layout) -> list[int]:
     """Items with Arabic numerals; headings and lines with other numerals may be meant as well."""
     numbered = _sizes(layout.items("number"))
-    return [*numbered, max(*numbered, len(_NUMERAL.findall(layout.text)))]
+    most = [len(each.findall(layout.text)) for each in (_NUMERAL, _OTHER_NUMERAL)]
+    return [*numbered, max(*numbered, *most)]
 
 
 def _items(layout: Layout) -> list[int]:
@@ -165,8 +171,12 @@ def _markdown_tables(layout: Layout) -> list[int]:
 
 
 def _code_blocks(layout: Layout) -> list[int]:
-    fences = sum(1 for line in layout.lines if _FENCE.match(line.text))
-    return [fences // 2, (fences + 1) // 2]
+    """Blocks between fences; indented lines, and those of HTML, may be some."""
+    fences = sum(1 for line in layout.lines if FENCE.match(line.text))
+    return [fences // 2, (fences + 1) // 2 + len(_OTHER_CODE.findall(layout.text))]
+
+
+_OTHER_CODE = re.compile(r"(?:\A|\n[^\S\n]*\n)(?: {4}|\t)[^\S\n]*\S|<pre\b", re.IGNORECASE)
 
 
 def _points(layout: Layout) -> list[int]:
@@ -246,6 +256,7 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "exclamation_marks": signs.exclamation_marks,
     "quotation_marks": signs.quotation_marks,
     "brackets": signs.brackets,
+    "parentheses": signs.parentheses,
     "dashes": signs.dashes,
     "ellipses": signs.ellipses,
     "numbers": numbers,

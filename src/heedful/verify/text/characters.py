@@ -269,6 +269,14 @@ def brackets(layout: Layout) -> list[int]:
     return [len(_BRACKET.findall(prose)), len(_ANY_BRACKET.findall(layout.text))]
 
 
+def parentheses(layout: Layout) -> list[int]:
+    """Count round brackets; those of links, of a list's marks and of smileys may not count."""
+    prose = _UNPAIRED.sub("", LIST_NUMBER.sub("", layout.plain))
+    return [len(_PARENTHESIS.findall(each)) for each in (prose, layout.text)]
+
+
+_PARENTHESIS = re.compile(r"[()（）]")
+_UNPAIRED = re.compile(r"(?<=[:;=8])['-]?[()]|^[^\S\n]*\(?\w{1,4}\)", re.MULTILINE)
 _BRACKET = re.compile(r"[()（）\[\]【】{}]")
 _ANY_BRACKET = re.compile(r"[()（）\[\]【】{}〔〕［］｛｝〈〉⟨⟩]|<(?=[^<>\s])|>(?<=[^<>\s-]>)")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from heedful.verify.text.boundaries import STOPS
 from heedful.verify.text.framing import FIRST_LINES, LAST_LINES, closings, greetings, remarks
-from heedful.verify.text.lines import HEADLIKE, LayoutLine, LineKind, headlike, kinds
+from heedful.verify.text.lines import FENCE, HEADLIKE, LayoutLine, LineKind, headlike, kinds
 from heedful.verify.text.stops import readings
 
 if TYPE_CHECKING:
@@ -266,7 +266,7 @@ class Layout:
         blocks = self._without(self._separated, *frame)
         trimmed = {id(self.lines[at]) for at in self._trimmings}
         bare = [
-            [line for line in block if not headlike(line)]
+            [line for line in block if not headlike(line) and line.kind != "aside"]
             for block in blocks
             if len(block) > 1 or id(block[0]) not in trimmed
         ]
@@ -303,10 +303,18 @@ class Layout:
 
     @cached_property
     def written_lines(self) -> list[list[str]]:
-        """The lines that are not blank: all, and without what frames the text, as a title does."""
+        """The lines that are not blank: all; without a title and the like; without tags, fences."""
         texts = [self.lines[at].text for at in self._written]
         frames = dict.fromkeys((*self._frames, (len(self._trimmings), 0)))
-        return _distinct(texts[start : len(texts) - end] for start, end in frames)
+        readings = [texts[start : len(texts) - end] for start, end in frames]
+        if self._has_marked_lines:
+            beside = {
+                self.lines[at].text
+                for at in self._written
+                if self.lines[at].kind == "aside" or FENCE.match(self.lines[at].text)
+            }
+            readings += [[text for text in each if text not in beside] for each in readings]
+        return _distinct(readings)
 
     @property
     def lines_below_title(self) -> list[str]:

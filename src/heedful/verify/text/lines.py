@@ -9,14 +9,23 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-LineKind = Literal["blank", "heading", "bullet", "number", "table", "rule", "code", "prose"]
+LineKind = Literal[
+    "blank", "heading", "bullet", "number", "table", "rule", "code", "aside", "prose"
+]
 
-_FENCE = re.compile(r"\s*(?:```|~~~)")
+FENCE = re.compile(r"\s*(?:```|~~~)")
 _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
 # Most lines start with a letter and hold no sign that could make them anything else.
+# A picture, a comment, an address, a footnote, tags, or nothing that could be read out: beside a
+# text rather than of it.
+_ASIDE = re.compile(
+    r"\s*(?:!\[[^\]\n]*\]\([^)\n]*\)|<!--.*|<img\b[^>]*>|<?(?:https?://|www\.)\S+"
+    r"|\[\^?\d{1,3}\][\s:].*|[©®].*|&nbsp;|(?:#[^\W\d][\w-]*+\s*+)+|(?![`|])[\W_]+)\s*"
+)
+_ADDRESSED = ("http://", "https://", "www.")
 _PROSE = re.compile(r"[^\W\d][^|]*+\Z")
 _TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
 # Lines that many take for headings although no mark says so.
@@ -41,7 +50,7 @@ def kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
     """Say of what kind each line is; between fences all are code."""
     fenced = False
     for text in lines:
-        if _FENCE.match(text):
+        if FENCE.match(text):
             fenced = not fenced
             yield LayoutLine(text, "code")
         elif fenced:
@@ -50,10 +59,10 @@ def kinds(lines: Iterable[str]) -> Iterator[LayoutLine]:
             yield _line(text)
 
 
-def _line(text: str) -> LayoutLine:
+def _line(text: str) -> LayoutLine:  # noqa: PLR0911 - one for each kind
     if not text or text.isspace():
         return LayoutLine(text, "blank")
-    if _PROSE.match(text):
+    if _PROSE.match(text) and not text.startswith(_ADDRESSED):
         return LayoutLine(text, "prose")
     if _HEADING.match(text) or _RULE.fullmatch(text):
         return LayoutLine(text, "heading" if _HEADING.match(text) else "rule")
@@ -61,7 +70,9 @@ def _line(text: str) -> LayoutLine:
         return LayoutLine(text, "bullet", len((bullet[1] or bullet[2] or "").expandtabs(4)))
     if number := _NUMBER.match(text):
         return LayoutLine(text, "number", len(number[1].expandtabs(4)))
-    return LayoutLine(text, "table" if _TABLE.fullmatch(text) else "prose")
+    if _TABLE.fullmatch(text):
+        return LayoutLine(text, "table")
+    return LayoutLine(text, "aside" if _ASIDE.fullmatch(text) else "prose")
 
 
 def headlike(line: LayoutLine) -> bool:

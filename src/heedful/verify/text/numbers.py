@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
 
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
+_IN_WORD = re.compile(r"(?<=[A-Za-z])\d+")
 _WORDS = re.compile(
     r"\b(?:zero|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|(?:thir|four|fif|six"
     r"|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|hundred|thousand|million"
@@ -31,13 +32,14 @@ _START = re.compile(r"\d|第|其|[一十]")
 
 
 def numbers(layout: Layout) -> list[int]:
-    """Count numbers in digits; those of a list, in words, and of other forms may count."""
+    """Count numbers in digits; those of a list, in words, in "H2O", of other forms may count."""
     text = layout.text
     whole, single = len(_NUMBER.findall(text)), len(re.findall(r"\d+", text))
     others = sum(
         len(each.findall(text)) for each in (_WORDS, _ROMAN, _SIGNS, DIGIT_OF_ANOTHER_FORM)
     )
-    return [max(0, whole - len(LIST_NUMBER.findall(text))), single + others]
+    in_words = len(_IN_WORD.findall(text))
+    return [max(0, whole - len(LIST_NUMBER.findall(text)) - in_words), single + others]
 
 
 _PHONE = re.compile(

@@ -1,0 +1,66 @@
+"""``heedful critic gguf``."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from cyclopts import Parameter
+
+from heedful.cli.running import Outcome, print_outcome
+
+if TYPE_CHECKING:
+    from heedful.models.folder import ModelFolder
+
+
+def gguf(
+    input: str,  # noqa: A002 - shown to users as INPUT
+    /,
+    *,
+    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    dtype: Literal["float32", "float16", "bfloat16"] | None = None,
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+) -> int:
+    """Write a trained model as a GGUF file.
+
+    Args:
+        input: The model's folder, or its name on the Hugging Face Hub.
+        output: The file.
+        dtype: Of the weights. Default: the folder's own.
+        quiet: Print nothing.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.critic.training.gguf_file import write_gguf
+    from heedful.critic.training.trainer import quiet as no_noise
+    from heedful.jobs.results import check_folder
+    from heedful.models.folder import find_folder
+
+    folder = find_folder(input)
+    check_folder(output, [file for file in folder.path.iterdir() if file.is_file()])
+    with no_noise():
+        written = write_gguf(folder, output, dtype)
+    about = (
+        f"{folder.name}: {written.architecture}, {written.tensors} tensors in {written.dtype}, "
+        f"texts cut as by {written.cut}"
+    )
+    return print_outcome(
+        Outcome(view=lambda: about, written=[output], next_step=_next(folder, output)), quiet=quiet
+    )
+
+
+def _next(folder: ModelFolder, output: Path) -> str:
+    """Say how to serve and ask the model: a server does not know its prompt."""
+    command = f"llama-server -m {shlex.quote(str(output))} --jinja -c 16384 --port 8080"
+    flags = ["--model", output.stem, "--base-url", "http://127.0.0.1:8080/v1"]
+    if protocol := folder.protocol:
+        flags += ["--prompt", protocol.prompt]
+        if protocol.prompt_file:
+            flags += ["--prompt-file", str(protocol.prompt_file)]
+        if protocol.per_call:
+            flags += ["--per-call", str(protocol.per_call)]
+        if protocol.measure:
+            flags += ["--measure"]
+    return f"serve it with {command}, and ask it with {shlex.join(flags)}"
