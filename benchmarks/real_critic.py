@@ -209,7 +209,9 @@ def measure(work: Path) -> None:
         heedful("meta", path, "--runs", *runs, "--output", result, "--quiet")
         judges = json.loads(result.read_text("utf-8"))
         labels = judges["labels"]
-        for name, judge in zip(rivals, judges["judges"], strict=True):
+        by_run = {Path(judge["run"]).name: judge for judge in judges["judges"]}
+        for name, run in zip(rivals, runs, strict=True):
+            judge = by_run[run.name]
             lines.append(
                 f"| {test} | {name} | {judge['coverage']:.1%} | {cells(judge['pooled'])} |"
             )
