@@ -147,7 +147,7 @@ def shown(value: Any) -> str:
         return "an object"
     if not isinstance(value, str | int | float):  # a trainer's row may hold what JSON doesn't
         return f"a value of type {type(value).__name__}"
-    written = json.dumps(value, ensure_ascii=False)
+    written = json.dumps(value, ensure_ascii=False).encode(errors="backslashreplace").decode()
     if len(written) > 40:  # noqa: PLR2004 - a message stays one line
         written = written[:40] + "…"
     if isinstance(value, bool):
