@@ -74,7 +74,7 @@ FILLERS_OF = {
     "letter": {"heedful:words_with"},  # what it quotes is one
     "other": {"heedful:json"},  # "no other keys than"
     "data": {"heedful:csv"},
-    "for": {"heedful:contains"},  # "for more than 5 times"
+    "for": {"heedful:contains", "heedful:count"},  # "for more than 5 times"
     "appear": {"heedful:contains"},
     "sentence": {"heedful:contains"},
     "parsable": {"heedful:json"},

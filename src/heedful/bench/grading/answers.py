@@ -54,7 +54,7 @@ _MISTAKEN = re.compile(
     r"\b(?:mistake|error|wrong|incorrect|correction|scratch\sthat)\b|不对|错了|更正", re.IGNORECASE
 )
 _DOUBTED = re.compile(
-    r"(?:^|[.!?\n。]|\$)\W*(?:(?:but|oh|hmm+|no|ah),?\s+){0,2}(?:wait|actually|hold\son|hmm+|oops|let\sme\s(?:re|double|check))\b",
+    r"(?:^|[.!?\n。]|\$)\W{0,9}(?:(?:but|oh|hmm+|no|ah),?\s+){0,2}(?:wait|actually|hold\son|hmm+|oops|let\sme\s(?:re|double|check))\b",
     re.IGNORECASE,
 )
 _ADMITTED = re.compile(

@@ -28,7 +28,7 @@ _FACTOR_AFTER = re.compile(
     r"\\(?:sqrt|pi|times|cdot|frac|pm|%|ln|log|sin|cos)(?![a-zA-Z])|[-−+*/^!:%)}\d]|[a-z](?![a-z])"
 )
 _SCALE = re.compile(
-    r"(?:[\s$~,]|\\[,;!() ])*(?:\\(?:text|mathrm)\{)?\s*(?P<scale>and\s+a\s+half|[万亿]"
+    r"(?:[\s$~,]|\\[,;!() ])*+(?:\\(?:text|mathrm)\{)?\s*+(?P<scale>and\s+a\s+half|[万亿]"
     r"|(?:dozen|hundred|thousand|million|billion|trillion)(?![a-z]))"
 )
 _DRESSING = re.compile(r"\\(?:text|mathrm)\{([^{}]*)\}|\\[,;:!()\[\] ]|\$")
