@@ -75,7 +75,7 @@ def possible_links(text: str) -> int:
 
 
 _MAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@(?:[\w-]{1,63}\.){1,4}[a-zA-Z]{2,24}(?![\w-])")
-_POSSIBLE_MAIL = re.compile(r"\w ?@ ?\w|\bat\b.{1,60}\bdot\b|\[[^\]\n]*mail", re.IGNORECASE)
+_POSSIBLE_MAIL = re.compile(r"\w ?@ ?\w|\bat\b.{1,60}\bdot\b|\[[^\[\]\n]{0,60}mail", re.IGNORECASE)
 
 
 def email_addresses(text: str) -> list[int]:

@@ -174,7 +174,7 @@ _MAYBE_LATEX = re.compile(r"\\[a-z\[(]|\^|\$", re.IGNORECASE)
 
 
 _SENTENCE = re.compile(
-    rf"[{scripts.HAN}]{{3,}}[，。！？]|[A-Za-z'’]+(?: [A-Za-z'’,]+){{5,}}[.!?](?:\s|$)"
+    rf"[{scripts.HAN}]{{3}}[，。！？]|[A-Za-z'’](?: [A-Za-z'’,]{{1,40}}){{5}}[.!?](?:\s|$)"
 )
 _SIGN_OF_CODE = re.compile(r"[={}\[\];<>#$@\\|&]|^[^\S\n]+\S|\w\(", re.MULTILINE)
 _LETTERS = re.compile(r"[^\W\d_]")

@@ -46,7 +46,9 @@ _PHONE = re.compile(
     r"(?<![\w.,/+-])(?:\(\d{3}\) ?|\d{3}[.-])\d{3}[.-]\d{4}(?![\w/-])"
     r"|(?<!\w)\+\d(?:[ .-]?\d){6,13}(?![\w/-])"
 )
-_MAYBE_PHONE = re.compile(r"\d(?:[ ().-]{0,3}\d){2,}|\[[^\]\n]*(?:phone|number)", re.IGNORECASE)
+_MAYBE_PHONE = re.compile(
+    r"\d(?:[ ().-]{0,3}\d){2,}|\[[^\[\]\n]{0,60}(?:phone|number)", re.IGNORECASE
+)
 
 
 def phone_numbers(layout: Layout) -> list[int]:
