@@ -270,9 +270,10 @@ def _close(selector: selectors.BaseSelector, pipe: IO[bytes]) -> None:
 
 
 def _over(process: _Process, limits: ResourceLimits, seconds: float) -> Limit | None:
-    """Count what a process and its descendants take; without ``/proc``, only time."""
-    if seconds > limits.seconds:
-        return "time"
+    """Count what a process and its descendants take; without ``/proc``, only time.
+
+    Time comes last: processes that keep this one from looking until it is over are the cause.
+    """
     tasks = memory = 0
     folder = process.launch.folder
     left = [process.popen.pid]
@@ -294,7 +295,9 @@ def _over(process: _Process, limits: ResourceLimits, seconds: float) -> Limit | 
             return "files"
         if tasks >= limits.processes:
             return "processes"
-    return "memory" if memory > limits.memory_bytes else None
+    if memory > limits.memory_bytes:
+        return "memory"
+    return "time" if seconds > limits.seconds else None
 
 
 _MEMORY = ("RssAnon", "RssShmem")
