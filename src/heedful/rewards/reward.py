@@ -25,6 +25,7 @@ from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
 from heedful.rewards.background import Background, Foreground, RewardSession
 from heedful.rewards.counts import RewardCounts
+from heedful.rewards.settings import check_how, check_judges
 from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
@@ -106,9 +107,8 @@ class Reward(Closing):
         Raises:
             UsageError: an option makes no sense.
         """
-        if concurrency < 1:
-            raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
-        _check_guards(guards, judge, guard_judge)
+        check_how(concurrency, dropout, cache, judge_empty=judge_empty)
+        check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
@@ -387,10 +387,3 @@ def _needs_instruction(judge: Judge) -> bool:
     if isinstance(parts, Sequence):
         return any(map(_needs_instruction, parts))
     return not type(judge).__module__.startswith("heedful.judges.")
-
-
-def _check_guards(guards: Guards, judge: Judge | str | None, guard_judge: Judge | None) -> None:
-    if guards == "judge" and judge is None:
-        raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
-    if guard_judge is not None and guards != "judge":
-        raise UsageError("a guard_judge is given without guards='judge'", hint="give both")
