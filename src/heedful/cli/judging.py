@@ -162,10 +162,11 @@ def carry_out(
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
+        from heedful.jobs.unmet import unmet
 
         summary = result.summary
         return running.Outcome(
-            view=lambda: view(summary),
+            view=lambda: view(summary, unmet(result)),
             written=(run / "results.jsonl", run / "summary.json", results.output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],

@@ -373,6 +373,8 @@ def enabled(gates: Collection[str] | str) -> frozenset[str]:
     Raises:
         UsageError: a name is unknown.
     """
+    if not isinstance(gates, Collection) or not all(isinstance(name, str) for name in gates):
+        raise UsageError(f"the gates are {gates!r:.60}", hint="give all, none, or their names")
     if gates == "all":
         return frozenset(GATES)
     names = (

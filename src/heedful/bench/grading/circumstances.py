@@ -42,9 +42,6 @@ _TRAILING = (
         r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
     ),
     re.compile(r"\sby\s[a-z]+ing\s(?!.*(?:\bis\b|=|\bgets?\b))"),
-    re.compile(
-        r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
-    ),
     re.compile(r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))"),
     re.compile(
         r",?\s(?:(?:rounded|correct|accurate)\s)?to\s(?:the\snearest\b(?!.*\bis\b)|\d\s(?:decimal|d\.?p|significant|s\.?f))"
