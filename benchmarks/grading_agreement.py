@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SECONDS = 5
-CROSSED_SECONDS = 120
+CROSSED_SECONDS = 60
+"""Of CPU time, for the gold answers of one set."""
 
 GRADING = "heedful.bench.grading."
 PARTS: dict[str, dict[str, Any]] = {
@@ -161,7 +162,7 @@ def measure(items: list[Item]) -> None:
 
 
 def crossed(items: list[Item]) -> None:
-    """Print the gold answers of a set that are called equal: of all pairs, in an order of chance."""
+    """Print which gold answers of a set are called equal, of its pairs in an order of chance."""
     remember_parses()
     golds = list(dict.fromkeys(item.gold for item in items))
     started, equal, tried = time.process_time(), [], 0
@@ -172,7 +173,7 @@ def crossed(items: list[Item]) -> None:
         tried += 1
         if limited(ours, Item("", gold, other)):
             equal.append((gold, other))
-    print(f"crossed {items[0].kind}: {tried:,} of {len(pairs):,} pairs")
+    print(f"crossed {items[0].kind}: {tried:,} of {len(pairs):,} pairs", flush=True)
     for pair in equal:
         print("  ", *map(repr, pair), sep=" ")
 
