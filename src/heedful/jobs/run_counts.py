@@ -112,7 +112,7 @@ class RunCounts(Closing):
             scores = self._summary.add(row.sample, row.critique)
             self._count_reasons(row.sample, row.critique)
             self._deciders.add(row.critique)
-            self._account.add(row.critique)
+            self._account.add(row.critique.expenses)
         if self._file is not None and self._directory is not None:
             stored = entry.input
             fields = stored.fields if isinstance(stored, StoredSample) else None
