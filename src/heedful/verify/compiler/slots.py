@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
     affix,
+    columns,
     date_form,
+    labels,
     names,
+    person,
     spoken_of,
     topic,
     topics,
@@ -312,6 +315,8 @@ def tag_pair(form: str, written: str, at: int) -> _Phrases:
     return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
 
 
+_BARE_BULLET = re.compile(r"[-*+•·●○▪◦](?=\s)")
+
 _NUMBERING = re.compile(
     r"[\"“]?(?P<style>1\s?[.．、)）]|[(（]1[)）]|①)[\s、,，和\"“”]*"
     r"(?:2\s?[.．、)）]?|[(（]2[)）]|②)(?:[\s、,，和\"“”]*(?:3\s?[.．、)）]?|[(（]3[)）]|③))?"
@@ -353,7 +358,7 @@ _QUOTE = frozenset(_QUOTES)
 _LETTERS = frozenset(string.ascii_lowercase)
 
 SLOTS: dict[str, Slot] = {
-    "number": Slot(number, frozenset("0123456789零〇一二两三四五六七八九十百千万zotfsenh")),
+    "number": Slot(number, frozenset("0123456789零〇一二两三四五六七八九十百千万zotfsenha")),
     "ordinal": Slot(ordinal, frozenset("0123456789第倒最首末尾") | _LETTERS),
     "quoted": Slot(quoted, _QUOTE),
     "phrases": Slot(phrases, _QUOTE | {"["}),
@@ -365,6 +370,7 @@ SLOTS: dict[str, Slot] = {
     "figure": Slot(_matched(_FIGURE), frozenset(string.digits)),
     "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
+    "bare_bullet": Slot(_matched(_BARE_BULLET), frozenset("-*+•·●○▪◦")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
@@ -373,6 +379,9 @@ SLOTS: dict[str, Slot] = {
     "wordseries": Slot(word_series, _LETTERS),
     "names": Slot(names, _LETTERS),
     "topics": Slot(topics),
+    "labels": Slot(labels),
+    "columns": Slot(columns, _LETTERS),
+    "person_zh": Slot(person),
     "wordchoices": Slot(word_choices, _LETTERS),
     "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),
