@@ -1,4 +1,4 @@
-"""Readers of what stands in a text without quotes: words, names, topics, affixes, date forms."""
+"""Readers of what stands without quotes: words, names, letters, affixes, date forms."""
 
 from __future__ import annotations
 
@@ -211,6 +211,25 @@ def affix(form: str, written: str, at: int) -> _Phrases:
             break
         at = gap.end()
     return [(end, tuple(affixes))] if affixes else []
+
+
+_LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
+_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
+
+
+def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Read single letters, quoted or not: ``e``, "x" and "z"."""
+    del form
+    words: list[str] = []
+    end = at
+    while (match := _LETTER.match(written, at)) and bool(match[1]) == bool(match[3]):
+        words.append(match[2])
+        end = match.end()
+        gap = _LETTER_GAP.match(written, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if words else []
 
 
 _DATE_FORM = re.compile(

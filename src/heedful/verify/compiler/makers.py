@@ -147,7 +147,14 @@ def _any_of(id_: str, bound: dict[str, Any]) -> Check:
 
 
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”".
+
+    "Use “a”, not “b”" may find nothing to use it for.
+    """
+    if bound.pop("instead", None):
+        instead = Check(id="heedful:mentions", args={"phrases": [*bound["first"]]})
+        without = Check(id=id_, args={"phrases": [*bound["second"]]})
+        return Check(id="heedful:all", args={"checks": [plain(without), plain(instead)]})
     if "first" in bound:
         return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
     return phrase_check(id_, bound)

@@ -49,7 +49,8 @@ def delimited(
     Raises:
         UndecidedError: there is more than a list, or another sign may part its items.
     """
-    text = response.layout.plain.strip().rstrip(".。")
+    whole = (response.text if sign == "bar" else response.layout.plain).strip()
+    text = whole.rstrip(".。")
     pieces = re.split(f"[{_SEPARATORS[sign]}]", text)
     found = f"{len(pieces) - 1} of {_SEPARATORS[sign][0]!r}"
     least = at_least or 2
@@ -63,8 +64,7 @@ def delimited(
         return decide(None if listed else False, found)
     bare = [re.sub(r"^(?:and|or)\s|^[和及或]", "", piece.strip()) for piece in pieces]
     sizes = [len(_WORD.findall(piece)) for piece in bare]
-    ended = response.layout.plain.strip() != text
-    told = max(sizes) > 1 if ended else at_least is None and len(bare) < _FEWEST
+    told = max(sizes) > 1 if whole != text else at_least is None and len(bare) < _FEWEST
     fits = all(0 < size <= _LONGEST_PIECE for size in sizes)
     other = _TOLD.search(text) or any(map(_LISTED_OTHERWISE.search, bare))
     sure = fits and not told and not other
