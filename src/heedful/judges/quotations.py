@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Constraint, Judgment, Status
+from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def without_quotations(
     parse = prompt.parse
     clues = _CLUES if prompt.name in prompts.NAMES else ()
     texts = [sample.response or "", *(turn.content for turn in sample.conversation)]
+    made = calls_by_turn(sample.conversation, sample.tool_calls)
+    texts += [call.shown for calls in made for call in calls]
     suspects = [text for text in texts if not clues or _any_in(clues, text)]
     if not suspects or not any(judgment.status.decided for judgment in judgments):
         return judgments
