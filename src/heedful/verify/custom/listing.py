@@ -7,10 +7,10 @@ from typing import Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.custom.parts import Outcome, decide
 from heedful.verify.custom.structure import amounts, bounds, within
-from heedful.verify.custom.units import plural
+from heedful.verify.custom.units import NOUNS, plural
 from heedful.verify.text.layout import Layout
 from heedful.verify.text.prepared import Response  # noqa: TC001 - read at run time
 
@@ -87,7 +87,7 @@ def bullet_sign(response: Response, *, sign: str) -> Finding:
     """
     lines = response.layout.lines
     marked = [line for line in lines if line.kind == "bullet"]
-    count = tally(response.layout, "bullet_points") or CountRange(0, 0)
+    count = count_units(response.layout, "bullet_points") or CountRange(0, 0)
     signs = [match[1] for line in marked if (match := _MARKED.match(line.text))]
     found = f"bullets: {' '.join(dict.fromkeys(signs))}" if signs else "no bullet points"
     if not marked:
@@ -114,7 +114,8 @@ _LAST = {
 @verifier(
     "heedful:at_end",
     describe=lambda unit, at_least, at_most: (
-        f"End with {bounds(at_least, at_most)} {plural(unit)}, and use none before."
+        f"End with {bounds(at_least, at_most)}"
+        f" {NOUNS[unit][0] if at_most == 1 else plural(unit)}, and use none before."
     ),
 )
 def at_end(
@@ -131,8 +132,8 @@ def at_end(
     """
     text = response.text.rstrip()
     last = _LAST[unit].search(text[-_LONGEST_END:])
-    total = tally(response.layout, unit) or CountRange(0, 0)
-    here = tally(Layout(last[0], titled=False), unit) if last else CountRange(0, 0)
+    total = count_units(response.layout, unit) or CountRange(0, 0)
+    here = count_units(Layout(last[0], titled=False), unit) if last else CountRange(0, 0)
     found = f"{amounts(here or total, unit)} at the end of {amounts(total, unit)}"
     if total.high < (at_least or 0):
         return Finding(met=False, found=found)

@@ -56,7 +56,7 @@ class Response:
         block = _MARKDOWN_BLOCK.fullmatch(self.text)
         if block is None or re.search(rf"^\s*{block['fence']}", block["content"], re.MULTILINE):
             return None
-        return Response(block["content"], self.faithful)
+        return Response(block["content"], self.faithful, self.calls)
 
     @cached_property
     def lower(self) -> str:
