@@ -43,7 +43,7 @@ _CLUES = ("verdict", "结论", "rubrics_check", "\t", "\\u")
 letter in JSON."""
 
 
-class Reader(Protocol):
+class ReplyReader(Protocol):
     """Reads replies: a prompt, or what stands for the one that a file names."""
 
     @property
@@ -55,7 +55,7 @@ class Reader(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class _Recorded:
+class _NamedPrompt:
     """Reads replies as those of the prompt that a recording names."""
 
     name: str
@@ -74,7 +74,7 @@ def read_recording(
     judgments = prompts.read(recording, sample.checklist, scoring)
     if scoring == "faithful" or recording.text is None or recording.verdicts is not None:
         return judgments
-    reader = _Recorded(recording.prompt)
+    reader = _NamedPrompt(recording.prompt)
     return without_quotations(judgments, recording.text, sample.checklist, sample, reader)
 
 
@@ -83,7 +83,7 @@ def without_quotations(
     reply: str,
     constraints: Sequence[Constraint],
     sample: Sample,
-    prompt: Reader,
+    prompt: ReplyReader,
 ) -> list[Judgment]:
     """Leave open each verdict that only a passage of the judged texts gives a reply.
 
