@@ -69,7 +69,7 @@ def test_a_process_that_dies_costs_its_calls_in_flight(tmp_path: Path) -> None:
     assert counts.total() <= 101 + lost
 
 
-@pytest.mark.slow
+@pytest.mark.interrupted
 def test_a_run_in_processes_that_is_killed_is_resumed_and_leaves_no_process(
     tmp_path: Path,
 ) -> None:

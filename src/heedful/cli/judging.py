@@ -61,6 +61,7 @@ class ProtocolFlags(ConnectionFlags):
         reasks: How often the verdict on a constraint that the reply left out is requested again.
         reject_contradictions: Leave undecided what code, or the verdict's own explanation,
             contradicts. Default: such an explanation is only marked.
+        images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
     prompt: str | None = None
@@ -73,6 +74,7 @@ class ProtocolFlags(ConnectionFlags):
     min_confidence: float = 0.0
     reasks: int = 1
     reject_contradictions: Annotated[bool, Parameter(negative="")] = False
+    images: Path | None = None
 
 
 @Parameter(name="*", group="Model")
@@ -160,10 +162,11 @@ def carry_out(
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
+        from heedful.jobs.unmet import unmet
 
         summary = result.summary
         return running.Outcome(
-            view=lambda: view(summary),
+            view=lambda: view(summary, unmet(result)),
             written=(run / "results.jsonl", run / "summary.json", results.output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],

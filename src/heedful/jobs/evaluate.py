@@ -33,7 +33,7 @@ from heedful.jobs.results import (
     write_output,
     written,
 )
-from heedful.jobs.tally import Tally
+from heedful.jobs.run_counts import RunCounts
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.making import JudgeOptions, make_judge
 
@@ -186,8 +186,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
     ) -> Iterator[Callable[[Entry], None]]:
         """Count the rows as they finish, and write them into the results file."""
         replies = self._replies
-        with Tally(store.directory, self._scoring, prices, replies=replies) as self._tally:
-            yield self._tally.add
+        with RunCounts(store.directory, self._scoring, prices, replies=replies) as self._counts:
+            yield self._counts.add
 
     def coverage(self) -> float | None:
         """Return the share of verdicts decided so far in this session."""
@@ -220,7 +220,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         if isinstance(self._rows, Source | Sources) and self._rows.exclude_failures:
             self.about["excluded"] = self._rows.excluded
         del prices
-        summary = self._tally.finish(store, self._seed, self.about)
+        summary = self._counts.finish(store, self._seed, self.about)
         if self._output is not None:
             write_output(store, self._output, self._format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)

@@ -239,11 +239,11 @@ def _rate(share: ClusterShare) -> float | None:
     return share.numerator / share.denominator if share.denominator else None
 
 
-def _isr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
+def _isr_share(counts: VerdictCounts, *, rounded: bool) -> ClusterShare:
     if not rounded:
-        return all_met(tally)
-    low = int(mean(tally.met, tally.total, rounded=True) == 1)
-    high = int(mean(tally.met + tally.undecided, tally.total, rounded=True) == 1)
+        return all_met(counts)
+    low = int(mean(counts.met, counts.total, rounded=True) == 1)
+    high = int(mean(counts.met + counts.undecided, counts.total, rounded=True) == 1)
     return passing(low, high, None)
 
 

@@ -131,12 +131,12 @@ class Summary:
 
     def _by_constraints(self, verdicts: Verdicts) -> Iterator[tuple[Cell, int]]:
         """Count a row's verdicts by what their constraints are, likewise."""
-        for (dimension, groups), tallies in zip(
+        for (dimension, groups), by_type in zip(
             self._dimensions.items(),
             (verdicts.types, verdicts.subtypes, verdicts.priorities, verdicts.verifiers),
             strict=True,
         ):
-            for value, packed in tallies.items():
+            for value, packed in by_type.items():
                 groups.add(value, packed)
                 if not groups.dropped:
                     yield ("constraint", dimension, value), packed
@@ -209,7 +209,7 @@ class Summary:
         return read / (read + self._failed) if read else 0.0
 
     def _pooled(self, packed: int) -> ClusterShare:
-        """Turn a packed tally into its part of a rate over verdicts.
+        """Turn packed counts into its part of a rate over verdicts.
 
         StructFlowBench's code counts undecided verdicts as unmet here too.
         """
@@ -326,10 +326,10 @@ class Summary:
         mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
         return {name: mean}
 
-    def _pool(self, tallies: Mapping[int, int]) -> Counter[ClusterShare]:
-        """Turn packed tallies into contributions to a rate over verdicts."""
+    def _pool(self, by_type: Mapping[int, int]) -> Counter[ClusterShare]:
+        """Turn packed counts into contributions to a rate over verdicts."""
         shares: Counter[ClusterShare] = Counter()
-        for packed, count in tallies.items():
+        for packed, count in by_type.items():
             shares[self._pooled(packed)] += count
         return shares
 
@@ -341,9 +341,9 @@ class Summary:
             elif groups.cells:
                 by_dimension[dimension] = {
                     value: self._measure(
-                        self._pool(tallies), ("constraint", dimension, value), None
+                        self._pool(by_type), ("constraint", dimension, value), None
                     )
-                    for value, tallies in groups
+                    for value, by_type in groups
                 }
         return by_dimension
 

@@ -58,6 +58,7 @@ _BUILT_IN = (
     "heedful.verify.custom.forms",
     "heedful.verify.custom.language",
     "heedful.verify.custom.json_format",
+    "heedful.verify.custom.tools",
 )
 _PLUGINS = "heedful.verifiers"
 _MOST_BINDINGS = 8192
@@ -83,6 +84,7 @@ class _Verifier:
     id: str
     function: Callable[..., Finding]
     wording: Wording
+    decides_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,7 @@ def verifier(
     id: str,  # noqa: A002 - what the data calls it
     *,
     describe: Wording,
+    decides_empty: bool = False,
 ) -> Callable[[_F], _F]:
     """Register a function as the verifier of an id.
 
@@ -108,6 +111,7 @@ def verifier(
         id: the id that checks name, e.g. ``length_constraints:number_words``.
         describe: the constraint in words: a template over the function's keyword arguments, or a
             function that takes them.
+        decides_empty: whether it decides a response without text, which else meets no check.
 
     Returns:
         A decorator; the function itself is left as it is.
@@ -126,7 +130,7 @@ def verifier(
                 where=origin(function),
                 hint="give it an id of its own",
             )
-        _registry[id] = _Verifier(id, function, describe)
+        _registry[id] = _Verifier(id, function, describe, decides_empty)
         _bindings.clear()
         return function
 
@@ -169,13 +173,13 @@ def describe(check: Check) -> str:
 def check(check: Check, response: Response) -> Finding:
     """Decide one check on one response, exactly as it stands (IFEval's strict reading).
 
-    A response of nothing but white space meets no check.
+    A response of nothing but white space meets no check, unless the verifier decides it.
 
     Raises:
         VerifierError: no verifier has the check's id, the arguments do not fit it, or it failed.
     """
     binding = _bind(check)
-    if response.empty:
+    if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
     try:
         finding = binding.verifier.function(response, **binding.arguments)

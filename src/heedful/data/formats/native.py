@@ -9,7 +9,8 @@
 - ``scale`` may be a list of labels, lowest first, or ``partial``;
 - a conversation that ends with an assistant's turn, in a row without the field ``response``: that
   turn is the response;
-- a message's content, and the response, may be a list of text parts, as in a chat API;
+- a message's content, the prompt and the response may be a list of parts, and a message may have
+  tool calls and images, as in a chat API (:mod:`heedful.data.formats.chat`);
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
 Fields that heedful does not know stay where they are; one that reads like a field which the row
@@ -28,6 +29,7 @@ from heedful.core.errors import RowError
 from heedful.core.noun import meant
 from heedful.core.nouns import Critique, Judgment, Message, Sample
 from heedful.core.text import amount
+from heedful.data.formats import chat
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import explain, messages, response_text, row_id, text
 from heedful.data.formats.files import shown
@@ -52,10 +54,13 @@ CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
+_TURN = ("prompt", "instruction")
+"""Those that may be the text of one turn."""
+
 _SAME = (CONVERSATION_KEYS, CHECKLIST_KEYS)
 _KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
 
-_NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
+_NULLABLE = ("checklist", "tool_calls", "reference", "tags", "labels", "recording", "source")
 _OWN_FIELDS = "own_fields"
 """Field of a results file for the user's own fields that have the names of its others."""
 
@@ -139,11 +144,13 @@ def _conversation(fields: dict[str, Any]) -> Any:
     for key in CONVERSATION_KEYS:
         if fields.get(key) is None:
             continue
-        if key in ("prompt", "instruction"):
-            turn = Message(role="user", content=text(fields, key))
-            del fields[key]
-            return (turn,)
-        return messages(fields.pop(key), key)
+        value = fields.pop(key)
+        if key in _TURN and isinstance(value, list) and value and isinstance(value[0], dict):
+            if "role" not in value[0]:
+                return tuple(chat.turns({"role": "user", "content": value}, key))
+        elif key in _TURN:
+            return (Message(role="user", content=text({key: value}, key)),)
+        return messages(value, key)
     if any(fields.get(key) is not None for key in CHECKLIST_KEYS):
         return ()  # rules and recordings judge a response without the prompt
     if fields.get("problem") and fields.get("judgments") is not None:
@@ -153,10 +160,16 @@ def _conversation(fields: dict[str, Any]) -> Any:
 
 def _response(record: Mapping[str, Any], turns: tuple[Message, ...]) -> dict[str, Any]:
     """Read the response; without the field it is the assistant's turn that ends a conversation."""
-    response = response_text(record)
+    given = record.get("response")
     if "response" not in record and turns and turns[-1].role == "assistant":
-        return {"response": turns[-1].content, "conversation": turns[:-1]}
-    return {"response": response}
+        text, calls = chat.answered(turns[-1], f"conversation[{len(turns) - 1}]")
+        said: dict[str, Any] = {"response": text, "conversation": turns[:-1]}
+    elif chat.is_message(given):
+        text, calls = chat.response(given, "response")
+        said = {"response": text}
+    else:
+        return {"response": response_text(record)}
+    return said | ({"tool_calls": calls} if calls else {})
 
 
 def _refuse_misspelled(record: Mapping[str, Any]) -> None:

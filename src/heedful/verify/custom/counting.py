@@ -35,13 +35,13 @@ class CountRange(NamedTuple):
     high: int
 
 
-def tally(layout: Layout, unit: Unit) -> CountRange | None:
+def count_units(layout: Layout, unit: Unit) -> CountRange | None:
     """Count a unit in a text; ``None`` where the text has no such unit, as Chinese has no words.
 
     >>> from heedful.verify.text.layout import Layout
-    >>> tally(Layout("Don't stop."), "words")
+    >>> count_units(Layout("Don't stop."), "words")
     CountRange(low=2, high=3)
-    >>> tally(Layout("你好，world！"), "zi")
+    >>> count_units(Layout("你好，world！"), "zi")
     CountRange(low=3, high=9)
     """
     readings = _READINGS[unit](layout)

@@ -352,9 +352,9 @@ def _any_used(
     layout: Layout, phrases: list[str], doubt: _Doubt, *, wanted: bool, unused: str
 ) -> tuple[Outcome, str]:
     """Decide whether any of the phrases occurs, where that is wanted or not."""
-    tallies = {phrase: occurrences(layout, phrase, doubt) for phrase in phrases}
-    used = [phrase for phrase, number in tallies.items() if number.low]
-    maybe = [phrase for phrase, number in tallies.items() if number.high]
+    ranges = {phrase: occurrences(layout, phrase, doubt) for phrase in phrases}
+    used = [phrase for phrase, number in ranges.items() if number.low]
+    maybe = [phrase for phrase, number in ranges.items() if number.high]
     if used:
         return wanted, f"used: {quoted(used)}"
     if maybe:

@@ -16,7 +16,7 @@ from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.units import NOUNS, Unit, plural
 
@@ -92,7 +92,7 @@ def count(
     required = bounds(at_least, at_most)
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        count = tally(layout, unit)
+        count = count_units(layout, unit)
         if count is None:
             return None, "its script does not part words by spaces"
         words = f"{amounts(count, unit)}, asked for {required}"
@@ -177,7 +177,7 @@ def no_repetition(response: Response, *, unit: Repeated) -> Finding:
         UndecidedError: readings of what a sentence, a paragraph, … is disagree.
     """
     if unit == "word":
-        if tally(response.layout, "words") is None:
+        if count_units(response.layout, "words") is None:
             return decide(None, _SHORTEST_CHINESE)
         return decide(*_repeated([word.casefold() for word in response.words]))
     outcomes = [_repeated(list(map(_key, texts))) for texts in readings(response.layout, unit)]

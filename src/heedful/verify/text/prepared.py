@@ -11,7 +11,9 @@ from heedful.verify.text.tokens import bare_words, count_capital_words, treebank
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
+    from heedful.core.turns import ToolCall
     from heedful.verify.text.layout import Layout
 
 _WORD = re.compile(r"\w+")
@@ -25,11 +27,19 @@ class Response:
         faithful: ``None`` scores strictly. In faithful scoring, where verifiers reproduce the
             published code's defects, the source of that code's random numbers; it is
             set again before each check.
+        calls: the tool calls of its conversation and its own, divided by the user's turns, see
+            :func:`heedful.core.turns.calls_by_turn`; ``None`` where they aren't known.
     """
 
-    def __init__(self, text: str, faithful: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        faithful: random.Random | None = None,
+        calls: Sequence[Sequence[ToolCall]] | None = None,
+    ) -> None:
         self.text = text
         self.faithful = faithful
+        self.calls = calls
 
     @cached_property
     def empty(self) -> bool:

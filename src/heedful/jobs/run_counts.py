@@ -49,7 +49,7 @@ TOGETHER = 32
 """Rows that are counted together."""
 
 
-class Tally(Closing):
+class RunCounts(Closing):
     """Counts a run's rows and writes them into the results file, in input order.
 
     What it comes to depends on the store alone: rows that are counted as they finish and rows that
@@ -206,11 +206,11 @@ def summarise(
     about: Mapping[str, Any],
     prices: Mapping[str, Price] | None = None,
 ) -> dict[str, Any]:
-    """Summarise a run from its store alone, and write its files; see :class:`Tally`."""
-    with Tally(store.directory, scoring, prices) as tally:
+    """Summarise a run from its store alone, and write its files; see :class:`RunCounts`."""
+    with RunCounts(store.directory, scoring, prices) as counts:
         for entry in store.entries():
-            tally.add(entry)
-        return tally.finish(store, seed, about)
+            counts.add(entry)
+        return counts.finish(store, seed, about)
 
 
 class Deciders:
