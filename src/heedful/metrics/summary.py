@@ -50,8 +50,8 @@ VOTES = ("share", "votes")
 class Summary:
     """Accumulator of rows that computes the summary of a run at the end.
 
-    Memory does not grow with the rows, but for 12 bytes a row with priorities or types (rank
-    correlation needs all of them) and some hundred bytes a conversation of SysBench or Multi-IF.
+    Memory does not grow with the rows, but for 16 bytes for each length of prompts that occurs with
+    an outcome, and some hundred bytes a conversation of SysBench or Multi-IF.
     Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
 
