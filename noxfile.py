@@ -97,7 +97,8 @@ def audit(session: nox.Session) -> None:
     session.run("bandit", "-q", "-r", "src", "-ll", "-s", AUDITED)
 
 
-LANES = ["browser", "served", "real", "ray", "training", "sandbox", "docs", "exhaustive"]
+LANES = ["browser", "served", "real", "ray", "training", "sandbox", "interrupted", "docs"]
+LANES += ["exhaustive"]
 
 
 @nox.session(name="all")

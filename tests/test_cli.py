@@ -266,7 +266,7 @@ def test_flags_without_effect_or_out_of_range_are_wrong_use(
     assert not Path("heedful-runs").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="sends a POSIX signal")
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on() -> None:
     row = json.loads(GOOD)

@@ -56,7 +56,7 @@ def judgments(run: Path) -> list[Any]:
     return [(row["id"], row["judgments"]) for row in map(json.loads, lines)]
 
 
-@pytest.mark.slow
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_run_killed_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -> None:
     rows = tmp_path / "rows.jsonl"

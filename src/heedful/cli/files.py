@@ -45,6 +45,10 @@ def _files(path: Path) -> list[Path]:
             hint = "check the command before the pipe, or name a file"
             raise InputError("standard input is empty", where="-", hint=hint)
         return [kept]
+    if str(path).startswith("hf:") and not path.exists():
+        from heedful.engine.inputs import files
+
+        return files(path)
     if path.exists() and not path.is_file() and not path.is_dir():
         try:
             with opened_input(path) as pipe:

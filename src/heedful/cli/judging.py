@@ -61,6 +61,7 @@ class ProtocolFlags(ConnectionFlags):
         reasks: How often the verdict on a constraint that the reply left out is requested again.
         reject_contradictions: Leave undecided what code, or the verdict's own explanation,
             contradicts. Default: such an explanation is only marked.
+        images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
     prompt: str | None = None
@@ -73,6 +74,7 @@ class ProtocolFlags(ConnectionFlags):
     min_confidence: float = 0.0
     reasks: int = 1
     reject_contradictions: Annotated[bool, Parameter(negative="")] = False
+    images: Path | None = None
 
 
 @Parameter(name="*", group="Model")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
+from heedful.core.turns import has_parts
 from heedful.engine.purpose import Purpose
 from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
@@ -81,6 +82,9 @@ class _CallCache:
         for message in messages:
             _add(digest, message.role)
             _add(digest, message.content)
+            if message.tool_calls or message.images:
+                parts = message.model_dump(mode="json", include={"tool_calls", "images"})
+                _add(digest, json.dumps(parts, sort_keys=True))
         return digest.digest()
 
     def stored(self, key: bytes) -> Completion | None:
@@ -108,9 +112,10 @@ class _CallCache:
             self.counter.count(key, model, messages, sampling, purpose)
         if self.queue is not None:
             await self.queue.postpone(key, model, messages, sampling, sample, purpose)
-        claimed = None if self.remote is None else await self.remote.claim(key)
-        if claimed is not None:
-            return claimed
+        if self.remote is not None:
+            claimed = await self.remote.claim(key, purpose.caller, model.name)
+            if claimed is not None:
+                return claimed
         try:
             completion = await self.call(model, messages, sampling, sample, purpose)
         except Exception as error:
@@ -281,6 +286,8 @@ async def complete(
         ModelError: no answer for these messages.
         StopRunError: there will be none for any.
     """
+    if has_parts(messages) and not getattr(model, "sends_parts", False):
+        raise ModelError("it can't be sent images or tool calls", where=f"model {model.name}")
     cache = _current.get()
     if cache is None:
         return await model.generate(messages, sampling, sample=sample)

@@ -47,6 +47,8 @@ COARSE_NS = 2_000_000_000
 Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | InMemory"
 """Data of a job: a file in any format that heedful reads, several, or rows in memory.
 
+A dataset of the Hugging Face hub, ``hf:OWNER/NAME:CONFIG@SPLIT``, counts as a file.
+
 Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
 the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
 """
@@ -162,11 +164,21 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
 def files(data: object) -> list[Path]:
     """List the files that data names: one path, or a list of paths; rows are none."""
     if isinstance(data, str | os.PathLike):
-        return [Path(data)]
+        return [_file(data)]
     if not isinstance(data, list | tuple) or not data:
         return []
-    paths = [Path(each) for each in data if isinstance(each, str | os.PathLike)]
+    paths = [_file(each) for each in data if isinstance(each, str | os.PathLike)]
     return paths if len(paths) == len(data) else []
+
+
+def _file(named: str | os.PathLike[str]) -> Path:
+    """Return a path, or the file that holds a dataset of the Hugging Face hub."""
+    if str(named).startswith("hf:"):
+        from heedful.data.formats import hub
+
+        if hub.is_named(named):
+            return hub.fetched(str(named))
+    return Path(named)
 
 
 class Fingerprint(str):

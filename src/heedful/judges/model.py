@@ -10,6 +10,7 @@ from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
 from heedful.judges.base import facts
+from heedful.judges.images import unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
 from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
@@ -105,10 +106,13 @@ class Checklist:
         askable = self._askable(sample, positions)
         if len(askable) < len(positions):
             return self._beside(await self.judge(sample, askable), askable, positions)
+        constraints = [sample.checklist[position] for position in positions]
         reason = lacking(sample, self.prompt)
         if reason is not None:
-            constraints = [sample.checklist[position] for position in positions]
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
+        reason = unshown(sample, self.prompt)
+        if reason is not None:
+            return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
         groups = self._groups(positions)
         if len(groups) == 1:
             return await self._ask(sample, groups[0])
@@ -133,7 +137,8 @@ class Checklist:
             The text; ``None`` where nothing is sent.
         """
         positions = self._askable(sample, positions)
-        if not positions or lacking(sample, self.prompt) is not None:
+        reason = lacking(sample, self.prompt) or unshown(sample, self.prompt)
+        if not positions or reason is not None:
             return None
         prompts = (self._messages(sample, group) for group in self._groups(positions))
         return "\n\n".join(message.content for messages in prompts for message in messages)

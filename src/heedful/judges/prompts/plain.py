@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount
@@ -114,6 +114,8 @@ class Plain:
 
     name = "plain"
     response_format = None
+    shows_parts: ClassVar[bool] = True
+    """Whether tool calls and images are shown."""
 
     @property
     def version(self) -> str:
