@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     Named = tuple[str, Mapping[str, Any]]
 
-__all__ = ["rates_chart"]
-
 
 def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
     """Draw rates with their intervals and counts.
