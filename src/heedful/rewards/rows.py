@@ -7,6 +7,7 @@ Arrow or JSON on its way. Rows are read as files are, in heedful's own format or
 from __future__ import annotations
 
 import json
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
@@ -24,6 +25,22 @@ CHECKLISTS = ("checklist", "checklist_struct", "constraints")
 _PROMPTS = ("prompt", "instruction", "question", "raw_prompt")
 
 
+MOST = 10_000
+"""Values in a row, at all depths: it is read in one go, and nothing else is done meanwhile."""
+
+
+def _has_more(value: Any, most: int) -> bool:
+    """Tell whether there are more than so many values in a value, at all depths."""
+    left = [value]
+    count = 0
+    while left and count <= most:
+        items = left.pop()
+        count += len(items)
+        inside = items.values() if isinstance(items, dict) else items
+        left += [each for each in islice(inside, most) if isinstance(each, dict | list)]
+    return count > most
+
+
 def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     """Read a row with its response.
 
@@ -39,6 +56,9 @@ def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     record = {key: value for key, value in _plain(row).items() if value is not None}
     for key in ("checklist", "constraints", "checklist_struct", "prompt", "messages"):
         record = _decoded(record, key)
+    if _has_more(record, MOST):
+        hint = f"a row has at most {MOST:,} fields, turns, constraints and other values"
+        raise RowError("the row is too large", hint=hint)
     if isinstance(record.get("prompt"), list):
         record["messages"] = record.pop("prompt")
     marked = isinstance(record.get("checklist"), str)
