@@ -146,7 +146,10 @@ def _any_in(clues: Sequence[str], text: str) -> bool:
     if not text.isascii() and _DISGUISE.search(text):
         text = _narrow(text)
     lower = text.lower()
-    return any(clue in lower for clue in clues)
+    for clue in clues:  # noqa: SIM110 - every row passes here, and a generator takes twice as long
+        if clue in lower:
+            return True
+    return False
 
 
 def _narrow(text: str) -> str:
