@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, NamedTuple
 from unittest.mock import patch
 
@@ -195,25 +196,76 @@ def unboxed(path: Path) -> None:
 
 
 def ablate(items: list[Item]) -> None:
-    """Print how many verdicts change without each part."""
+    """Print how many verdicts change without each part, and those on real answers.
+
+    Only the items on which a part says something else than its stand-in are compared again.
+    """
     for name in ("parsed", "read"):
         cached = lru_cache(maxsize=None)(getattr(expressions, name).__wrapped__)
         for module in (expressions, symbolic, regions):
             if hasattr(module, name):
                 setattr(module, name, cached)
-    before = [limited(ours, item) for item in items]
+    spoke: set[str] = set()
+    verdicts: list[tuple[Item, bool | None, frozenset[str]]] = []
+    with ExitStack() as stack:
+        for part, target, stand_in in stand_ins():
+            real_part = watched(part, resolve_name(GRADING + target), stand_in, spoke)
+            stack.enter_context(patch(GRADING + target, real_part))
+        for item in items:
+            spoke.clear()
+            verdict = limited(ours, item)
+            verdicts.append((item, verdict, frozenset(spoke)))
+    for part in PARTS:
+        spoken = [each[:2] for each in verdicts if part in each[2]]
+        print_changes(part, without(part, spoken))
+
+
+def without(
+    part: str, spoken: list[tuple[Item, bool | None]]
+) -> list[tuple[Item, bool | None, bool | None]]:
+    """Return the items with other verdicts without a part: with it, and without it."""
+    with ExitStack() as stack:
+        for owner, target, stand_in in stand_ins():
+            if owner == part:
+                stack.enter_context(patch(GRADING + target, stand_in))
+        after = [(item, verdict, limited(ours, item)) for item, verdict in spoken]
+    return [each for each in after if each[1] is not each[2]]
+
+
+def print_changes(part: str, changed: list[tuple[Item, bool | None, bool | None]]) -> None:
+    """Print what changes without a part, and each such verdict on a real answer."""
+    judged = [each for each in changed if each[0].same is not None]
+    harmed = sum(verdict is item.same for item, verdict, _ in judged)
+    accepted = sum(bool(after) and not item.same for item, _, after in judged)
+    print(
+        f"  without {part}: pairs and suites {len(judged)} change, {harmed} of them were right,"
+        f" {accepted} false accepts; RealCritic {len(changed) - len(judged)} change",
+        flush=True,
+    )
+    for item, verdict, after in changed:
+        if item.same is None:
+            print(f"    {item.kind} {item.gold!r}, {item.answer!r}: {verdict} -> {after}")
+
+
+def stand_ins() -> Iterable[tuple[str, str, Callable[..., Any]]]:
+    """Give each part's name, its function, and what stands in for that."""
     for part, replaced in PARTS.items():
-        with ExitStack() as stack:
-            for target, stand_in in replaced.items():
-                new = stand_in or (lambda _, answer: [Renaming(answer, proven=True)])
-                stack.enter_context(patch(GRADING + target, new))
-            after = [limited(ours, item) for item in items]
-        changed = Counter(
-            item.kind
-            for item, *both in zip(items, before, after, strict=True)
-            if both[0] is not both[1]
-        )
-        print(f"  without {part}: {sum(changed.values())} change {dict(changed)}")
+        for target, stand_in in replaced.items():
+            yield part, target, stand_in or (lambda _, answer: [Renaming(answer, proven=True)])
+
+
+def watched(
+    part: str, function: Callable[..., Any], stand_in: Callable[..., Any], spoke: set[str]
+) -> Callable[..., Any]:
+    """Wrap a function so that ``spoke`` gets its part where the stand-in returns something else."""
+
+    def call(*arguments: Any, **options: Any) -> Any:
+        result = function(*arguments, **options)
+        if part not in spoke and result != stand_in(*arguments, **options):
+            spoke.add(part)
+        return result
+
+    return call
 
 
 def main() -> None:

@@ -112,9 +112,10 @@ class _CallCache:
             self.counter.count(key, model, messages, sampling, purpose)
         if self.queue is not None:
             await self.queue.postpone(key, model, messages, sampling, sample, purpose)
-        claimed = None if self.remote is None else await self.remote.claim(key)
-        if claimed is not None:
-            return claimed
+        if self.remote is not None:
+            claimed = await self.remote.claim(key, purpose.caller, model.name)
+            if claimed is not None:
+                return claimed
         try:
             completion = await self.call(model, messages, sampling, sample, purpose)
         except Exception as error:

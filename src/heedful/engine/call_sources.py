@@ -40,8 +40,14 @@ class CallStore(Protocol):
 class Claims(Protocol):
     """Says of calls whether another process makes them."""
 
-    async def claim(self, key: bytes) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call."""
+    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
+        """Return an answer that is stored or that another process gets; ``None``: make the call.
+
+        Args:
+            key: of the call.
+            caller: who makes it, for the account of calls that are lost.
+            requested: the model, likewise.
+        """
         ...
 
     def unclaim(self, key: bytes, reason: str) -> None:

@@ -67,14 +67,14 @@ class RemoteStore:
         del key
         return None
 
-    async def claim(self, key: bytes) -> Completion | None:
+    async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
         """Return an answer that is stored or that another process gets; ``None``: get it here.
 
         Raises:
             ModelError: the other process got none.
         """
         future = self._claims[key.hex()] = asyncio.get_running_loop().create_future()
-        self.send("claim", key.hex())
+        self.send("claim", key.hex(), caller, requested)
         kind, text = await future
         if kind == "failed":
             raise ModelError(text)

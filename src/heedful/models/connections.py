@@ -177,7 +177,9 @@ class PlainConnections:
         self._used.add(connection)
         request = b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
         try:
-            return await connection.send(request, loop.create_future(), begun + self._timeout_s)
+            reply = connection.send(request, loop.create_future(), begun + self._timeout_s)
+            del body, request  # or each call in flight would hold its prompt twice more
+            return await reply
         finally:
             self._used.discard(connection)
             if connection.rest(loop.time()):

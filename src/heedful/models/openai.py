@@ -193,10 +193,9 @@ class OpenAIModel:
 
     async def _request(self, body: dict[str, Any]) -> tuple[Completion, float]:
         open_connections = await self._open()
-        data = _encoded(body)
         started = time.perf_counter()
         try:
-            reply = await open_connections.post(data)
+            reply = await open_connections.post(_encoded(body))
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None

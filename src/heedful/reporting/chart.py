@@ -170,6 +170,15 @@ class Chart:
             return bytes(vl_convert.vegalite_to_png(self.json(), scale=IMAGE_SCALE))
         return bytes(vl_convert.vegalite_to_pdf(self.json()))
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        """Show it in a notebook: as an image where that can be made, else by its Vega-Lite."""
+        shown: dict[str, Any] = {"text/plain": self.title}
+        if can_render():
+            shown["image/svg+xml"] = self.image("svg").decode()
+        else:
+            shown["application/vnd.vegalite.v6+json"] = json.loads(self.json())
+        return shown
+
 
 def _lines(title: str) -> str | list[str]:
     """Break a title that is wider than an image."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
-from heedful.core.errors import UsageError, VerifierError
+from heedful.core.errors import UndecidedError, UsageError, VerifierError
 from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _BUILT_IN = (
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.beginnings",
     "heedful.verify.custom.affixes",
+    "heedful.verify.custom.listing",
     "heedful.verify.custom.sequence",
     "heedful.verify.custom.formatting",
     "heedful.verify.custom.forms",
@@ -181,6 +182,42 @@ def check(check: Check, response: Response) -> Finding:
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
+    if response.unfenced is not None and _is_of_content(check):
+        if not _is_of_fences(check):
+            return _run(check, binding, response.unfenced)
+        return _agreed(check, binding, response)
+    return _run(check, binding, response)
+
+
+def _is_of_content(check: Check) -> bool:
+    """Whether a check is of what is written, as a reader sees it; of several, each is."""
+    return check.id.startswith("heedful:") and "checks" not in check.args
+
+
+_OF_FENCES = frozenset(
+    {"code_blocks", "markdown_marks", "code_block", "code", "markdown", "plain_text"}
+)
+
+
+def _is_of_fences(check: Check) -> bool:
+    """Whether it may matter to a check that the response is a block of Markdown."""
+    values = {str(check.args.get(name)) for name in ("unit", "format")}
+    return bool(
+        check.id in {"heedful:json", "heedful:wrapped"}
+        or values & _OF_FENCES
+        or "`" in str(check.args)
+    )
+
+
+def _agreed(check: Check, binding: _Binding, response: Response) -> Finding:
+    """Decide a check of a response that is a block of Markdown, with the fences and without."""
+    findings = [_run(check, binding, each) for each in (response, response.unfenced) if each]
+    if findings[0].met is not findings[1].met:
+        raise UndecidedError("cannot be decided by code: all of it stands in a block of Markdown")
+    return findings[0]
+
+
+def _run(check: Check, binding: _Binding, response: Response) -> Finding:
     try:
         finding = binding.verifier.function(response, **binding.arguments)
     except VerifierError:

@@ -20,6 +20,7 @@ from heedful.jobs.rows import Addition
 from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
+from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -144,6 +145,7 @@ class Expert:
                 continue
             text = completion.text
             judgments = self.prompt.parse(text, sample.checklist)
+            judgments = without_quotations(judgments, text, sample.checklist, sample, self.prompt)
             undecided = [
                 judgment.explanation for judgment in judgments if not judgment.status.decided
             ]

@@ -13,7 +13,7 @@ from heedful.core.nouns import Critique, Status
 from heedful.core.turns import ToolCall
 from heedful.jobs.results import Scored, scored_entry
 from heedful.jobs.rows import generated_entry
-from heedful.judges import prompts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,7 +78,7 @@ def row(entry: Entry, *, judged: bool) -> Scored:
     made, _ = generated_entry(entry)
     critique = None
     if made.sample is not None and made.sample.recording is not None:
-        judgments = prompts.read(made.sample.recording, made.sample.checklist)
+        judgments = read_recording(made.sample.recording, made.sample)
         critique = Critique(judgments=tuple(judgments), text=made.sample.recording.text)
     return Scored(made.line, made.id, made.sample, critique, made.problem)
 

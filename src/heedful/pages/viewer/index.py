@@ -11,7 +11,7 @@ from heedful.core.closing import closed_on_error
 from heedful.core.errors import UsageError
 from heedful.pages.viewer.building import COLUMNS, TEXT, about
 from heedful.pages.viewer.facts import STATUSES
-from heedful.pages.viewer.filters import DISAGREEMENTS, PROBLEM
+from heedful.pages.viewer.filters import DISAGREEMENTS, ORDERS, PROBLEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -108,6 +108,17 @@ class Index:
                     positions.append(position)
                     last = position
         return positions
+
+    def order(self, column: str) -> array[int]:
+        """Return the rows that are covered, those with most such verdicts first.
+
+        Args:
+            column: ``unmet`` or ``undecided``.
+        """
+        assert column in ORDERS  # noqa: S101 - filters hold no other
+        query = f"SELECT position FROM samples ORDER BY {column} DESC, position"  # noqa: S608
+        with closing(self._open()) as db:
+            return array("L", (position for (position,) in db.execute(query)))
 
     def forget(self) -> None:
         """Take the file away: it is damaged, and will be rebuilt."""
