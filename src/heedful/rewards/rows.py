@@ -7,7 +7,6 @@ Arrow or JSON on its way. Rows are read as files are, in heedful's own format or
 from __future__ import annotations
 
 import json
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
@@ -29,16 +28,22 @@ MOST = 10_000
 """Values in a row, at all depths: it is read in one go, and nothing else is done meanwhile."""
 
 
-def _has_more(value: Any, most: int) -> bool:
-    """Tell whether there are more than so many values in a value, at all depths."""
-    left = [value]
+def _refuse_large(row: Mapping[str, Any]) -> None:
+    """Refuse a row of more than :data:`MOST` values.
+
+    Raises:
+        RowError: it has more.
+    """
+    left: list[Any] = [row]
     count = 0
-    while left and count <= most:
+    while left:
         items = left.pop()
         count += len(items)
-        inside = items.values() if isinstance(items, dict) else items
-        left += [each for each in islice(inside, most) if isinstance(each, dict | list)]
-    return count > most
+        if count > MOST:
+            hint = f"a row has at most {MOST:,} fields, turns, constraints and other values"
+            raise RowError("the row is too large", hint=hint)
+        inside = items if isinstance(items, list) else items.values()
+        left += [each for each in inside if isinstance(each, dict | list)]
 
 
 def read(row: Mapping[str, Any], number: int = 1) -> Sample:
@@ -53,12 +58,11 @@ def read(row: Mapping[str, Any], number: int = 1) -> Sample:
     Raises:
         RowError: a field is missing or of the wrong type.
     """
+    _refuse_large(row)
     record = {key: value for key, value in _plain(row).items() if value is not None}
     for key in ("checklist", "constraints", "checklist_struct", "prompt", "messages"):
         record = _decoded(record, key)
-    if _has_more(record, MOST):
-        hint = f"a row has at most {MOST:,} fields, turns, constraints and other values"
-        raise RowError("the row is too large", hint=hint)
+    _refuse_large(record)  # with what was written as JSON
     if isinstance(record.get("prompt"), list):
         record["messages"] = record.pop("prompt")
     marked = isinstance(record.get("checklist"), str)
