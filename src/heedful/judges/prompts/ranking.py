@@ -13,23 +13,17 @@ from heedful.core.text import unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
-from heedful.judges.prompts.template import fill, shipped, version
+from heedful.judges.prompts.template import fill, shipped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Sample
 
-__all__ = ["parse", "prompt_version", "render"]
+__all__ = ["parse", "render"]
 
-_PARSER = 2
 _LINE = re.compile(r"^[ \t>*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
-
-
-def prompt_version() -> str:
-    """Name the prompt and the parser."""
-    return version(_PARSER, shipped("ranking.txt"))
 
 
 def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
