@@ -152,7 +152,7 @@ heedful runs runs --sort "responses fully met"
 
 Samples by text, verdict, type, tag and judge; each with its explanations and
 the judge's words; runs under way; audits; two runs side by side. It listens on
-this machine only, and changes nothing but audits.
+this machine only, and writes only audits, labels and saved filters.
 
 heedful view runs --open
 """,

@@ -101,7 +101,7 @@ def _task(
         completion = await complete(model, messages, sampling, purpose=purpose)
         ranks = None if completion.cut_off else ranking.parse(completion.text, order)
         won = None if ranks is None or ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
-        return won, expense(f"{model.name}/choice", completion)
+        return won, expense(completion, purpose)
 
     async def make() -> Addition:
         better, worse = (found.get(str(each)) for each in pair)

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
 
 _WORD = re.compile(r"\w+")
+_MARKDOWN_BLOCK = re.compile(
+    r"\s*(?P<fence>`{3,}+|~{3,}+)(?:markdown|md)[^\S\n]*+\n(?P<content>.*)\n(?P=fence)\s*",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 class Response:
@@ -45,6 +49,14 @@ class Response:
     def empty(self) -> bool:
         """Whether there is nothing but white space."""
         return not self.text or self.text.isspace()
+
+    @cached_property
+    def unfenced(self) -> Response | None:
+        """What a single block of Markdown holds that is the whole response; else ``None``."""
+        block = _MARKDOWN_BLOCK.fullmatch(self.text)
+        if block is None or re.search(rf"^\s*{block['fence']}", block["content"], re.MULTILINE):
+            return None
+        return Response(block["content"], self.faithful, self.calls)
 
     @cached_property
     def lower(self) -> str:
