@@ -29,7 +29,6 @@ __all__ = [
     "Data",
     "DataOptions",
     "ReadingOptions",
-    "Selection",
     "content",
     "default_run",
     "encode",
