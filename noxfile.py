@@ -97,14 +97,15 @@ def audit(session: nox.Session) -> None:
     session.run("bandit", "-q", "-r", "src", "-ll", "-s", AUDITED)
 
 
-LANES = ["browser", "served", "real", "ray", "training", "sandbox", "docs", "exhaustive"]
+LANES = ["browser", "served", "real", "ray", "training", "sandbox", "interrupted", "docs"]
+LANES += ["exhaustive"]
 
 
 @nox.session(name="all")
 def everything(session: nox.Session) -> None:
     """All tests that need no more than pip."""
     _install(session, "dev")
-    session.run("pytest", "-n", "auto", "-m", "not heavy", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "not heavy", *session.posargs)
 
 
 @nox.session

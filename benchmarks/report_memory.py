@@ -15,7 +15,7 @@ from pathlib import Path
 from compare_memory import CONSTRAINTS, fill
 
 from heedful.engine.store import Store
-from heedful.jobs.tally import summarise
+from heedful.jobs.run_counts import summarise
 
 
 def measure(rows: int) -> None:

@@ -44,7 +44,10 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-LANES = ("browser", "docs", "exhaustive", "ray", "real", "sandbox", "served", "training")
+LANES = (
+    *("browser", "docs", "exhaustive", "interrupted", "ray", "real", "sandbox", "served"),
+    "training",
+)
 """Markers of the tests that need more than pip can install, or minutes: each is run on its own."""
 
 

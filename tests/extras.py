@@ -13,7 +13,14 @@ import pytest
 
 def needs(*libraries: str, extra: str) -> None:
     """Skip the calling module unless the libraries are installed."""
-    missing = [library for library in libraries if find_spec(library) is None]
+    missing = [library for library in libraries if not _is_installed(library)]
     if missing:
         reason = f"{', '.join(missing)} not installed (the extra {extra})"
         pytest.skip(reason, allow_module_level=True)
+
+
+def _is_installed(library: str) -> bool:
+    try:
+        return find_spec(library) is not None
+    except ModuleNotFoundError:  # it is part of a package that isn't there either
+        return False

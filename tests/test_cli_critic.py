@@ -202,6 +202,7 @@ def test_wrong_use_is_refused_before_any_call(
     assert not Path("out.jsonl").exists()
 
 
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 @pytest.mark.parametrize("command", ["sample", "filter"])
 def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:

@@ -173,6 +173,7 @@ def slowly(counts: Counter[str]) -> Any:
     return answer
 
 
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 @pytest.mark.parametrize("command", ["respond", "checklist"])
 def test_a_run_that_is_killed_buys_nothing_twice(command: str) -> None:

@@ -154,6 +154,7 @@ def test_wrong_use_is_refused_before_any_call(capsys: pytest.CaptureFixture[str]
         assert not server.bodies
 
 
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice() -> None:
     write(MANY)

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,15 +33,15 @@ def evaluate(*words: str | Path) -> int:
 def test_a_narrow_terminal_loses_no_number(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = []
-    for columns in ("40", "200"):
-        monkeypatch.setenv("COLUMNS", columns)
-        assert evaluate(EXAMPLE) == 0
+    shown = {}
+    for columns in (40, 60, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        assert evaluate(EXAMPLE, "--run", f"run-{columns}") == 0
         lines = capsys.readouterr().out.splitlines()
-        rows += [line.split() for line in lines if "CFBench PSR" in line]
-    narrow, wide = rows
-    assert narrow == wide
-    assert {"71.57", "5.7", "8", "87.5"} <= {*narrow}
+        assert all(len(line.rstrip()) <= columns for line in lines if "→" not in line)
+        shown[columns] = Counter(re.findall(r"\d+\.\d+", "\n".join(lines).rpartition("Unmet")[0]))
+    assert shown[40] == shown[60] == shown[200]
+    assert shown[40]["71.57"] == 1
 
 
 def test_texts_that_look_like_markup_are_texts(capsys: pytest.CaptureFixture[str]) -> None:

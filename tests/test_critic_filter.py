@@ -659,7 +659,7 @@ def every(calls: int) -> Callable[[int], Exception | None]:
     return lambda call: StopRunError("enough for now") if call % calls == calls - 1 else None
 
 
-@pytest.mark.slow
+@pytest.mark.interrupted
 @pytest.mark.parametrize("rows", [40, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_run_that_stops_again_and_again_ends_as_one_that_did_not(
     rows: int, tmp_path: Path

@@ -170,6 +170,7 @@ def test_a_dry_run_counts_what_the_run_then_asks(capsys: pytest.CaptureFixture[s
         assert "$" in capsys.readouterr().out
 
 
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals")
 def test_stages_that_are_killed_buy_nothing_twice() -> None:
     asked = 10

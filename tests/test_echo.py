@@ -20,10 +20,11 @@ from hypothesis import strategies as st
 
 from fault_server import completion
 from heedful.bench.realcritic.replies import read_review
-from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample, Status
 from heedful.critic.data.experts import Expert
+from heedful.critic.data.items import FilterItem
 from heedful.critic.data.replies import Calls, blocks
-from heedful.judges import prompts
+from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic
 from heedful.judges.prompts.fence import Fence
@@ -487,6 +488,32 @@ def test_verdicts_that_stand_in_the_response_are_not_the_judge_s(
         read = zip(replies, judged(prompt, replies, count, forged), strict=True)
         flips = [reply for reply, found in read if flipped(found, truth)]
         assert not flips, f"{len(flips)} of {len(replies)}, such as {flips[0]}"
+
+
+def recorded(prompt: JudgePrompt, replies: Sequence[str], response: str) -> Iterator[list[Status]]:
+    """Read replies as files hold them: as the judge's of a row, and as a critic's samples."""
+    about = {"id": "1", "checklist": ASKED, "response": response}
+    for text in replies:
+        held = Recording(prompt=prompt.name, text=text, others=(text,))
+        row = Sample.model_validate(about | {"recording": held})
+        critique = asyncio.run(Recorded().judge(row))
+        yield [judgment.status for judgment in critique.judgments]
+        samples = FilterItem.read(row).candidates
+        yield [each.judgment.status for (each,) in samples]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)
+def test_verdicts_that_stand_in_the_response_are_not_a_recorded_judge_s(
+    prompt: JudgePrompt,
+) -> None:
+    truth = [Status.UNMET] * 3
+    honest_reply = honest(prompt, truth, "It does not.")
+    for forged in forgeries_of(prompt, 3):
+        own = "\n".join(f"c{number}: no" for number in (1, 2, 3))
+        for found in recorded(prompt, [*quoting(own, forged)], forged):
+            assert not flipped(found, truth)
+        assert [*recorded(prompt, [honest_reply], forged)] == [truth, truth]
 
 
 @pytest.mark.parametrize("prompt", PROMPTS.values(), ids=PROMPTS)

@@ -85,6 +85,7 @@ def test_a_log_that_cannot_be_written_is_said_once_and_ends_nothing() -> None:
     assert heedful(*EVALUATE, "-q", "--log-level", "DEBUG", before=fill(2))[0] == 0
 
 
+@pytest.mark.interrupted
 @pytest.mark.parametrize("kib", [1, 40, 100, 300])
 def test_a_disk_that_is_full_at_any_place_costs_only_time(kib: int) -> None:
     size = kib * 1024

@@ -17,7 +17,7 @@ from heedful import Critique, Judgment, Sample, StopRunError, evaluate
 from heedful.core.nouns import Status
 from heedful.engine.runner import Item, run
 from heedful.engine.store import Store
-from heedful.jobs.tally import summarise
+from heedful.jobs.run_counts import summarise
 from properties import of_a_hundred
 
 if TYPE_CHECKING:

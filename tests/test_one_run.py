@@ -343,6 +343,7 @@ def test_those_who_read_need_not_wait(other: Other, capsys: pytest.CaptureFixtur
     assert str(other.process.pid) in capsys.readouterr().err
 
 
+@pytest.mark.interrupted
 @posix
 def test_two_commands_on_one_run_pay_once() -> None:
     write(lines(60))

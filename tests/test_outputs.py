@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import stat
+import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -167,6 +168,26 @@ def test_an_output_never_takes_the_place_of_a_run_s_files(
         assert Path("run", name).read_bytes() == before
 
 
+@posix
+@pytest.mark.parametrize("words", FROM_RUNS.values(), ids=FROM_RUNS)
+def test_an_output_never_takes_the_place_of_a_run_s_dataset(
+    words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dataset = write(Path("out" + Path(words.rsplit(maxsplit=1)[-1]).suffix))
+    assert commands.run("evaluate", dataset, "--judge", "compiled", "--run", "run", "-q") == 0
+    other = Path("other.jsonl")
+    other.write_text(dataset.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    moved = dataset.rename(Path("moved.jsonl"))
+    for read in (moved, dataset):  # known by what is in it, and by the name that it had
+        link(dataset, moved, "hard") if read is moved else dataset.write_bytes(other.read_bytes())
+        before = dataset.read_bytes()
+        given = words.format(input=other, run="run", output="out")
+        assert commands.run(*given.split()) == 2
+        said = capsys.readouterr().err
+        assert "the output is the dataset of the run" in said or "the output is the input" in said
+        assert dataset.read_bytes() == before
+
+
 def test_a_run_s_own_files_never_take_the_place_of_its_input() -> None:
     Path("mine").mkdir()
     read = write(Path("mine", "results.jsonl"))
@@ -219,6 +240,45 @@ def test_a_pipe_is_written_into_and_stays() -> None:
     assert code == 0
     assert stat.S_ISFIFO(Path("pipe").stat().st_mode)
     assert [json.loads(line)["id"] for line in got] == ["0", "1", "2"]
+
+
+@posix
+def test_what_a_pipe_waits_for_is_said() -> None:
+    """Nobody writes into the pipe, or reads it, before the warning is there."""
+    read = write(Path("in.jsonl"))
+    for given, other in ((("pipe",), "wb"), ((str(read), "-o", "pipe"), "rb")):
+        os.mkfifo("pipe")
+        words = [*given, "--run", f"run-{other}", "-q"]
+        asked = subprocess.Popen(
+            [sys.executable, "-m", "heedful", "evaluate", *words], stderr=subprocess.PIPE
+        )
+        assert asked.stderr is not None
+        assert b"waiting for a program to" in asked.stderr.readline()
+        with Path("pipe").open(other) as pipe:
+            if other == "wb":
+                pipe.write(read.read_bytes())
+            else:
+                assert len(pipe.read().splitlines()) == len(ROWS)
+        assert asked.wait() == 0
+        asked.stderr.close()
+        Path("pipe").unlink()
+
+
+@posix
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_is_no_input(device: str, capsys: pytest.CaptureFixture[str]) -> None:
+    read = write(Path("in.jsonl"))
+    for words in (
+        f"evaluate {device}",
+        f"respond {device} {MODEL}",
+        f"meta {device}",
+        f"evaluate {read} --responses {device}",
+        f"evaluate {read} {MODEL} --prices {device}",
+        f"evaluate {read} {MODEL} --judge checklist --prompt-file {device}",
+    ):
+        assert commands.run(*words.split(), "-q") == 2
+        said = capsys.readouterr().err
+        assert "device" in said or "regular file" in said
 
 
 @posix

@@ -41,6 +41,16 @@ MISSED = {
     frozenset({"八折", "80%"}),
     frozenset({r"\sum_{k=1}^n k", r"\frac{n(n+1)}{2}"}),
     frozenset({r"17 \bmod 5", "2"}),
+    frozenset({"1,23,456", "123456"}),
+    frozenset({"4 of 10", "2/5"}),
+    frozenset({"two to one", "2:1"}),
+    frozenset({"1:30:00", "90 minutes"}),
+    frozenset({r"\begin{cases} x & x>0 \\ -x & x\le 0 \end{cases}", "|x|"}),
+    frozenset({r"\overline{2-i}", "2+i"}),
+    frozenset({"ABD", "A, B, D"}),
+    frozenset({"ABD", "BAD"}),
+    frozenset({"A、B、D", "ABD"}),
+    frozenset({"3!!", "3"}),
 }
 """Pairs that are equal, and that the comparison doesn't find to be so."""
 

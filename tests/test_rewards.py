@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,15 @@ from heedful.core.errors import ModelError
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import ScriptedModel
-from heedful.rewards import AGGREGATES, LengthPenalty, Reward, Terms
+from heedful.rewards import (
+    AGGREGATES,
+    Divergence,
+    GroupRanking,
+    LengthPenalty,
+    Reward,
+    RubricDropout,
+    Terms,
+)
 from heedful.rewards.visible import shows_nothing
 
 if TYPE_CHECKING:
@@ -541,3 +550,61 @@ def test_what_holds_no_samples_is_refused(samples: Any) -> None:
 def test_a_fallback_is_a_finite_number(undecided: Any) -> None:
     with pytest.raises(UsageError, match="fallback"):
         Reward(undecided=undecided)
+
+
+ODD: tuple[Any, ...] = (
+    True,
+    None,
+    "1",
+    "",
+    -1,
+    0,
+    1.5,
+    math.nan,
+    math.inf,
+    10**400,
+    [],
+    {},
+    object(),
+    b"x",
+)
+SETTINGS: dict[str, tuple[Callable[[Any], Any], tuple[Any, ...]]] = {
+    "judge": (Reward, (None,)),
+    "aggregate": (lambda odd: Reward(aggregate=odd), ()),
+    "gates": (lambda odd: Reward(gates=odd), ([], {})),
+    "guards": (lambda odd: Reward(guards=odd), ()),
+    "guard_judge": (lambda odd: Reward(guard_judge=odd), (None,)),
+    "length": (lambda odd: Reward(length=odd), (None,)),
+    "undecided": (lambda odd: Reward(undecided=odd), (None, -1, 0, 1.5)),
+    "judge_empty": (lambda odd: Reward(judge_empty=odd), (True,)),
+    "dropout": (lambda odd: Reward(dropout=odd), (None,)),
+    "concurrency": (lambda odd: Reward(concurrency=odd), (10**400,)),
+    "cache": (lambda odd: Reward(cache=odd), (None, "1")),
+    "free": (lambda odd: LengthPenalty(odd, 10), (0, 1.5)),
+    "full": (lambda odd: LengthPenalty(0, odd), (1.5,)),
+    "most": (lambda odd: LengthPenalty(0, 10, odd), (0, 1.5)),
+    "measure": (lambda odd: LengthPenalty(0, 10, length=odd), ()),
+    "rate": (RubricDropout, (0,)),
+    "seed of dropout": (lambda odd: RubricDropout(0.5, odd), (-1, 0, 10**400)),
+    "reference": (Divergence, ()),
+    "share": (lambda odd: Divergence(Reward(), share=odd), ()),
+    "limit": (lambda odd: Divergence(Reward(), limit=odd), (0, 1.5)),
+    "window": (lambda odd: Divergence(Reward(), window=odd), (10**400,)),
+    "patience": (lambda odd: Divergence(Reward(), patience=odd), (10**400,)),
+    "stop": (lambda odd: Divergence(Reward(), stop=odd), (True,)),
+    "seed": (lambda odd: Divergence(Reward(), seed=odd), (-1, 0, 10**400)),
+    "model": (GroupRanking, ()),
+    "pairs": (lambda odd: GroupRanking(ScriptedModel("m"), pairs=odd), (10**400,)),
+}
+"""What is made with a setting, and which odd values it takes."""
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_odd_settings_are_refused_when_they_are_given(name: str) -> None:
+    make, taken = SETTINGS[name]
+    for odd in ODD:
+        if any(odd == value and type(odd) is type(value) for value in taken):
+            make(odd)
+        else:
+            with pytest.raises(UsageError):
+                make(odd)

@@ -14,7 +14,7 @@ from heedful import Response
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import check
-from heedful.verify.custom.counting import tally
+from heedful.verify.custom.counting import count_units
 from heedful.verify.custom.units import NOUNS
 from heedful.verify.text.layout import Layout
 
@@ -115,4 +115,4 @@ def test_counts_of_the_docs_are_those_of_the_code() -> None:
         unit = next(unit for unit, names in NOUNS.items() if names[0] == noun)
         for quoted, plain in re.findall(r"`` (.+?) ``|`([^`]+)`", texts):
             layout = Layout((quoted or plain).replace("⏎", "\n"))
-            assert tally(layout, unit) == (int(low), int(high or low)), texts
+            assert count_units(layout, unit) == (int(low), int(high or low)), texts

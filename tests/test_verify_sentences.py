@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adversarial import excess, repeated
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.text.layout import Layout
 from heedful.verify.text.stops import readings
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def count(text: str) -> CountRange:
-    sentences = tally(Layout(text), "sentences")
+    sentences = count_units(Layout(text), "sentences")
     assert sentences is not None
     return sentences
 

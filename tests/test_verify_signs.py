@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from heedful.core.errors import UndecidedError
 from heedful.core.nouns import Check
 from heedful.verify import Response, check
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.text.layout import Layout
 
 if TYPE_CHECKING:
@@ -325,11 +325,11 @@ AROUND_CODE = {
 )
 def test_marks_in_code_are_none(unit: Unit, word: str, hidden: str, shown: str) -> None:
     mark = MARKS[unit].format(word)
-    assert (tally(Layout(hidden.format(mark)), unit) or NOTHING).low == 0
-    assert (tally(Layout(f"{hidden.format(mark)}\n\nIt rained."), unit) or NOTHING).low == 0
+    assert (count_units(Layout(hidden.format(mark)), unit) or NOTHING).low == 0
+    assert (count_units(Layout(f"{hidden.format(mark)}\n\nIt rained."), unit) or NOTHING).low == 0
     if unit != "hashtags":  # which some put between backticks to be copied
-        assert tally(Layout(hidden.format(mark)), unit) == (0, 0)
-        assert tally(Layout("\\" + mark.replace("*", "\\*")), unit) == (0, 0)
-        assert (tally(Layout(f"f(**{word}, **b) and {word}**2**3"), unit) or NOTHING).low == 0
-    assert (tally(Layout(shown.format(mark)), unit) or NOTHING).high == 1
-    assert (tally(Layout(f"{hidden.format(mark)}\n{mark}"), unit) or NOTHING).high >= 1
+        assert count_units(Layout(hidden.format(mark)), unit) == (0, 0)
+        assert count_units(Layout("\\" + mark.replace("*", "\\*")), unit) == (0, 0)
+        assert (count_units(Layout(f"f(**{word}, **b) and {word}**2**3"), unit) or NOTHING).low == 0
+    assert (count_units(Layout(shown.format(mark)), unit) or NOTHING).high == 1
+    assert (count_units(Layout(f"{hidden.format(mark)}\n{mark}"), unit) or NOTHING).high >= 1

@@ -15,7 +15,7 @@ from adversarial import LIMIT_S, excess, repeated
 from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check
 from heedful.verify import Readings, Response, check, describe
-from heedful.verify.custom.counting import tally
+from heedful.verify.custom.counting import count_units
 from heedful.verify.custom.units import NOUNS, Unit
 from heedful.verify.text.layout import Layout
 
@@ -337,12 +337,12 @@ def test_the_range_of_a_sign_holds_its_count(text: str) -> None:
     layout = Layout(text)
     units: tuple[Unit, ...] = ("commas", "question_marks", "colons")
     for unit, signs in zip(units, (",，", "?？", ":："), strict=True):
-        low, high = tally(layout, unit) or (1, 0)
+        low, high = count_units(layout, unit) or (1, 0)
         assert low <= high
         assert sum(text.count(sign) for sign in signs) <= high
         # Where only letters and spaces are around it, no reader doubts a sign.
         plain = "".join(sign if sign in signs or sign.isalpha() else " " for sign in text)
-        count = tally(Layout(plain.replace("?", "? ")), unit)
+        count = count_units(Layout(plain.replace("?", "? ")), unit)
         assert count is not None
         assert count.low == count.high
 
@@ -352,25 +352,25 @@ def test_readings_of_zi_span_the_reference_counts(text: str) -> None:
     """Han characters and runs of letters and digits, by the Unicode names and categories."""
     han = [sign for sign in text if "CJK UNIFIED" in unicodedata.name(sign, "")]
     visible = [sign for sign in text if not sign.isspace()]
-    count = tally(Layout(text), "zi")
+    count = count_units(Layout(text), "zi")
     assert count is not None
     assert count.high == len(visible)
     assert count.low <= len(visible)
-    pure = tally(Layout("".join(han)), "zi_without_punctuation")
+    pure = count_units(Layout("".join(han)), "zi_without_punctuation")
     assert pure is not None
     assert pure.high == len(han)
 
 
 @given(st.lists(st.text("abcdefgh", min_size=1, max_size=8), min_size=1, max_size=40))
 def test_plain_words_have_one_count(words: list[str]) -> None:
-    assert tally(Layout(" ".join(words)), "words") == (len(words), len(words))
+    assert count_units(Layout(" ".join(words)), "words") == (len(words), len(words))
 
 
 @given(mixed)
 def test_every_unit_of_every_text_has_an_ordered_count(text: str) -> None:
     layout = Layout(text)
     for unit in NOUNS:
-        count = tally(layout, unit)
+        count = count_units(layout, unit)
         assert count is None or 0 <= count.low <= count.high
 
 
@@ -524,7 +524,7 @@ def test_hostile_texts_take_time_linear_in_their_length() -> None:
     for piece, unit in product(["|", "- ", "*", "“", "1."], units):
 
         def count(text: str, unit: Unit = unit) -> None:
-            tally(Layout(text), unit)
+            count_units(Layout(text), unit)
 
         assert excess(count, repeated(piece), LIMIT_S) is None, (piece, unit)
 

@@ -11,7 +11,7 @@ from heedful.core.version import __version__
 TYPE_CHECKING = False  # type checkers know the name; importing typing would cost 8 ms
 if TYPE_CHECKING:
     from heedful.analysis.compare import compare
-    from heedful.analysis.export import export
+    from heedful.analysis.export import emit_events, export
     from heedful.analysis.meta import meta, meta_async
     from heedful.core.errors import (
         HeedfulError,
@@ -61,7 +61,7 @@ _HOMES = {
     ),
     "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
     "heedful.jobs.evaluation": ("Evaluation",),
-    "heedful.analysis.export": ("export",),
+    "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
     "heedful.engine.job": ("Job",),
@@ -122,6 +122,7 @@ __all__ = [
     "checklist",
     "compare",
     "dry_run",
+    "emit_events",
     "evaluate",
     "evaluate_async",
     "export",

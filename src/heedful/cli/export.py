@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -12,10 +12,14 @@ from heedful.cli.running import INCOMPLETE
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
+if TYPE_CHECKING:
+    from heedful.analysis.export import Exported
+
 
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    otel: Annotated[bool, Parameter(negative="")] = False,
     salvage: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Write finished runs for other tools.
@@ -24,16 +28,25 @@ def export(
         runs: Directories of finished runs.
         output: A .csv, .jsonl or .parquet file for the judgments, a row each; a .eval file for one
             run as a log of Inspect AI; a .md file for the summary.
+        otel: Send the verdicts as OpenTelemetry's gen_ai.evaluation.result events, to the collector
+            that OTEL_EXPORTER_OTLP_ENDPOINT names.
         salvage: Leave out rows that are damaged, instead of refusing their run.
 
     Returns:
         The exit code.
     """
-    if output.suffix.lower() == ".md":
-        return _summaries(runs, output)
-    from heedful.analysis.export import SUFFIXES
+    if (output is None) is not otel:
+        raise UsageError(
+            "runs are exported to a file or as events",
+            hint="name a file with --output, or give --otel",
+        )
+    from heedful.analysis.export import SUFFIXES, emit_events
     from heedful.analysis.export import export as write
 
+    if output is None:
+        return _said(emit_events(*runs, salvage=salvage), "OpenTelemetry")
+    if output.suffix.lower() == ".md":
+        return _summaries(runs, output)
     if output.suffix.lower() not in SUFFIXES:
         raise UsageError(
             "the output is of an unknown kind",
@@ -41,8 +54,11 @@ def export(
             hint="name a .csv, .jsonl or .parquet file for the judgments, a .eval file for a log "
             "of Inspect AI, or a .md file for the summary",
         )
-    written = write(*runs, output=output, salvage=salvage)
-    sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {output}\n")
+    return _said(write(*runs, output=output, salvage=salvage), str(output))
+
+
+def _said(written: Exported, where: str) -> int:
+    sys.stdout.write(f"{amount(written.judgments, 'judgment')} → {where}\n")
     if written.unread:
         have = "has" if written.unread == 1 else "have"
         rows = amount(written.unread, "row")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import atexit
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import InputError
+from heedful.core.files import is_endless, opened_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = Path("-")
 PATTERN = frozenset("*?[")
+
+_DEVICE = "name a file, or pipe rows into the command"
 
 
 def readable(paths: Iterable[Path]) -> list[Path]:
@@ -33,14 +38,24 @@ def _files(path: Path) -> list[Path]:
         if sys.stdin.isatty():
             hint = "pipe rows into the command, or name a file"
             raise InputError("standard input is the keyboard", where="-", hint=hint)
+        if _is_endless(sys.stdin.buffer):
+            raise InputError("standard input is a device", where="-", hint=_DEVICE)
         kept = _kept(sys.stdin.buffer, "stdin")
         if not kept.stat().st_size:
             hint = "check the command before the pipe, or name a file"
             raise InputError("standard input is empty", where="-", hint=hint)
         return [kept]
+    if str(path).startswith("hf:") and not path.exists():
+        from heedful.engine.inputs import files
+
+        return files(path)
     if path.exists() and not path.is_file() and not path.is_dir():
-        with path.open("rb") as pipe:
-            return [_kept(pipe, "stdin")]
+        try:
+            with opened_input(path) as pipe:
+                return [_kept(pipe, "stdin")]
+        except OSError as error:
+            what = f"the file cannot be read: {error.strerror}"
+            raise InputError(what, where=str(path), hint=_DEVICE) from error
     if path.exists() or PATTERN.isdisjoint(str(path)):
         return [path]
     from glob import glob
@@ -49,6 +64,17 @@ def _files(path: Path) -> list[Path]:
     if not matched:
         raise InputError("no file matches", where=str(path), hint="check the pattern")
     return matched
+
+
+def _is_endless(stream: BinaryIO) -> bool:
+    try:
+        status = os.fstat(stream.fileno())
+    except OSError:
+        return False  # a stream in memory
+    with suppress(OSError):
+        if os.path.samestat(status, Path(os.devnull).stat()):
+            return False
+    return is_endless(status)
 
 
 def _kept(stream: BinaryIO, name: str) -> Path:

@@ -99,7 +99,14 @@ class HelpText:
 
     def render_description(self, console: Console, _options: ConsoleOptions, text: Any) -> None:
         """Render the text above the panels; examples stay in one line each, to be copied."""
-        console.print(text, soft_wrap=True)
+        from rich.text import Text
+
+        inner = getattr(text, "primary_renderable", text)
+        said = inner.plain if isinstance(inner, Text) else str(inner)
+        for paragraph in said.strip().split("\n\n"):
+            example = paragraph.startswith("heedful ")
+            shown = paragraph if example else " ".join(paragraph.split())
+            console.print(f"{shown}\n", soft_wrap=example, markup=False, highlight=False)
 
 
 def _rewrap(description: Any) -> None:

@@ -31,9 +31,6 @@ CHECKLIST = "checklist"
 WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 """The judges where a model is named: code decides what it can."""
 
-PROMPT = "plain"
-"""The prompt, unless the command or the model's folder names another."""
-
 PERCENT = 100
 
 FAILED_CALL = "model "
@@ -61,6 +58,7 @@ class ProtocolFlags(ConnectionFlags):
         reasks: How often the verdict on a constraint that the reply left out is requested again.
         reject_contradictions: Leave undecided what code, or the verdict's own explanation,
             contradicts. Default: such an explanation is only marked.
+        images: The folder of image files that rows name by their paths. Default: no file is read.
     """
 
     prompt: str | None = None
@@ -73,6 +71,7 @@ class ProtocolFlags(ConnectionFlags):
     min_confidence: float = 0.0
     reasks: int = 1
     reject_contradictions: Annotated[bool, Parameter(negative="")] = False
+    images: Path | None = None
 
 
 @Parameter(name="*", group="Model")
@@ -160,10 +159,11 @@ def carry_out(
 
     def outcome(result: Evaluation) -> running.Outcome:
         from heedful.jobs.evaluate_tables import view
+        from heedful.jobs.unmet import unmet
 
         summary = result.summary
         return running.Outcome(
-            view=lambda: view(summary),
+            view=lambda: view(summary, unmet(result)),
             written=(run / "results.jsonl", run / "summary.json", results.output),
             problems=summary["problems"],
             failed=summary["rows"]["failed"],

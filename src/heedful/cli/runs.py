@@ -31,8 +31,8 @@ def runs(
     """List runs: what each judged, how far it is, and its rates.
 
     Args:
-        folder: The folder whose runs are listed, with those in its folders. Default: heedful-runs
-            where it is there, else the current folder.
+        folder: The folder whose runs are listed, with those in its folders. Default:
+            the current folder.
         sort: A rate, coverage or cost; the best run comes first. Default: the newest.
         judge: Only runs with these words in the judge, the command or the name.
         json: Print JSON, a list of runs with all their rates.
@@ -40,10 +40,9 @@ def runs(
     Returns:
         The exit code.
     """
-    from heedful.engine.inputs import RUNS
     from heedful.pages.overview import run_lines
 
-    root = folder or (RUNS if RUNS.is_dir() else Path())
+    root = folder or Path()
     if not root.is_dir():
         raise UsageError("no such folder", where=str(root), hint="name the folder of the runs")
     lines = [line for line in run_lines(root) if judge.lower() in _words(line)]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.segment import Segment
 
 WIDTH = 80
-"""Columns that every table fits into."""
+"""Columns of what is piped, and of no known terminal."""
 
 PLAIN = {
     "−": "-",
@@ -43,8 +43,7 @@ DEFAULTS = {"strict", "surrogateescape", "backslashreplace"}
 def console() -> Console:
     """Make the console that results are shown on.
 
-    It takes texts as they are: a name with brackets in it is not markup. In a narrower terminal its
-    lines go on in the next one, as a table would lose its last columns and digits to be narrower.
+    It takes texts as they are: a name with brackets in it is not markup.
     """
     from rich.console import Console
 
@@ -63,7 +62,8 @@ def console() -> Console:
                 raise _unprintable(error) from error
 
     made = Piped(highlight=False, markup=False, emoji=False)
-    made.width = max(made.width, WIDTH)
+    if not made.is_terminal and "COLUMNS" not in os.environ:
+        made.width = max(made.width, WIDTH)
     return made
 
 

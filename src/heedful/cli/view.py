@@ -23,7 +23,7 @@ def view(
 
     Args:
         runs_dir: The folder whose runs are shown, with those in its folders; or one run. Default:
-            heedful-runs where it is there, else the current folder.
+            the current folder.
         host: The address to listen at; what is sent is not encrypted, so leave it at loopback.
         port: The port. Default: any that is free.
         open: Open a browser.
@@ -31,15 +31,13 @@ def view(
     Returns:
         The exit code.
     """
-    from heedful.engine.inputs import RUNS
-
     try:
         from heedful.pages.viewer.launch import serve
     except ModuleNotFoundError as error:
         raise UsageError(
             f"the viewer needs {error.name}", hint="pip install 'heedful[view]'"
         ) from error
-    root = runs_dir or (RUNS if RUNS.is_dir() else Path())
+    root = runs_dir or Path()
     serve(root, host=host, port=port, browser=open, say=_say)
     return 0
 

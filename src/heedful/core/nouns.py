@@ -19,6 +19,7 @@ from pydantic import Field
 from heedful.core.errors import UsageError
 from heedful.core.noun import Noun, refuse_misspelled
 from heedful.core.scale import Scale  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.turns import Message, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,13 +79,6 @@ _SPELLINGS = {
 
 _SYSTEM = ("system", "system_prompt")
 """Keywords that would leave the system prompt out of the conversation."""
-
-
-class Message(Noun):
-    """One turn of a conversation."""
-
-    role: str
-    content: str
 
 
 class Check(Noun):
@@ -192,6 +186,7 @@ class Sample(Noun):
         conversation: system, user and assistant turns; it ends on the turn to answer.
         checklist: the constraints, in order.
         response: the text to judge; ``None`` where the file has none (yet).
+        tool_calls: the calls of tools that the response makes; others are in the conversation.
         reference: a reference answer, where the benchmark has one.
         tags: what breakdowns go by (benchmark, task, split, model, domain, …).
         labels: known verdicts, in checklist order (``True`` met, ``None`` unknown).
@@ -226,6 +221,7 @@ class Sample(Noun):
             conversation: Sequence[Message | Mapping[str, Any]] = (),
             checklist: Sequence[Constraint | str | Mapping[str, Any]] = (),
             response: str | None = None,
+            tool_calls: Sequence[ToolCall | Mapping[str, Any]] = (),
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
             labels: Sequence[bool | None] | None = None,
@@ -242,6 +238,7 @@ class Sample(Noun):
     conversation: tuple[Message, ...] = ()
     checklist: tuple[Constraint, ...] = ()
     response: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
     reference: str | None = None
     tags: dict[str, str | int | float | bool] = Field(default_factory=dict)
     labels: tuple[bool | None, ...] | None = None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
 
 from heedful.core.errors import InputError, UsageError
+from heedful.core.files import digest
 from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
@@ -28,7 +29,6 @@ __all__ = [
     "Data",
     "DataOptions",
     "ReadingOptions",
-    "Selection",
     "content",
     "default_run",
     "encode",
@@ -45,6 +45,8 @@ COARSE_NS = 2_000_000_000
 
 Data: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | InMemory"
 """Data of a job: a file in any format that heedful reads, several, or rows in memory.
+
+A dataset of the Hugging Face hub, ``hf:OWNER/NAME:CONFIG@SPLIT``, counts as a file.
 
 Rows in memory are samples, or dicts as in files: a list of them, a ``DataFrame``, a ``Dataset``; or
 the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
@@ -123,8 +125,8 @@ def default_run(
 
 def unnamed(stem: str, *options: Any) -> Path:
     """Name a run that the user has not named, after all that tells it from others, as JSON."""
-    digest = hashlib.blake2b(json.dumps(options).encode(), digest_size=4).hexdigest()
-    return RUNS / f"{stem}-{digest}"
+    ending = hashlib.blake2b(json.dumps(options).encode(), digest_size=4).hexdigest()
+    return RUNS / f"{stem}-{ending}"
 
 
 def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sources | None:
@@ -161,11 +163,21 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
 def files(data: object) -> list[Path]:
     """List the files that data names: one path, or a list of paths; rows are none."""
     if isinstance(data, str | os.PathLike):
-        return [Path(data)]
+        return [_file(data)]
     if not isinstance(data, list | tuple) or not data:
         return []
-    paths = [Path(each) for each in data if isinstance(each, str | os.PathLike)]
+    paths = [_file(each) for each in data if isinstance(each, str | os.PathLike)]
     return paths if len(paths) == len(data) else []
+
+
+def _file(named: str | os.PathLike[str]) -> Path:
+    """Return a path, or the file that holds a dataset of the Hugging Face hub."""
+    if str(named).startswith("hf:"):
+        from heedful.data.formats import hub
+
+        if hub.is_named(named):
+            return hub.fetched(str(named))
+    return Path(named)
 
 
 class Fingerprint(str):
@@ -194,7 +206,7 @@ class Fingerprint(str):
                 return False
             # Clocks of file systems are coarse: a file just written may change without a trace.
             settled = status.st_ctime_ns == self.status.st_ctime_ns < self.taken_ns - COARSE_NS
-            return settled or _digest(self.path) == self
+            return settled or digest(self.path) == self
         except OSError:
             return False
 
@@ -203,7 +215,7 @@ def fingerprint(path: Path) -> Fingerprint:
     """Name a file by what is in it, so that a moved file is the same and a changed one is not."""
     try:
         taken_ns, status = time.time_ns(), path.stat()
-        mark = Fingerprint(_digest(path))
+        mark = Fingerprint(digest(path))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     mark.path, mark.status, mark.taken_ns = path, status, taken_ns
@@ -220,11 +232,6 @@ def fingerprints(config: Any) -> Iterator[Fingerprint]:
     elif isinstance(config, list | tuple):
         for value in config:
             yield from fingerprints(value)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 
 
 def _marks(status: os.stat_result) -> tuple[int, ...]:
@@ -326,7 +333,7 @@ def _records(source: InMemory) -> Iterator[Iterator[Row]]:
 
 def content(rows: Iterable[Item[Sample]]) -> str:
     """Name rows in memory by what is in them, as :func:`fingerprint` does files."""
-    digest = hashlib.blake2b(digest_size=16)
+    named = hashlib.blake2b(digest_size=16)
     for row in rows:
         try:
             value = "" if row.value is None else encode(row.value)
@@ -334,9 +341,9 @@ def content(rows: Iterable[Item[Sample]]) -> str:
             value = repr(row.value)
         for part in (str(row.id), str(row.problem), value):
             whole = part.encode("utf-8", "backslashreplace")
-            digest.update(b"%d:" % len(whole))
-            digest.update(whole)
-    return digest.hexdigest()
+            named.update(b"%d:" % len(whole))
+            named.update(whole)
+    return named.hexdigest()
 
 
 def encode(sample: Sample) -> str:

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
+from heedful.core.machine import available_cores
+from heedful.core.text import amount
 from heedful.engine.fan_out import divide_room
-from heedful.engine.records import UsageRecord
+from heedful.engine.records import LOST, UsageRecord
 from heedful.engine.worker import LINE_LIMIT, serve
 
 if TYPE_CHECKING:
@@ -38,13 +40,18 @@ class RowFailureError(HeedfulError):
 
 @dataclass(eq=False)
 class _Worker:
-    """A process that works on rows."""
+    """A process that works on rows.
+
+    Attributes:
+        rows: those that it works on.
+        claims: the calls that it makes, each as it is booked if it is lost.
+    """
 
     pid: int
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
     rows: dict[int, tuple[str, asyncio.Future[str]]] = field(default_factory=dict)
-    claims: set[str] = field(default_factory=set)
+    claims: dict[str, UsageRecord] = field(default_factory=dict)
 
     def send(self, *message: object) -> None:
         self.writer.write(json.dumps(message).encode() + b"\n")
@@ -61,12 +68,11 @@ class Workers:
         self._waiting: dict[str, list[_Worker]] = {}  # by the call that another one makes
         self._pids: list[int] = []
         self._numbers = 0
-        self._due = False
         self._listening: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the processes."""
-        count = max(FEWEST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0)
+        count = available_cores(FEWEST)
         retries = self._store.meta("retries") or 0
         ends: list[int] = []
         for _ in range(count):
@@ -110,10 +116,13 @@ class Workers:
                     return
                 getattr(self, f"_on_{kind}")(worker, *rest)
         # It died, maybe in the midst of a message.
-        logger.warning("a process that worked on %d rows has died", len(worker.rows))
+        lost = f"{amount(len(worker.claims), 'call')} in flight, made again"
+        logger.warning("a process that worked on rows has died, with %s", lost)
         self._workers.remove(worker)
-        for key in [*worker.claims]:
-            self._pass_on(worker, key)
+        for key, call in [*worker.claims.items()]:
+            self._store.add_usage(call)  # nobody knows whether it was billed
+            self._pass_on(worker, key, call)
+        self._store.flush_soon()
         for number, (text, future) in worker.rows.items():
             try:
                 self._give(number, text, future)
@@ -136,7 +145,7 @@ class Workers:
         if not future.done():
             future.set_exception(StopRunError(what, where=where, hint=hint))
 
-    def _on_claim(self, worker: _Worker, key: str) -> None:
+    def _on_claim(self, worker: _Worker, key: str, caller: str, requested: str) -> None:
         stored = self._store.call(bytes.fromhex(key))
         if stored is not None:
             worker.send("answer", key, stored)
@@ -144,12 +153,12 @@ class Workers:
             self._waiting[key].append(worker)
         else:
             self._waiting[key] = []
-            worker.claims.add(key)
+            worker.claims[key] = UsageRecord(caller, requested, requested, tier=LOST)
             worker.send("call", key, None)
 
     def _on_call(self, worker: _Worker, key: str, value: str, usage: list[Any]) -> None:
         self._store.add_call(bytes.fromhex(key), value, UsageRecord(*usage))
-        self._commit_soon()
+        self._store.flush_soon()
         self._settle(worker, key, "answer", value)
 
     def _on_unclaim(self, worker: _Worker, key: str, reason: str) -> None:
@@ -158,37 +167,27 @@ class Workers:
         self._settle(worker, key, "failed", reason)
 
     def _settle(self, worker: _Worker, key: str, kind: str, text: str) -> None:
-        worker.claims.discard(key)
+        worker.claims.pop(key, None)
         for other in self._waiting.pop(key, ()):
             other.send(kind, key, text)
 
-    def _pass_on(self, worker: _Worker, key: str) -> None:
+    def _pass_on(self, worker: _Worker, key: str, call: UsageRecord) -> None:
         """Have another process make the call of one that has died."""
         waiting = [other for other in self._waiting.pop(key, ()) if other is not worker]
         if waiting:
             first, *others = waiting
             self._waiting[key] = others
-            first.claims.add(key)
+            first.claims[key] = call
             first.send("call", key, None)
 
     def _on_usage(self, worker: _Worker, usage: list[Any]) -> None:
         del worker
         self._store.add_usage(UsageRecord(*usage))
-        self._commit_soon()
+        self._store.flush_soon()
 
     def _on_meta(self, worker: _Worker, key: str, value: list[str]) -> None:
         del worker
         self._store.set_meta(key, sorted({*(self._store.meta(key) or ()), *value}))
-
-    def _commit_soon(self) -> None:
-        """Commit what was paid for before anything else is done, once for all that came."""
-        if not self._due:
-            self._due = True
-            asyncio.get_running_loop().call_soon(self._commit)
-
-    def _commit(self) -> None:
-        self._due = False
-        self._store.flush()
 
     async def stop(self) -> None:
         """End the processes; rows that they still work on are given up."""

@@ -66,20 +66,29 @@ READ = (
 PARTLY = "Intervals don't count what was undecided; bounds do."
 
 
-def view(summary: Mapping[str, Any]) -> RenderableType:
+def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableType:
     """Lay out a summary for a terminal: the metrics, then the groups that went worst.
 
     Args:
         summary: as in ``summary.json``.
+        unmet: examples of what was not met, shown last.
     """
     from rich.console import Group
+    from rich.padding import Padding
 
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
     shown = tables(summary, groups=GROUPS_SHOWN)
     # Where nothing was decided, one table says so.
     parts = list(shown) if decided else list(islice(shown, 1 if summary["metrics"] else 0))
+    parts += [unmet] if unmet else []
     body = Document("", parts=parts, notes=list(notes(summary)))
-    return Group(_headline(summary), body.terminal())
+    lines = _headline(summary).split("\n", allow_blank=True)
+    for line in lines:
+        line.rstrip()
+    # In a narrow terminal, what a line goes on with stands below its beginning.
+    depths = [len(line.plain) - len(line.plain.lstrip()) for line in lines]
+    head = [Padding.indent(line[depth:], depth) for line, depth in zip(lines, depths, strict=True)]
+    return Group(*head, body.terminal())
 
 
 def document(name: str, summary: Mapping[str, Any]) -> Document:

@@ -232,14 +232,15 @@ def with_reply(line: str, row: Scored) -> str:
 
 
 class StoredSample(Written[Sample]):
-    """A sample as the store keeps it.
+    """A sample as the store keeps it."""
 
-    Attributes:
-        fields: what a line of the results file ends with: the sample without id and tags, as JSON.
-    """
+    __slots__ = ("_begun",)
+    _begun: int  # characters before the further fields
 
-    __slots__ = ("fields",)
-    fields: str
+    @property
+    def fields(self) -> str:
+        """What a line of the results file ends with: the sample without id and tags, as JSON."""
+        return "{" + self[self._begun :] if self._begun < len(self) else "{}"
 
     @classmethod
     def of(cls, sample: Sample) -> StoredSample:
@@ -250,7 +251,7 @@ class StoredSample(Written[Sample]):
             named["tags"] = sample.tags
         begun = to_json(named, inf_nan_mode="null").decode()
         stored = cls(_joined(begun, fields), sample)
-        stored.fields = fields
+        stored._begun = len(begun)
         return stored
 
 

@@ -10,6 +10,7 @@ from heedful.core.nouns import Critique, Expense, Judgment, Status
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import Purpose
+from heedful.judges.images import unshown
 from heedful.judges.prompts import likelihood
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
@@ -96,6 +97,9 @@ class Likelihood:
             reason = NO_INSTRUCTION
         if reason is not None:
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
+        reason = unshown(sample, None)
+        if reason is not None:
+            return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
         answers = await fan_out(
             [likelihood.render(sample, each) for each in constraints],
             lambda _, messages: self._ask(messages),
@@ -112,7 +116,7 @@ class Likelihood:
         except ModelError as error:
             failed = Judgment(status=Status.FAILED, explanation=str(error), judge=self.name)
             return failed, None
-        return self._read(completion), expense(self.name, completion)
+        return self._read(completion), expense(completion, purpose)
 
     def _read(self, completion: Completion) -> Judgment:
         """Read a verdict from the probabilities of the first token."""

@@ -49,7 +49,7 @@ _DEFAULTS = (DEFAULT, PUBLISHED, WITH_MODEL)
 _PLUGINS = "heedful.judges"
 _CALLS = CallOptions.__annotations__
 
-_ASKS = {"model", "min_confidence"}
+_ASKS = {"model", "min_confidence", "images"}
 """The options of the protocol that apply where log-probabilities are read."""
 
 _LEAST = {"votes": 1, "per_call": 1, "reasks": 0}
@@ -73,6 +73,7 @@ class JudgeOptions(CallOptions, total=False):
         reasks: how often a verdict that the reply left out is requested again; 1 by default.
         reject_contradictions: leave verdicts undecided that code or their own explanation
             contradicts; by default an explanation that does is only marked.
+        images: the folder of image files that rows name by their paths; by default no file is read.
     """
 
     model: str | Model | Sequence[str | Model]
@@ -86,6 +87,7 @@ class JudgeOptions(CallOptions, total=False):
     min_confidence: float
     reasks: int
     reject_contradictions: bool
+    images: str | os.PathLike[str] | None
 
 
 def default_names(scoring: str, options: JudgeOptions) -> str:
@@ -158,10 +160,14 @@ def _make(name: str, scoring: Scoring, seed: int, options: JudgeOptions) -> Judg
         return Recorded(scoring)
     if name == "compiled":
         return Compiled()
-    if name == CHECKLIST:
-        return _model_judge(options)
-    if name == LIKELIHOOD:
-        return _likelihood_judge(options)
+    if name in (CHECKLIST, LIKELIHOOD):
+        asking = (_model_judge if name == CHECKLIST else _likelihood_judge)(options)
+        folder = options.get("images")
+        if folder is None:
+            return asking
+        from heedful.judges.images import WithImages
+
+        return WithImages(asking, Path(folder))
     needs = ("name", "config", "judge")
     made: Judge = plugins.make(
         _PLUGINS, name, needs=needs, built_in=_NAMES, scoring=scoring, seed=seed

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
-from heedful.core.nouns import Constraint, Judgment, Status
+from heedful.core.nouns import Constraint, Judgment, Recording, Status
+from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from heedful.core.nouns import Sample
-    from heedful.judges.prompts import JudgePrompt
+    from heedful.core.nouns import Sample, Scoring
+
+__all__ = ["read_recording", "without_quotations"]
 
 QUOTED = "the verdict stands word for word in what was judged, so it may be a quotation"
 """Why a verdict that can be read decides nothing."""
@@ -40,12 +43,47 @@ _CLUES = ("verdict", "结论", "rubrics_check", "\t", "\\u")
 letter in JSON."""
 
 
+class ReplyReader(Protocol):
+    """Reads replies: a prompt, or what stands for the one that a file names."""
+
+    @property
+    def name(self) -> str:
+        """The prompt's name."""
+
+    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+        """Read a reply: one judgment for each constraint."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NamedPrompt:
+    """Reads replies as those of the prompt that a recording names."""
+
+    name: str
+
+    def parse(self, text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
+        return prompts.read(Recording(prompt=self.name, text=text), constraints)
+
+
+def read_recording(
+    recording: Recording, sample: Sample, scoring: Scoring = "strict"
+) -> list[Judgment]:
+    """Read a recording on a sample, without verdicts that may be quotations.
+
+    Verdicts that are data aren't quoted, and faithful scoring believes what published codes do.
+    """
+    judgments = prompts.read(recording, sample.checklist, scoring)
+    if scoring == "faithful" or recording.text is None or recording.verdicts is not None:
+        return judgments
+    reader = _NamedPrompt(recording.prompt)
+    return without_quotations(judgments, recording.text, sample.checklist, sample, reader)
+
+
 def without_quotations(
     judgments: list[Judgment],
     reply: str,
     constraints: Sequence[Constraint],
     sample: Sample,
-    prompt: JudgePrompt,
+    prompt: ReplyReader,
 ) -> list[Judgment]:
     """Leave open each verdict that only a passage of the judged texts gives a reply.
 
@@ -67,6 +105,8 @@ def without_quotations(
     parse = prompt.parse
     clues = _CLUES if prompt.name in prompts.NAMES else ()
     texts = [sample.response or "", *(turn.content for turn in sample.conversation)]
+    made = calls_by_turn(sample.conversation, sample.tool_calls)
+    texts += [call.shown for calls in made for call in calls]
     suspects = [text for text in texts if not clues or _any_in(clues, text)]
     if not suspects or not any(judgment.status.decided for judgment in judgments):
         return judgments
@@ -106,7 +146,10 @@ def _any_in(clues: Sequence[str], text: str) -> bool:
     if not text.isascii() and _DISGUISE.search(text):
         text = _narrow(text)
     lower = text.lower()
-    return any(clue in lower for clue in clues)
+    for clue in clues:  # noqa: SIM110 - every row passes here, and a generator takes twice as long
+        if clue in lower:
+            return True
+    return False
 
 
 def _narrow(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.judges import prompts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +43,7 @@ class Recorded:
             reason = str(recording.declared.get("error", "the judge's reply is missing"))
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
         # A reply can be matched to its constraints only against the whole checklist.
-        judgments = prompts.read(recording, sample.checklist, self.scoring)
+        judgments = read_recording(recording, sample, self.scoring)
         return Critique(
             judgments=tuple(
                 _signed(judgments[position], f"{self.name}:{recording.prompt}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import RowError
 from heedful.judges.compose import Cascade, Panel
 from heedful.judges.consistent import Consistent
+from heedful.judges.images import WithImages, opened
 from heedful.judges.model import Checklist
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ def request(
     Returns:
         The text; ``None`` where no model was called.
     """
+    if isinstance(judge, WithImages):
+        try:
+            sample = opened(sample, judge.folder)
+        except RowError:
+            return None
+        judge = judge.seeing
     if isinstance(judge, Consistent):
         judge = judge.watched
     if isinstance(judge, Checklist):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful import verify
 from heedful.core.errors import VerifierError
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.core.turns import calls_by_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -43,7 +44,8 @@ class Rules:
                 constraints, Status.FAILED, "the row has no response", self.name
             )
         seed = self.seed if self.scoring == "faithful" else None
-        readings = verify.Readings(sample.response, seed=seed, sample=sample.id)
+        calls = calls_by_turn(sample.conversation, sample.tool_calls)
+        readings = verify.Readings(sample.response, seed=seed, sample=sample.id, calls=calls)
         return Critique(
             judgments=tuple(
                 self._judgment(readings, sample.checklist[position], position)

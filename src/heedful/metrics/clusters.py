@@ -56,7 +56,7 @@ def cluster_of(sample: Sample) -> bytes:
         sample.id,
         sample.tags,
         (sample.model_extra or {}).get("instruction_id"),
-        ((turn.role, turn.content) for turn in sample.conversation),
+        ((turn.role, "\n".join((turn.content, *turn.images))) for turn in sample.conversation),
     )
 
 

@@ -38,6 +38,9 @@ WORSE = (MISSING, MET, UNDECIDED, UNMET)
 
 NO_TURNS = bytes([MISSING]) * TURNS
 
+FACTORS_GATHERED = 1 << 16
+"""Rows whose factors are gathered in memory before they are counted."""
+
 LISTED_TURNS = 100
 LISTED_LABELS = 20
 
@@ -75,7 +78,7 @@ class GroupCounts(Generic[Key]):
 
 
 class SessionStability:
-    """SysBench's SSR, and the turns whose shipped flag contradicts their verdicts.
+    """SysBench's SSR and FollowBench's CSL, and turns whose flag contradicts their verdicts.
 
     SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
     number of leading turns that are all met, divided by the five turns of a conversation (arXiv
@@ -83,9 +86,14 @@ class SessionStability:
     all of it is met (see :mod:`heedful.metrics.satisfaction`), and leaves out a system of which no
     turn was decided: to leave out others would leave out more of the better ones. Faithful scoring
     goes by the shipped flags and takes a missing turn as one that fails.
+
+    FollowBench's CSL (arXiv 2310.20410), the mean over examples of the number of leading levels
+    that are all met, is this rate times its five levels.
     """
 
-    def __init__(self, scoring: Scoring) -> None:
+    def __init__(self, scoring: Scoring, group: str = "system_id", step: str = "turn") -> None:
+        """Count by two tags: what goes together, and its steps from 1 to 5."""
+        self._group, self._step = group, step
         self._faithful = scoring == "faithful"
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
@@ -99,7 +107,7 @@ class SessionStability:
         """Take in one turn: the states of its verdicts, and its flag where it has one."""
         state = _worst(states)
         tags = sample.tags
-        system, turn = tags.get("system_id"), turn_number(tags.get("turn"))
+        system, turn = tags.get(self._group), turn_number(tags.get(self._step))
         if all_ok is not None and all_ok != (state == MET):
             self._contradictions += 1
             if self._contradictions <= LISTED_TURNS:
@@ -265,19 +273,39 @@ class Labels:
 class Factors:
     """CFBench's factor analysis: what goes with satisfaction (arXiv 2408.01122).
 
-    Keeps three numbers of each row that has priorities or types (12 bytes).
+    Keeps the distinct pairs of a factor and an outcome with their counts, so memory grows with the
+    lengths of prompts that occur rather than with the rows.
     """
 
     def __init__(self) -> None:
         self._outcomes = array("i")
-        self._lengths = array("i")
-        self._types = array("i")
+        self._factors = {"prompt_length": array("i"), "types": array("i")}
+        self._pairs: dict[str, tuple[Ints, Ints]] = {}  # factor and outcome as one number, counts
 
     def add(self, sample: Sample, outcome: int, types: int) -> None:
         """Take in one row, the caller's number for its outcome, its number of types."""
         self._outcomes.append(outcome)
-        self._lengths.append(_prompt_length(sample))
-        self._types.append(types)
+        self._factors["prompt_length"].append(_prompt_length(sample))
+        self._factors["types"].append(types)
+        if len(self._outcomes) >= FACTORS_GATHERED:
+            self._gather()
+
+    def _gather(self) -> None:
+        """Turn rows into pairs."""
+        import numpy as np
+
+        for name, values in self._factors.items():
+            keys: Ints = np.array(values, np.int64) << 32 | np.array(self._outcomes, np.int64)
+            counts: Ints = np.ones(len(keys), np.int64)
+            if name in self._pairs:
+                before = self._pairs[name]
+                keys, counts = np.append(before[0], keys), np.append(before[1], counts)
+            distinct, places = np.unique(keys, return_inverse=True)
+            sums = np.zeros(len(distinct), np.int64)
+            np.add.at(sums, places, counts)
+            self._pairs[name] = distinct, sums
+            del values[:]
+        del self._outcomes[:]
 
     def result(
         self, columns: Mapping[str, Sequence[float]], rates: Mapping[str, Sequence[float | None]]
@@ -292,41 +320,32 @@ class Factors:
             For each rate, for each factor (prompt length in characters of the last user message,
             number of types, and ``columns``) the correlation. Empty without rows.
         """
-        if not self._outcomes:
+        if not (self._outcomes or self._pairs):
             return {}
         import numpy as np
 
-        rows = np.asarray(self._outcomes)
-        known = int(rows.max()) + 1
-        # By distinct pairs of factor and outcome, of which there are few: a million rows would
-        # take a hundred megabytes.
+        self._gather()
         pairs = {
-            "prompt_length": _distinct(np.asarray(self._lengths), rows, known),
-            "types": _distinct(np.asarray(self._types), rows, known),
+            name: (keys >> 32, keys & 0xFFFFFFFF, counts)
+            for name, (keys, counts) in self._pairs.items()
         }
-        alone = np.arange(known), np.bincount(rows, minlength=known)
-        pairs |= {name: (np.asarray(values)[:known], *alone) for name, values in columns.items()}
+        _, outcomes, counts = pairs["types"]
+        alone = np.bincount(outcomes, weights=counts).astype(np.int64)
+        known = np.arange(len(alone))
+        pairs |= {name: (np.asarray(of)[known], known, alone) for name, of in columns.items()}
         correlations = {}
         for name, values in rates.items():
             rate = np.array(values, dtype=np.float64)
-            if not np.isnan(rate[rows]).all():
+            if not np.isnan(rate[outcomes]).all():
                 correlations[name] = {
-                    factor: spearman(of, rate[outcomes], counts)
-                    for factor, (of, outcomes, counts) in pairs.items()
+                    factor: spearman(of, rate[paired], times)
+                    for factor, (of, paired, times) in pairs.items()
                 }
         return correlations
 
 
-def _distinct(factor: Ints, outcomes: Ints, known: int) -> tuple[Ints, Ints, Ints]:
-    """Return the distinct pairs of a factor and one of the known outcomes, and their counts."""
-    import numpy as np
-
-    keys, counts = np.unique(factor.astype(np.int64) * known + outcomes, return_counts=True)
-    return keys // known, keys % known, counts
-
-
 def turn_number(tag: object) -> int | None:
-    """Read the number of a turn of SysBench, 1 to 5."""
+    """Read the number of a turn of SysBench, or a level of FollowBench, 1 to 5."""
     try:
         turn = int(str(tag))
     except ValueError:

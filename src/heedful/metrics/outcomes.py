@@ -34,7 +34,7 @@ NOT_APPLICABLE = 4
 
 _BITS = 20
 _UNITS = (*(1 << _BITS * state for state in range(3)), 0, 0)
-"""One verdict of each state in a packed tally: three counts in one number, because it is quick to
+"""One verdict of each state in packed counts: three counts in one number, because it is quick to
 add and to hash, and every verdict of a run passes here."""
 
 # Looking a member up in its class is slow in Python 3.11.
@@ -51,6 +51,7 @@ _BENCHMARKS = frozenset(
         "structflow",
         "infobench",
         "multichallenge",
+        "followbench",
         *FAMILY_SCORES,
     }
 )
@@ -154,11 +155,11 @@ class Verdicts:
 
     Attributes:
         states: the state of each constraint's verdict, in checklist order.
-        types: a packed tally for each type, constraints without one left out.
+        types: packed counts for each type, constraints without one left out.
         subtypes: the same by subtype.
         priorities: the same by priority.
         verifiers: the same by the id of the check.
-        loose: packed tally of the checked constraints under IFEval's loose reading.
+        loose: packed counts of the checked constraints under IFEval's loose reading.
     """
 
     states: list[int]
@@ -173,7 +174,7 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
     """Sort a row's verdicts.
 
     Constraints that the critique does not reach are undecided; judgments past the checklist's end
-    are ignored. Constraints that don't apply, and criteria with a negative weight, are in no tally.
+    are ignored. Constraints that don't apply, and criteria with a negative weight, are not counted.
     """
     checklist = sample.checklist
     judgments = _as_long(checklist, critique.judgments)
@@ -248,7 +249,7 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
 
 @lru_cache(maxsize=4096)
 def unpack(packed: int) -> VerdictCounts:
-    """Turn a packed tally back into a tally."""
+    """Unpack counts of verdicts."""
     return VerdictCounts(*(packed >> _BITS * state & (1 << _BITS) - 1 for state in range(3)))
 
 

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 __all__ = ["pooled", "predicted"]
 
 
-def pooled(tally: VerdictCounts) -> ClusterShare:
+def pooled(counts: VerdictCounts) -> ClusterShare:
     """Contribute a row's verdicts to a rate over verdicts, the undecided ones left out."""
-    possible = tally.met + tally.undecided
-    return ClusterShare(tally.met, tally.decided, tally.met, possible, tally.total, tally.decided)
+    possible = counts.met + counts.undecided
+    return ClusterShare(
+        counts.met, counts.decided, counts.met, possible, counts.total, counts.decided
+    )
 
 
 def predicted(shares: Mapping[ClusterShare, int]) -> Prediction | None:
@@ -33,10 +35,10 @@ def predicted(shares: Mapping[ClusterShare, int]) -> Prediction | None:
     )
 
 
-def all_met(tally: VerdictCounts) -> ClusterShare:
+def all_met(counts: VerdictCounts) -> ClusterShare:
     """Count the row as one unit that passes iff all is met."""
-    left = OpenOutcome(tally.met, tally.unmet, tally.undecided) if tally.decided else None
-    return passing(int(tally.met == tally.total), int(not tally.unmet), left)
+    left = OpenOutcome(counts.met, counts.unmet, counts.undecided) if counts.decided else None
+    return passing(int(counts.met == counts.total), int(not counts.unmet), left)
 
 
 def passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
@@ -51,12 +53,12 @@ def passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
     return ClusterShare(low * known, known, low, high, 1, known, None if known else left)
 
 
-def csr_share(tally: VerdictCounts, *, rounded: bool) -> ClusterShare:
+def csr_share(counts: VerdictCounts, *, rounded: bool) -> ClusterShare:
     """Contribute the share of a row's constraints that is met, one unit a row."""
-    value = mean(tally.met, tally.decided, rounded=rounded) if tally.decided else 0.0
-    low = mean(tally.met, tally.total, rounded=rounded)
-    high = mean(tally.met + tally.undecided, tally.total, rounded=rounded)
-    return ClusterShare(value, int(tally.decided > 0), low, high, 1, tally.decided / tally.total)
+    value = mean(counts.met, counts.decided, rounded=rounded) if counts.decided else 0.0
+    low = mean(counts.met, counts.total, rounded=rounded)
+    high = mean(counts.met + counts.undecided, counts.total, rounded=rounded)
+    return ClusterShare(value, int(counts.decided > 0), low, high, 1, counts.decided / counts.total)
 
 
 def mean(met: int, total: int, *, rounded: bool) -> float:

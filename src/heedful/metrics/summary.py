@@ -50,8 +50,8 @@ VOTES = ("share", "votes")
 class Summary:
     """Accumulator of rows that computes the summary of a run at the end.
 
-    Memory does not grow with the rows, but for 12 bytes a row with priorities or types (rank
-    correlation needs all of them) and some hundred bytes a conversation of SysBench or Multi-IF.
+    Memory does not grow with the rows, but for 16 bytes for each length of prompts that occurs with
+    an outcome, and some hundred bytes a conversation of SysBench or Multi-IF.
     Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
 
@@ -72,6 +72,7 @@ class Summary:
         self._tags: dict[str, GroupCounts[int]] = {}
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
         self._systems = SessionStability(scoring)
+        self._examples = SessionStability(scoring, "conversation_id", "level")  # FollowBench's
         self._conversations = Conversations(scoring)
         self._reliability = Reliability(scoring)
         self._axes: dict[str, Reliability] = {}  # MultiChallenge's attempts
@@ -97,6 +98,8 @@ class Summary:
         if row.benchmark == "sysbench":
             judged = [state for state in states if state != NOT_APPLICABLE]
             self._systems.add(sample, judged, row.all_ok)
+        if row.benchmark == "followbench" and row.verdicts.total:
+            self._examples.add(sample, [each for each in states if each != NOT_APPLICABLE], None)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
         if row.benchmark == "multichallenge":
@@ -131,12 +134,12 @@ class Summary:
 
     def _by_constraints(self, verdicts: Verdicts) -> Iterator[tuple[Cell, int]]:
         """Count a row's verdicts by what their constraints are, likewise."""
-        for (dimension, groups), tallies in zip(
+        for (dimension, groups), by_type in zip(
             self._dimensions.items(),
             (verdicts.types, verdicts.subtypes, verdicts.priorities, verdicts.verifiers),
             strict=True,
         ):
-            for value, packed in tallies.items():
+            for value, packed in by_type.items():
                 groups.add(value, packed)
                 if not groups.dropped:
                     yield ("constraint", dimension, value), packed
@@ -209,7 +212,7 @@ class Summary:
         return read / (read + self._failed) if read else 0.0
 
     def _pooled(self, packed: int) -> ClusterShare:
-        """Turn a packed tally into its part of a rate over verdicts.
+        """Turn packed counts into its part of a rate over verdicts.
 
         StructFlowBench's code counts undecided verdicts as unmet here too.
         """
@@ -289,6 +292,9 @@ class Summary:
         ssr = self._systems.ssr(readable=self._readable)
         if ssr is not None:
             metrics.setdefault("sysbench", {})["ssr"] = ssr
+        csl = self._examples.ssr(readable=self._readable)
+        if csl is not None:
+            metrics.setdefault("followbench", {})["csl"] = csl
         return metrics
 
     def _unreadable_measures(self, shares: Shares) -> dict[str, RateEstimate]:
@@ -326,10 +332,10 @@ class Summary:
         mean = macro_measure(strata, readable=self._readable, together=together, digits=digits)
         return {name: mean}
 
-    def _pool(self, tallies: Mapping[int, int]) -> Counter[ClusterShare]:
-        """Turn packed tallies into contributions to a rate over verdicts."""
+    def _pool(self, by_type: Mapping[int, int]) -> Counter[ClusterShare]:
+        """Turn packed counts into contributions to a rate over verdicts."""
         shares: Counter[ClusterShare] = Counter()
-        for packed, count in tallies.items():
+        for packed, count in by_type.items():
             shares[self._pooled(packed)] += count
         return shares
 
@@ -341,9 +347,9 @@ class Summary:
             elif groups.cells:
                 by_dimension[dimension] = {
                     value: self._measure(
-                        self._pool(tallies), ("constraint", dimension, value), None
+                        self._pool(by_type), ("constraint", dimension, value), None
                     )
-                    for value, tallies in groups
+                    for value, by_type in groups
                 }
         return by_dimension
 

@@ -16,6 +16,7 @@ from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refuse
 from heedful.models.prefix import content
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
+from heedful.models.turns import openai_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -40,7 +41,10 @@ class AnyLLMModel:
         model: the model, by the provider's name for it.
         base_url: the provider's address, where it is not the usual one.
         api_key: the key, where it was given and isn't the environment's.
+        sends_parts: images and tool calls of messages are sent.
     """
+
+    sends_parts = True
 
     def __init__(
         self,
@@ -162,7 +166,9 @@ class AnyLLMModel:
 
         marks = self.provider == "anthropic"
         turns = [
-            {"role": turn.role, "content": content(turn) if marks else turn.content}
+            {"role": turn.role, "content": content(turn)}
+            if marks and not turn.images
+            else openai_turn(turn)
             for turn in messages
         ]
         started = time.perf_counter()

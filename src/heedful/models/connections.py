@@ -70,7 +70,7 @@ def connections(
     """
     if urlsplit(url).scheme == "http" and not getproxies_environment():
         return PlainConnections(url, headers, timeout_s, body_limit)
-    return SecureConnections(url, headers, timeout_s, body_limit)
+    return AiohttpConnections(url, headers, timeout_s, body_limit)
 
 
 def reason(error: Exception) -> str:
@@ -90,7 +90,7 @@ def reason(error: Exception) -> str:
     )
 
 
-class SecureConnections:
+class AiohttpConnections:
     """Connections by aiohttp: with TLS, and through the proxies that the environment names."""
 
     def __init__(
@@ -177,7 +177,9 @@ class PlainConnections:
         self._used.add(connection)
         request = b"%bContent-Length: %d\r\n\r\n%b" % (self._head, len(body), body)
         try:
-            return await connection.send(request, loop.create_future(), begun + self._timeout_s)
+            reply = connection.send(request, loop.create_future(), begun + self._timeout_s)
+            del body, request  # or each call in flight would hold its prompt twice more
+            return await reply
         finally:
             self._used.discard(connection)
             if connection.rest(loop.time()):

@@ -20,6 +20,7 @@ from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refuse
 from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
+from heedful.models.turns import openai_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,7 +57,10 @@ class OpenAIModel:
     Attributes:
         address: what stands before ``/chat/completions``, without a query.
         headers: of every request; the key among them.
+        sends_parts: images and tool calls of messages are sent.
     """
+
+    sends_parts = True
 
     def __init__(  # noqa: PLR0913 - the parts of a connection, each named by the caller
         self,
@@ -189,10 +193,9 @@ class OpenAIModel:
 
     async def _request(self, body: dict[str, Any]) -> tuple[Completion, float]:
         open_connections = await self._open()
-        data = _encoded(body)
         started = time.perf_counter()
         try:
-            reply = await open_connections.post(data)
+            reply = await open_connections.post(_encoded(body))
         except TimeoutError:
             what = f"no complete answer within {self._timeout_s:g} s"
             raise FaultError(Fault(FaultKind.OVERLOADED, what)) from None
@@ -252,7 +255,7 @@ class OpenAIModel:
         for field in _DROPPABLE:
             if field in self._adapted:
                 given.pop(field, None)
-        turns = [{"role": turn.role, "content": turn.content} for turn in messages]
+        turns = [openai_turn(turn) for turn in messages]
         return {"model": self.name, "messages": turns, **given}
 
     def adapt(self, fault: Fault, body: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core import scripts
 from heedful.core.errors import InputError
+from heedful.core.files import contents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -110,7 +111,7 @@ def read_prices(path: Path) -> dict[str, Price]:
     """
     hint = 'write {"model": {"prompt": dollars, "completion": dollars}}, per million tokens'
     try:
-        content: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        content: Any = json.loads(contents(path).decode("utf-8-sig"))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error
     except ValueError as error:

@@ -35,9 +35,11 @@ class ScriptedModel:
 
     Attributes:
         calls: the calls it got, in order, those that failed included.
+        sends_parts: its script is given images and tool calls with the messages.
     """
 
     name = "scripted"
+    sends_parts = True
 
     def __init__(
         self,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.core.errors import HeedfulError
 from heedful.core.text import dollars, one_line
+from heedful.engine.inputs import RUNS
 from heedful.engine.lock import is_held
 from heedful.engine.saved_run import SUMMARY, SavedRun
 from heedful.reporting.metric_names import label, ranked
@@ -100,12 +101,16 @@ def run_lines(root: Path) -> list[RunLine]:
 
 
 def folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
-    """Yield folders and the names of their files, by name, not too deep and not too many."""
+    """Yield folders and the names of their files, by name, not too deep and not too many.
+
+    Unnamed runs come first: a large folder beside them doesn't hide them.
+    """
     depth = len(root.parts)
     for number, (folder, inside, files) in enumerate(os.walk(root), 1):
         path = Path(folder)
         inner = len(path.parts) - depth < DEPTH
-        inside[:] = sorted(name for name in inside if not name.startswith(".") and inner)
+        named = (name for name in inside if not name.startswith(".") and inner)
+        inside[:] = sorted(named, key=lambda name: (name != RUNS.name, name))
         yield path, sorted(files)
         if number > FOLDERS:
             return

@@ -23,7 +23,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Chart", "Format", "Spec"]
+__all__ = ["Chart", "Format", "Spec", "shorten"]
 
 Format = Literal["svg", "png", "pdf"]
 """Formats of a chart's file."""
@@ -188,6 +188,15 @@ class Chart:
             return bytes(vl_convert.vegalite_to_png(self.json(dark=dark), scale=IMAGE_SCALE))
         return bytes(vl_convert.vegalite_to_pdf(self.json(dark=dark)))
 
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        """Show it in a notebook: as an image where that can be made, else by its Vega-Lite."""
+        shown: dict[str, Any] = {"text/plain": self.title}
+        if can_render():
+            shown["image/svg+xml"] = self.image("svg").decode()
+        else:
+            shown["application/vnd.vegalite.v6+json"] = json.loads(self.json())
+        return shown
+
 
 def _lines(title: str) -> str | list[str]:
     """Break a title that is wider than an image."""
@@ -203,25 +212,37 @@ def can_render() -> bool:
 def shorten(names: Iterable[str]) -> dict[str, str]:
     """Cut long names, keeping them apart: rows of one name would be drawn as one.
 
-    What all begin with goes first, as an axis shows no more than a name's beginning.
+    What long names begin with alike goes first, as an axis shows no more than a name's beginning;
+    another name among them keeps its own.
 
     >>> list(shorten(f"vendor/a-model-with-a-long-name-{size}" for size in ("7B", "70B")).values())
     ['…7B', '…70B']
     """
     whole = list(dict.fromkeys(names))
-    prefix = commonprefix(whole) if len(whole) > 1 else ""  # noqa: RUF071 - names, not paths
-    alike = len(re.sub(r"[^\W_]+$", "", prefix))
-    if alike < ALIKE_LETTERS or max(map(len, whole)) <= AXIS_LETTERS:
-        alike = 0
+    groups: dict[str, list[str]] = {}
+    for name in whole:
+        groups.setdefault(name[:ALIKE_LETTERS], []).append(name)
+    alike = {start: _alike(group) for start, group in groups.items()}
     short: dict[str, str] = {}
     for name in whole:
         if name not in short:
-            cut = f"…{name[alike:]}" if alike else name
+            start = alike[name[:ALIKE_LETTERS]]
+            cut = f"…{name[start:]}" if start else name
+            cut = name if cut in short.values() else cut
             cut = cut if len(cut) <= NAME_LETTERS else f"{cut[:NAME_LETTERS]}…"
             while cut in short.values():
                 cut += "’"
             short[name] = cut
     return short
+
+
+def _alike(names: Sequence[str]) -> int:
+    """Count the letters that names begin with alike, up to a word's end; 0 if none are long."""
+    if len(names) == 1 or max(map(len, names)) <= AXIS_LETTERS:
+        return 0
+    prefix = commonprefix(names)  # noqa: RUF071 - names, not paths
+    alike = len(re.sub(r"[^\W_]+$", "", prefix))
+    return alike if alike >= ALIKE_LETTERS else 0
 
 
 def colour_channel(order: Sequence[str]) -> Spec:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from heedful.core.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
+    from rich.console import Console, ConsoleOptions, RenderableType
     from rich.table import Table as RichTable
 
 __all__ = ["INDENT", "Table"]
@@ -24,6 +25,9 @@ _BLOCK = re.compile(r"^(#|[-+=](?=\s|[-+=]|$)|\d+(?=[.)](\s|$)))")
 
 MIN_WIDTH = 12
 """Letters that a column of words keeps in a narrow terminal, where it has as many."""
+
+UNBOUNDED = 10_000
+"""Columns of a terminal that any table fits into."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,13 @@ class Table:
         note = f"\n\n{markdown_text(self.note)}" if self.note else ""
         return f"## {markdown_text(self.title)}\n\n{table}{note}\n"
 
-    def terminal(self) -> RichTable:
-        """Lay it out for a terminal."""
+    def terminal(self) -> RenderableType:
+        """Lay it out for a terminal; a narrow one gets each row as a paragraph."""
+        return _Fitted(self)
+
+    def _grid(self) -> RichTable:
         from rich.box import SIMPLE_HEAD
+        from rich.cells import cell_len
         from rich.table import Table as RichTable
         from rich.text import Text
 
@@ -98,18 +106,61 @@ class Table:
         shown = [place for place, name in enumerate(self.columns) if name not in self.details]
         for place in shown:
             words = place < self.words
-            longest = max(len(row[place]) for row in (self.columns, *self.rows))
+            cells = (row[place] for row in (self.columns, *self.rows))
+            longest = max(cell_len(line) for cell in cells for line in cell.split("\n"))
             table.add_column(
                 Text(self.columns[place]),
                 justify="left" if words else "right",
                 overflow="fold",
                 no_wrap=not words,
-                min_width=min(MIN_WIDTH, longest) if words else None,
+                min_width=min(MIN_WIDTH, longest) if words else longest,
             )
         for row in self.rows:
             style = "bold" if self.is_group(row) else None
             table.add_row(*(Text(row[place]) for place in shown), style=style)
         return table
+
+
+class _Fitted:
+    """A table as wide as its terminal, which would otherwise cut its numbers."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> Iterator[RenderableType]:
+        from rich.measure import Measurement
+        from rich.text import Text
+
+        table = self._table
+        grid = table._grid()  # noqa: SLF001 - its other half
+        least = Measurement.get(console, options.update(max_width=UNBOUNDED), grid).minimum
+        if least <= options.max_width:
+            yield grid
+            return
+        if table.title:
+            yield Text(f"{table.title}\n", style="bold")
+        for row in table.rows:
+            yield Text(" · ".join(filter(None, row[: table.words])), style="bold")
+            named = zip(table.columns[table.words :], row[table.words :], strict=True)
+            told = [f"{name} {' '.join(cell.split())}" for name, cell in named if cell]
+            for line in _packed(told, options.max_width - 2):
+                yield Text(f"  {line}")
+        yield Text(f"\n{table.note}" if table.note else "", style="dim")
+
+
+def _packed(parts: Sequence[str], width: int) -> Iterator[str]:
+    """Fill lines with parts; a part stays in one line if it fits into one."""
+    line = ""
+    for part in parts:
+        longer = f"{line} · {part}" if line else part
+        if line and len(longer) > width:
+            yield line
+            longer = part
+        line = longer
+    if line:
+        yield line
 
 
 def markdown_text(text: str) -> str:

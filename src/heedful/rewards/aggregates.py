@@ -119,7 +119,7 @@ def named(aggregate: str | Aggregate) -> Aggregate:
     """
     if callable(aggregate):
         return aggregate
-    if aggregate not in AGGREGATES:
+    if not isinstance(aggregate, str) or aggregate not in AGGREGATES:
         raise UsageError(
             f"no such aggregate: {aggregate!r}", hint=f"one of {', '.join(AGGREGATES)}"
         )

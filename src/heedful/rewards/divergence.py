@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.metrics.proportions import student
+from heedful.rewards.settings import check_callable, check_flag, check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,14 +67,16 @@ class Divergence:
         Raises:
             UsageError: a number makes no sense.
         """
-        if not 0 < share <= 1:
+        check_callable("the reference", reference, "score", hint="give a Reward", optional=False)
+        check_whole("the window", window, LEAST_STEPS)
+        check_whole("patience", patience, 1)
+        check_flag("stop", stop)
+        check_whole("the seed", seed)
+        check_number("the limit", limit)
+        if not 0 < check_number("the share", share) <= 1:
             raise UsageError(f"the share is {share}", hint="give more than 0, and 1 at the most")
-        if window < LEAST_STEPS or patience < 1 or not 0 <= limit < math.inf:
-            raise UsageError(
-                f"an alarm of window {window}, patience {patience} and limit {limit} can't work",
-                hint=f"a window has at least {LEAST_STEPS} steps, patience 1, and a limit isn't "
-                "negative",
-            )
+        if limit < 0:
+            raise UsageError(f"the limit is {limit}", hint="give 0 or more")
         self.reference = reference
         self.stop = stop
         self.alarm: int | None = None

@@ -7,13 +7,13 @@ GRPO compares them with each other.
 
 from __future__ import annotations
 
-import math
 import random
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import UsageError
+from heedful.rewards.settings import check_number, check_whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,8 @@ class RubricDropout:
         Raises:
             UsageError: the rate is below 0, or 1 or more.
         """
-        if not 0 <= self.rate < 1 or not math.isfinite(self.rate):
+        check_whole("the seed of dropout", self.seed)
+        if not 0 <= check_number("the rate of dropout", self.rate) < 1:
             raise UsageError(f"the rate of dropout is {self.rate}", hint="give 0 to less than 1")
 
     def part(self, sample: Sample, step: int) -> Sample:

@@ -229,32 +229,58 @@ _SHORT = re.compile(
     r"\b(?:title|name|slogan|headline|tagline|emoji|acronym|number|numbers|single|symbol|letter|word"
     r"|character|code|function|regex|command|hashtag|caption|synonyms?|phrase|reply|respond|answer"
     r"|say|choose|pick|classif\w+|label|yes|no|equation|formula|only|exactly|how many|one|haiku"
-    r"|sentence|line|sentiment|analy[sz]e|hint|guess|json|object|list|table|yaml|html)\b"
+    r"|sentence|line|extract|sentiment|analy[sz]e|hint|guess|json|object|list|table|yaml|html)\b"
     r"|标题|名字|名称|口号|一个|字|词|几个|多少|只|回答|选|是否|吗",
     re.IGNORECASE,
 )
 """Words of an instruction that may want a word or two all the same."""
 
+_OF_OTHER_THINGS = (
+    r"(?!(?:for|of|to|in|on|about|from|that|with|and|or|one|single|two|three|first|last|opening"
+    r"|closing|title|name|headline|subject|sentence|line|word|tweet|list|table|json|code)\b)"
+)
+_IS_WRITTEN = re.compile(
+    r"\b(?:write|compose|draft|create|generate|produce|prepare) (?:me |us )?(?:(?:an?|the|my) )?"
+    rf"(?:{_OF_OTHER_THINGS}[\w-]+,? ){{0,3}}"
+    r"(?:essay|story|letter|e-?mail|memo|blog ?post|article|report|review|speech|description"
+    r"|proposal|biography|announcement|press release|newsletter)\b"
+    r"(?![- ](?:title|name|headline|subject|heading|idea|prompt|topic|template|outline|line|word)"
+    r"s?\b)",
+    re.IGNORECASE,
+)
+"""A task of which the answer is surely a text, whatever else it mentions."""
+
 _WORDS_OF_A_TEXT = 5
+_WORDS_OF_A_LETTER = 8
 
 _SHARE_OF_LEAST = 5
 """A response with fewer words than this fraction of those asked for isn't an attempt."""
 
 
-_MARKUP = re.compile(r"<[^<>\n]{0,80}>|&#?\w{1,8};")
+_NO_TEXT = re.compile(r"<[^<>\n]{0,80}>|&#?\w{1,8};|\[[^\[\]\n]{0,80}\]|\w{1,8}://\S+")
+"""Markup, placeholders and addresses."""
+
 _TOKEN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_]+")
 
 
 def wants_text(last_turn: str) -> bool:
     """Tell whether an instruction wants a text, and surely not a word or two."""
-    return bool(_WRITTEN.search(last_turn)) and not _SHORT.search(last_turn)
+    if _WRITTEN.search(last_turn) and not _SHORT.search(last_turn):
+        return True
+    return asks_to_write(last_turn)
+
+
+def asks_to_write(last_turn: str) -> bool:
+    """Tell whether an instruction asks to write an essay, a letter or the like."""
+    return _IS_WRITTEN.search(last_turn) is not None
 
 
 def far_too_short(text: str, last_turn: str) -> str | None:
     """Find a few words for a text, or less than a fifth of the words that are asked for."""
-    tokens = _TOKEN.findall(_MARKUP.sub(" ", text))
+    tokens = _TOKEN.findall(_NO_TEXT.sub(" ", text))
     words = sum(not token.isdigit() for token in tokens)
-    if words < _WORDS_OF_A_TEXT and wants_text(last_turn):
+    least = _WORDS_OF_A_LETTER if asks_to_write(last_turn) else _WORDS_OF_A_TEXT
+    if words < least and wants_text(last_turn):
         return f"it has {amount(words, 'word')} where the instruction asks for a text"
     numbers = [int(number) for match in _LEAST.findall(last_turn) for number in match if number]
     if not numbers:

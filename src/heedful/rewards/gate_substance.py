@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from heedful.rewards.gate_patterns import patterns
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 FILLER_UP_TO = 300
 """Characters of a filler: a longer text says something."""
@@ -24,7 +25,10 @@ _SENTENCE_END = re.compile(r"[.!?。！？:：¡\n]+")
 _POLITE = re.compile(r"hello|hi|hey|dear \w+|thank you|thanks", re.IGNORECASE)
 """Words that come with fillers, and may be an answer by themselves."""
 
-_TALK = re.compile(r"\bhelp|\bhi\b|\bhello\b|\bthank|\berror|帮|你好|谢", re.IGNORECASE)
+_TALK = re.compile(
+    r"\bquestion|\bask|interview|survey|\bhelp|\bhi\b|\bhello\b|\bthank|\berror|帮|你好|谢",
+    re.IGNORECASE,
+)
 
 
 def filler(text: str, last_turn: str) -> str | None:
@@ -62,17 +66,39 @@ _WANTS_JSON = re.compile(
 _TOOL = frozenset({"arguments", "parameters", "tool_calls", "function_call"})
 
 
+def unasked_json(text: str, instruction: str) -> Any:
+    """Parse a text that is JSON, which its instruction doesn't ask for; else ``None``."""
+    body = _FENCES.sub("", text).strip()
+    if body[:1] not in ("{", "[") or len(body) > HULL_UP_TO or _WANTS_JSON.search(instruction):
+        return None
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+
+
+def leaves(data: Any) -> Iterator[Any]:
+    """Yield what JSON holds that is neither an object nor an array."""
+    if isinstance(data, dict | list):
+        for value in data.values() if isinstance(data, dict) else data:
+            yield from leaves(value)
+    else:
+        yield data
+
+
+def is_blank(value: Any) -> bool:
+    """Tell whether a value of JSON is null or blank."""
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
 def hull(text: str, instruction: str) -> str | None:
     """Find JSON without a value, a tool call, or code of comments alone, that nobody asked for."""
-    body = _FENCES.sub("", text).strip()
-    if body[:1] in ("{", "[") and len(body) <= HULL_UP_TO and not _WANTS_JSON.search(instruction):
-        try:
-            data = json.loads(body)
-        except (ValueError, RecursionError):
-            return None
+    data = unasked_json(text, instruction)
+    if data is not None:
         if isinstance(data, dict) and _TOOL & data.keys():
             return "it only calls a tool"
-        return None if _has_value(data) else "it is JSON without a value"
+        return "it is JSON without a value" if all(map(is_blank, leaves(data))) else None
+    body = _FENCES.sub("", text).strip()
     if body == text.strip() or re.search(
         r"comment|stub|skeleton|placeholder|template|注释|模板", instruction, re.IGNORECASE
     ):
@@ -85,12 +111,6 @@ def hull(text: str, instruction: str) -> str | None:
 
 
 _NO_CODE = re.compile(r"(?:#|//|--|/\*|\*|<!--|pass$|\.\.\.$|\{\}$)")
-
-
-def _has_value(data: Any) -> bool:
-    if isinstance(data, dict | list):
-        return any(map(_has_value, data.values() if isinstance(data, dict) else data))
-    return data is not None and (not isinstance(data, str) or bool(data.strip()))
 
 
 ENCODED_FROM = 40
@@ -111,6 +131,35 @@ def encoded(text: str, instruction: str) -> str | None:
         return None
     mixed = any(map(str.isdigit, whole)) and any(map(str.isalpha, whole))
     return None if not mixed or _WANTS_STRING.search(instruction) else "it is an encoded string"
+
+
+_DUMMY = re.compile(r"\blorem ipsum dolor\b", re.IGNORECASE)
+_WANTS_DUMMY = re.compile(r"lorem|placeholder|dummy|filler|template|mock|html", re.IGNORECASE)
+
+
+def dummy(text: str, instruction: str) -> str | None:
+    """Find the printers' dummy text."""
+    found = _DUMMY.search(text) and not _WANTS_DUMMY.search(instruction)
+    return "it is dummy text" if found else None
+
+
+SPELLED_FROM = 10
+_SPELLS = re.compile(r"spell|\bletters\b|alphabet|spaced|acronym|\bcode|字母", re.IGNORECASE)
+
+
+def spelled(text: str, instruction: str) -> str | None:
+    """Find letters that stand alone, such as the alphabet, and words that only count."""
+    words = re.findall(r"[^\W_]+", text.casefold())
+    if len(words) < SPELLED_FROM or _SPELLS.search(instruction):
+        return None
+    if sum(len(word) == 1 and "a" <= word <= "z" for word in words) >= LISTED * len(words):
+        return "its letters stand alone"
+    counted = Counter(word.rstrip("0123456789") for word in words if word[-1].isdigit())
+    return (
+        "its words only count"
+        if max(counted.values(), default=0) >= LISTED * len(words) and "" not in counted
+        else None
+    )
 
 
 LISTED_FROM = 25
@@ -172,6 +221,9 @@ def ticks(text: str, checklist: Sequence[str]) -> str | None:
     return f"it ticks off the checklist: {ticked[0][:40]!r}" if len(ticked) > 1 else None
 
 
+RESTATED = 0.75
+"""A text restates its instruction if this share of its words of content stands there."""
+
 RESTATED_UP_TO = 60
 """Words of an instruction without material to work on, and of a response that restates it; twenty
 characters a word are looked at."""
@@ -179,28 +231,59 @@ characters a word are looked at."""
 _LISTED = (
     "the of and to in is that it for with as was on are be this by from or an at which a i my me "
     "you your we our ha had have do doe not no so if then there here can will would should please "
-    "dear following now all about also very just keep kept mention write written been its they"
+    "dear following now all about also very just keep kept mention write written been its they "
+    "these those"
 )
 _GLUE = frozenset(map(_stem, _LISTED.split()))
 """Words that say nothing by themselves, as :func:`_stem` leaves them."""
 
 
 _MAY_RESTATE = re.compile(
-    r"prompt|rewrit|rephras|paraphras|reword|correct|edit|improv|better|shorten|summar|改写|润色|总结",
+    r"prompt|\bgiven\b|combin|merg|\bjoin|rewrit|rephras|paraphras|reword|correct|edit|improv|better|shorten|summar|改写|润色|总结",
     re.IGNORECASE,
 )
 
 
 def restated(text: str, asked: str, checklist: Sequence[str]) -> str | None:
-    """Find a text whose words of content all stand in its instruction or its checklist."""
-    words = [_stem(word) for word in _LETTERS.findall(text[: RESTATED_UP_TO * 20])]
-    given = [_stem(word) for part in (asked, *checklist) for word in _LETTERS.findall(part)]
-    content = {*words} - _GLUE
-    if not content or len(words) > RESTATED_UP_TO or not content <= {*given}:
+    """Find a text whose words of content mostly stand in its instruction or its checklist."""
+    words = _LETTERS.findall(text[: RESTATED_UP_TO * 20])
+    content, given = _content(words), _content(_LETTERS.findall(" ".join((asked, *checklist))))
+    if not content or len(words) > RESTATED_UP_TO or len(content & given) < RESTATED * len(content):
         return None
     if len(_LETTERS.findall(asked)) > RESTATED_UP_TO or _MAY_RESTATE.search(asked):
         return None
     return "it only restates what was asked"
+
+
+OFF_TOPIC_FROM = 4
+"""Words of content, of a text and of its instruction, of which one should be the same."""
+
+_MAY_LEAVE_THE_TOPIC = re.compile(
+    r"riddle|poe[mt]|\brap|song|joke|lyric|verse|limerick|\bads?\b|advert|\bstory|\btale\b|fiction"
+    r"|describing|creative|language|translat|\bscript|dialog|conversation|introduc",
+    re.IGNORECASE,
+)
+
+
+def off_topic(text: str, asked: str, checklist: Sequence[str]) -> str | None:
+    """Find a text that shares no word of content with its instruction or its checklist."""
+    if not text.isascii() or not asked.isascii() or _MAY_LEAVE_THE_TOPIC.search(asked):
+        return None
+    content = _content(_LETTERS.findall(text))
+    given = _content(_LETTERS.findall(" ".join((asked, *checklist))))
+    if len(content) < OFF_TOPIC_FROM or len(given) < OFF_TOPIC_FROM or content & given:
+        return None
+    return "it has no word of what was asked"
+
+
+_BEGINNING = 4
+"""Letters by which words are the same: apology and apologises."""
+
+
+def _content(words: Sequence[str]) -> set[str]:
+    """Return the beginnings of the words that say something."""
+    stems = (_stem(word) for word in words if len(word) > 1)
+    return {stem[:_BEGINNING] for stem in stems if stem not in _GLUE}
 
 
 def backwards(words: Sequence[str], asked: Sequence[str]) -> bool:

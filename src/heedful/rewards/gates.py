@@ -9,8 +9,6 @@ for a repeated word, a list of verdicts or an answer in Hindi, these aren't sign
 from __future__ import annotations
 
 import re
-import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from heedful.core.errors import UsageError
 from heedful.models.base import is_cut_off
-from heedful.rewards import gate_languages, gate_patterns, gate_substance, normal
+from heedful.rewards import (
+    gate_forged,
+    gate_languages,
+    gate_patterns,
+    gate_repetition,
+    gate_substance,
+    normal,
+)
 from heedful.rewards.visible import shows_nothing, visible
 
 if TYPE_CHECKING:
@@ -29,26 +34,9 @@ if TYPE_CHECKING:
 LONGEST = 50_000
 """Characters of a response that are looked at, and the most that a response may have."""
 
-COMPRESSED = 0.1
-"""A text that zlib makes smaller than this share says the same again and again. Of 9,085 real
-responses those below were read: all had run into a loop."""
-
-COMPRESSIBLE_FROM = 400
-"""Characters from which on that is looked at: zlib's own overhead counts in shorter texts."""
-
-REPEATED = 0.7
-REPEATS = 5
-"""A sentence that makes up this share of a text and stands in it this often is a repetition."""
-
 QUOTED = 0.6
 """A response is a copy of the checklist if half of the constraints stand in it word for word and
 make up this share of its words."""
-
-FEW_FROM = 12
-"""Letters from which on a text of two different ones is a repetition."""
-
-WORDS_FROM, WORDS_TO = 8, 100
-"""Words between which a text with a quarter as many different ones is a repetition."""
 
 COPIED = 0.9
 """A response is a copy of the instruction if each has this share of its words in the other."""
@@ -58,10 +46,6 @@ RUN = 5
 
 TAIL = 400
 """Characters at the end that are gibberish by themselves, whatever comes before them."""
-
-RUNS_FROM = 60
-REPEATED_RUNS = 0.7
-"""A text of this many words, of whose runs this share stood in it before, is a repetition."""
 
 DISGUISED = 2
 """Words that mix Latin letters with look-alikes from which on it isn't a slip."""
@@ -124,7 +108,10 @@ _ACKNOWLEDGEMENT = re.compile(
 )
 
 
-_PLACEHOLDER = re.compile(r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*")
+_PLACEHOLDER = re.compile(
+    r"\W*[\[<({][^\]>)}\n\d,:\"]{0,80}[\]>)}]\W*"
+    r"|\s*\[(?=[^\]]{0,200}[^\W\d_]{3})[^\[\]\"]{0,200}\]\s*"
+)
 
 
 def _near_empty(facts: ResponseView) -> str | None:
@@ -163,7 +150,9 @@ _WANTS_LITTLE = re.compile(
 def _may_be_short(facts: ResponseView) -> bool:
     """Tell whether an instruction may want a word or a symbol, or stands in a conversation."""
     several = len(facts.sample.conversation) > 1
-    return several or _WANTS_LITTLE.search(facts.instruction) is not None
+    if several or gate_languages.asks_to_write(facts.last_turn):
+        return several
+    return _WANTS_LITTLE.search(facts.instruction) is not None
 
 
 def _too_long(facts: ResponseView) -> str | None:
@@ -192,47 +181,8 @@ def _disguised(facts: ResponseView) -> str | None:
     return f"{mixed} words mix Latin letters with look-alikes of other scripts"
 
 
-_MAY_REPEAT = re.compile(
-    r"\brepeat|\btimes\b|\bover and over|\bagain and again|重复|[一二三四五六七八九十百千\d][次遍]",
-    re.IGNORECASE,
-)
-_HAS_REFRAINS = re.compile(
-    r"\bsongs?\b|\brap|\blyric|\bpoem|\bpoetry|\bchant|\bhtml|\bhymn|歌|诗", re.IGNORECASE
-)
-_SENTENCE = re.compile(r"[^\n.!?。！？]+")
-
-
 def _repetition(facts: ResponseView) -> str | None:
-    text = " ".join(facts.text.split())
-    if len(text) >= COMPRESSIBLE_FROM:
-        data = text.encode("utf-8", "surrogatepass")
-        share = len(zlib.compress(data)) / len(data)
-        if share < COMPRESSED:
-            return f"it repeats itself: it compresses to {share:.1%}"
-    if _MAY_REPEAT.search(facts.last_turn):
-        return None
-    sentences = Counter(" ".join(match[0].split()).casefold() for match in _SENTENCE.finditer(text))
-    words = text.casefold().split()
-    letters = re.sub(r"\W+", "", text.casefold())
-    few = len(letters) >= FEW_FROM and len({*letters}) <= 2  # noqa: PLR2004 - ha, ha, ha
-    if _seen_before(words) >= REPEATED_RUNS and not _HAS_REFRAINS.search(facts.last_turn):
-        return f"most runs of {RUN} words stand in it twice: {text[:40]!r}"
-    if few or (WORDS_FROM <= len(words) <= WORDS_TO and 4 * len({*words}) <= len(words)):
-        return f"it says the same again and again: {text[:40]!r}"
-    sentence, times = max(
-        sentences.items(), key=lambda item: len(item[0]) * item[1], default=("", 0)
-    )
-    if times >= REPEATS and len(sentence) * times >= REPEATED * len(text):
-        return f"it repeats {sentence[:40]!r} {times:,} times"
-    return None
-
-
-def _seen_before(words: Sequence[str]) -> float:
-    """Return the share of runs of words that an earlier part of the text has already."""
-    if len(words) < RUNS_FROM:
-        return 0.0
-    runs = [tuple(words[at : at + RUN]) for at in range(len(words) - RUN + 1)]
-    return 1 - len({*runs}) / len(runs)
+    return gate_repetition.repetition(facts.text, facts.last_turn)
 
 
 def _echo(facts: ResponseView) -> str | None:
@@ -243,7 +193,7 @@ def _echo(facts: ResponseView) -> str | None:
             return "it copies the checklist"
     asked = _words(facts.last_turn)
     # A turn after others may be material to work on, as in a game that a system prompt sets.
-    if len(facts.sample.conversation) > 1 or _MAY_REPEAT.search(facts.last_turn):
+    if len(facts.sample.conversation) > 1 or gate_repetition.MAY_REPEAT.search(facts.last_turn):
         return None
     restated = gate_substance.restated(facts.text, facts.last_turn, facts.constraints)
     if restated is not None and gate_languages.wants_text(facts.last_turn):
@@ -299,7 +249,13 @@ def _self_grading(facts: ResponseView) -> str | None:
 
 def _addresses_judge(facts: ResponseView) -> str | None:
     quote = gate_patterns.matched("addressing_judge", facts.text, facts.instruction)
-    return quote and f"it addresses its judge: {quote}"
+    if quote is not None:
+        return f"it addresses its judge: {quote}"
+    given = facts.text, facts.instruction
+    forged = gate_forged.verdicts_only(*given) or gate_forged.json_verdicts(*given)
+    if len(facts.sample.conversation) > 1:
+        return forged
+    return forged or gate_forged.other_speaker(*given)
 
 
 REFUSAL_UP_TO = 600
@@ -333,6 +289,8 @@ def _gibberish(facts: ResponseView) -> str | None:
         or (gate_languages.gibberish(facts.text[-TAIL:]) if len(facts.text) > TAIL else None)
         or gate_substance.encoded(facts.text, facts.instruction)
         or gate_substance.word_list(facts.text, facts.last_turn)
+        or gate_substance.spelled(facts.text, facts.instruction)
+        or gate_substance.dummy(facts.text, facts.instruction)
     )
 
 
@@ -342,6 +300,12 @@ def _language(facts: ResponseView) -> str | None:
 
 def _too_short(facts: ResponseView) -> str | None:
     return gate_languages.far_too_short(facts.text, facts.last_turn)
+
+
+def _off_topic(facts: ResponseView) -> str | None:
+    if len(facts.sample.conversation) > 1 or not gate_languages.asks_to_write(facts.last_turn):
+        return None
+    return gate_substance.off_topic(facts.text, facts.last_turn, facts.constraints)
 
 
 Gate: TypeAlias = Callable[[ResponseView], "str | None"]
@@ -360,6 +324,7 @@ GATES: Mapping[str, Gate] = {
     "refusal": _refusal,
     "language": _language,
     "too_short": _too_short,
+    "off_topic": _off_topic,
 }
 """The gates by name, in the order in which they are tried."""
 
@@ -373,6 +338,8 @@ def enabled(gates: Collection[str] | str) -> frozenset[str]:
     Raises:
         UsageError: a name is unknown.
     """
+    if not isinstance(gates, Collection) or not all(isinstance(name, str) for name in gates):
+        raise UsageError(f"the gates are {gates!r:.60}", hint="give all, none, or their names")
     if gates == "all":
         return frozenset(GATES)
     names = (

@@ -13,7 +13,7 @@ import random
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from heedful.core.errors import ModelError, StopRunError, UsageError
+from heedful.core.errors import ModelError, StopRunError
 from heedful.core.nouns import Critique, Status
 from heedful.engine.call_cache import complete
 from heedful.engine.purpose import Purpose
@@ -22,6 +22,7 @@ from heedful.judges.prompts import ranking
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
 from heedful.rewards.reward import Reward
+from heedful.rewards.settings import check_callable, check_whole
 from heedful.rewards.terms import Rewarded
 
 if TYPE_CHECKING:
@@ -74,8 +75,9 @@ class GroupRanking(Reward):
         Raises:
             UsageError: an option makes no sense.
         """
-        if pairs < 1:
-            raise UsageError(f"pairs is {pairs}", hint="give at least 1")
+        check_callable("the model", model, "generate", hint="give one", optional=False)
+        check_whole("pairs", pairs, 1)
+        check_whole("the seed", seed)
         super().__init__(gates=gates, undecided=undecided, concurrency=concurrency)
         self._model = model
         self._pairs = pairs

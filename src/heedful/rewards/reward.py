@@ -24,7 +24,8 @@ from heedful.judges.dependencies import DEPENDENCY, judge_in_order
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.rewards import guards as guarding
 from heedful.rewards.background import Background, Foreground, RewardSession
-from heedful.rewards.tally import RewardTally
+from heedful.rewards.counts import RewardCounts
+from heedful.rewards.settings import check_how, check_judges
 from heedful.rewards.terms import code_guards, terms
 
 if TYPE_CHECKING:
@@ -106,9 +107,8 @@ class Reward(Closing):
         Raises:
             UsageError: an option makes no sense.
         """
-        if concurrency < 1:
-            raise UsageError(f"concurrency is {concurrency}", hint="give at least 1")
-        _check_guards(guards, judge, guard_judge)
+        check_how(concurrency, dropout, cache, judge_empty=judge_empty)
+        check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
         )
@@ -122,7 +122,7 @@ class Reward(Closing):
         self._foreground: Foreground | None = None
         self._starting = threading.Lock()
         self._answered = False
-        self._tally = RewardTally()
+        self._counts = RewardCounts()
 
     async def score(
         self, samples: Sequence[Sample | Mapping[str, Any]], *, step: int | None = None
@@ -162,7 +162,7 @@ class Reward(Closing):
         """
         place = self._foreground or self._background
         usage = () if place is None else place.usage_records()
-        return self._tally.result(self.terms, CostSummary(usage, prices))
+        return self._counts.result(self.terms, CostSummary(usage, prices))
 
     def close(self) -> None:
         """End the thread, close the models and commit the cache; using it again starts again."""
@@ -223,7 +223,7 @@ class Reward(Closing):
     ) -> list[Rewarded]:
         scored = await self._rewards(samples, turn, step)
         for reward in scored:
-            self._tally.add(reward)
+            self._counts.add(reward)
         return scored
 
     async def _rewards(
@@ -240,7 +240,7 @@ class Reward(Closing):
 
     async def _counted(self, sample: Sample, turn: asyncio.Semaphore) -> Rewarded:
         scored = await self._reward(sample, turn)
-        self._tally.add(scored)
+        self._counts.add(scored)
         return scored
 
     async def _critique(self, sample: Sample, turn: asyncio.Semaphore) -> Critique:
@@ -387,10 +387,3 @@ def _needs_instruction(judge: Judge) -> bool:
     if isinstance(parts, Sequence):
         return any(map(_needs_instruction, parts))
     return not type(judge).__module__.startswith("heedful.judges.")
-
-
-def _check_guards(guards: Guards, judge: Judge | str | None, guard_judge: Judge | None) -> None:
-    if guards == "judge" and judge is None:
-        raise UsageError("guards='judge' needs a judge", hint="give one, or guards='code'")
-    if guard_judge is not None and guards != "judge":
-        raise UsageError("a guard_judge is given without guards='judge'", hint="give both")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
-from heedful.core.errors import UsageError, VerifierError
+from heedful.core.errors import UndecidedError, UsageError, VerifierError
 from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
@@ -53,11 +53,13 @@ _BUILT_IN = (
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.beginnings",
     "heedful.verify.custom.affixes",
+    "heedful.verify.custom.listing",
     "heedful.verify.custom.sequence",
     "heedful.verify.custom.formatting",
     "heedful.verify.custom.forms",
     "heedful.verify.custom.language",
     "heedful.verify.custom.json_format",
+    "heedful.verify.custom.tools",
 )
 _PLUGINS = "heedful.verifiers"
 _MOST_BINDINGS = 8192
@@ -83,6 +85,7 @@ class _Verifier:
     id: str
     function: Callable[..., Finding]
     wording: Wording
+    decides_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +104,7 @@ def verifier(
     id: str,  # noqa: A002 - what the data calls it
     *,
     describe: Wording,
+    decides_empty: bool = False,
 ) -> Callable[[_F], _F]:
     """Register a function as the verifier of an id.
 
@@ -108,6 +112,7 @@ def verifier(
         id: the id that checks name, e.g. ``length_constraints:number_words``.
         describe: the constraint in words: a template over the function's keyword arguments, or a
             function that takes them.
+        decides_empty: whether it decides a response without text, which else meets no check.
 
     Returns:
         A decorator; the function itself is left as it is.
@@ -126,7 +131,7 @@ def verifier(
                 where=origin(function),
                 hint="give it an id of its own",
             )
-        _registry[id] = _Verifier(id, function, describe)
+        _registry[id] = _Verifier(id, function, describe, decides_empty)
         _bindings.clear()
         return function
 
@@ -169,14 +174,46 @@ def describe(check: Check) -> str:
 def check(check: Check, response: Response) -> Finding:
     """Decide one check on one response, exactly as it stands (IFEval's strict reading).
 
-    A response of nothing but white space meets no check.
+    A response of nothing but white space meets no check, unless the verifier decides it.
 
     Raises:
         VerifierError: no verifier has the check's id, the arguments do not fit it, or it failed.
     """
     binding = _bind(check)
-    if response.empty:
+    if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
+    content = response.unfenced if response.text[:1] in _BEFORE_CONTENT else None
+    if content is None or not _is_of_content(check):
+        return _run(check, binding, response)
+    finding = _run(check, binding, content)
+    if _is_of_fences(check) and finding.met is not _run(check, binding, response).met:
+        raise UndecidedError("cannot be decided by code: all of it stands in a block of Markdown")
+    return finding
+
+
+def _is_of_content(check: Check) -> bool:
+    """Whether a check is of what is written, as a reader sees it; of several, each is."""
+    return check.id.startswith("heedful:") and "checks" not in check.args
+
+
+_BEFORE_CONTENT = frozenset("`~ \t\n")
+"""Signs that a block of Markdown can start with."""
+_OF_FENCES = frozenset(
+    {"code_blocks", "markdown_marks", "code_block", "code", "markdown", "plain_text"}
+)
+
+
+def _is_of_fences(check: Check) -> bool:
+    """Whether it may matter to a check that the response is a block of Markdown."""
+    values = {str(check.args.get(name)) for name in ("unit", "format")}
+    return bool(
+        check.id in {"heedful:json", "heedful:wrapped"}
+        or values & _OF_FENCES
+        or "`" in str(check.args)
+    )
+
+
+def _run(check: Check, binding: _Binding, response: Response) -> Finding:
     try:
         finding = binding.verifier.function(response, **binding.arguments)
     except VerifierError:

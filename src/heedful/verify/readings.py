@@ -15,7 +15,10 @@ from heedful.verify.base import Finding, check
 from heedful.verify.text.prepared import Response
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from heedful.core.nouns import Check
+    from heedful.core.turns import ToolCall
 
 
 class StrictAndLoose(NamedTuple):
@@ -42,11 +45,19 @@ class Readings:
             the published code does, its defects included, with its random numbers from this seed.
         sample: the id of the sample. Random numbers depend on the seed, this id, the position of
             the check and the reading, and so not on the order in which samples are scored.
+        calls: the tool calls, as :class:`Response` has them.
     """
 
-    def __init__(self, text: str, *, seed: int | None = None, sample: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        *,
+        seed: int | None = None,
+        sample: str = "",
+        calls: Sequence[Sequence[ToolCall]] | None = None,
+    ) -> None:
         self._seed = None if seed is None else f"{seed}/{sample}"
-        self._whole = Response(text)
+        self._whole = Response(text, calls=calls)
         self._variants: list[Response] | None = None
 
     def read(self, requirement: Check, position: int = 0) -> StrictAndLoose:
@@ -85,5 +96,6 @@ class Readings:
             shortened = ["\n".join(part).strip() for part in (lines[1:], lines[:-1], lines[1:-1])]
             variants = (text, *shortened)
             texts = dict.fromkeys([*variants, *(each.replace("*", "") for each in variants)])
-            self._variants = [Response(each) for each in texts if each != text and each.strip()]
+            others = [each for each in texts if each != text and each.strip()]
+            self._variants = [Response(each, calls=self._whole.calls) for each in others]
         return self._variants

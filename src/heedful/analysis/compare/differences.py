@@ -114,7 +114,7 @@ def _whole(verdicts: ClusterShare | None) -> bool:
 
 @lru_cache(maxsize=1 << 16)
 def pooled_part(first: int, second: int) -> Part:
-    """Pair two packed tallies as parts of the rate over constraints."""
+    """Pair two packed counts as parts of the rate over constraints."""
     return joint(pooled(unpack(first)), pooled(unpack(second)))
 
 

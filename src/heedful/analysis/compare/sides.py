@@ -232,7 +232,10 @@ def _card(position: int, key: str, sample: Mapping[str, Any]) -> Card:
             key,
             tags,
             stated,
-            ((turn["role"], turn["content"]) for turn in sample.get("conversation", ())),
+            (
+                (turn["role"], "\n".join((turn["content"], *turn.get("images", ()))))
+                for turn in sample.get("conversation", ())
+            ),
         ),
         _digest("\0".join(constraint["text"] for constraint in sample.get("checklist", ()))),
         _digest(json.dumps(sample.get("response"))),

@@ -23,10 +23,11 @@ from heedful.metrics import scores as scores_of
 from heedful.models.base import is_cut_off
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Constraint, Expense, Judgment, Message, Sample, Scoring
+    from heedful.core.turns import ToolCall
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
 
@@ -147,7 +148,8 @@ class InspectLog:
 def _message(turn: Message) -> dict[str, Any]:
     """Lay out a turn; a role that Inspect doesn't know becomes metadata of a user's turn."""
     if turn.role in _ROLES:
-        return {"role": turn.role, "content": turn.content}
+        said = {"role": turn.role, "content": turn.content}
+        return said | _tool_calls(turn.tool_calls)
     return {"role": "user", "content": turn.content, "metadata": {"role": turn.role}}
 
 
@@ -157,8 +159,22 @@ def _reply(sample: Sample, model: str) -> dict[str, Any]:
     completion = (sample.model_extra or {}).get("completion")
     ended = completion.get("finish_reason") if isinstance(completion, dict) else None
     message = {"role": "assistant", "content": sample.response, "model": model}
+    message |= _tool_calls(sample.tool_calls)
     choice = {"message": message, "stop_reason": "max_tokens" if is_cut_off(ended) else "stop"}
     return {"model": model, "choices": [choice], "completion": sample.response}
+
+
+def _tool_calls(calls: Sequence[ToolCall]) -> dict[str, Any]:
+    laid_out = [
+        {
+            "id": call.id or f"call_{number}",
+            "function": call.name,
+            "arguments": call.arguments if isinstance(call.arguments, dict) else {},
+            **({"parse_error": call.arguments} if isinstance(call.arguments, str) else {}),
+        }
+        for number, call in enumerate(calls, start=1)
+    ]
+    return {"tool_calls": laid_out} if calls else {}
 
 
 def _row_scores(scores: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
-from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge, prompts
+from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
+from heedful.judges.quotations import read_recording
 from heedful.metrics.clusters import cluster_of
 
 if TYPE_CHECKING:
@@ -292,7 +293,7 @@ def _labels(sample: Sample, annotations: Mapping[str, str]) -> tuple[str, str]:
     recording = sample.recording
     if recording is None or (recording.text is None and recording.verdicts is None):
         return UNKNOWN * len(sample.checklist), ""
-    judgments = prompts.read(recording, sample.checklist)
+    judgments = read_recording(recording, sample)
     return "".join(map(_stated, judgments)), f"recorded:{recording.prompt}"
 
 

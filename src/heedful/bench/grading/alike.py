@@ -71,6 +71,10 @@ _CONJUGATE = re.compile(r"\\(?:overline|bar)\s*\{[^{}]*i[^{}]*\}")
 _MACRO = re.compile(r"\\[a-zA-Z]+")
 _WORDS = re.compile(r"(?<![a-zA-Z\\])[a-zA-Z]{3,}(?:\s+[a-zA-Z]+)*")
 _APPROXIMATE = re.compile(r"\\approx(?![a-z])|≈")
+_LEFT = re.compile(r"[，；,;]\s?(?:还|则)?[剩余]\D{0,4}\d")
+_ABOUT = re.compile(r"[\s$]*(?:[~∼～]|\\sim(?![a-z]))\s*\d")
+_CODE = re.compile(r"0\d{3,}")
+_LETTERS = re.compile(r"[A-Z](?:(?:\s*,|\s+(?P<joint>and|or))\s+[A-Z])+")
 _PER = re.compile(r"/\s*\([^()]*\)")
 
 
@@ -121,6 +125,9 @@ def _likeness(one: str, other: str) -> str:
         "a congruence, or a remainder": (
             r"\equiv" in one and r"\equiv" not in other and "mod" in other
         ),
+        "one of them says what is left, too": (
+            _LEFT.search(one) and other.isdecimal() and re.search(rf"(?<!\d){other}(?!\d)", one)
+        ),
         "a compound unit": _PER.search(one) and other.count("/") > 1,
     }
     return next((reason for reason, is_so in likely.items() if is_so), "")
@@ -132,6 +139,8 @@ def doubt(gold: str, answer: str) -> str:
         return ""
     if not any(map(_PERIODS.search, (gold, answer))) and _only_one(_WHOLE, gold, answer):
         return "only one of them is restricted to whole numbers"
+    if _only_one(_ABOUT, gold, answer):
+        return "only one of them says about"
     gold, answer = tidy(gold), tidy(answer)
     if latex.key(gold) == latex.key(answer):
         return ""
@@ -184,6 +193,8 @@ def _doubt_between(one: str, other: str) -> str:
     pair = _INTERVAL.fullmatch(one.strip()) is not None
     names = _variables(one), _variables(other)
     doubts = {
+        "a code, or a number": _CODE.fullmatch(one) is not None and other[:1] != "0",
+        "and, or or": _joint(one) != _joint(other) and "" not in {_joint(one), _joint(other)},
         "signs that may be chosen apart": len(_PLUS_MINUS.findall(one)) > 1,
         "a part of a number, or brackets": _FLOOR.search(one) and not _FLOOR.search(other),
         "sizes or a score, or a value": _SIZED.fullmatch(one) and not _SIZED.fullmatch(other),
@@ -206,6 +217,12 @@ def _doubt_between(one: str, other: str) -> str:
         ),
     }
     return next((reason for reason, is_so in doubts.items() if is_so), "")
+
+
+def _joint(text: str) -> str:
+    """Return the word before the last of several letters: ``or`` in ``A or B``."""
+    match = _LETTERS.fullmatch(text)
+    return (match["joint"] or "") if match else ""
 
 
 def _is_interval(text: str) -> bool:

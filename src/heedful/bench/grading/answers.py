@@ -69,7 +69,8 @@ _HEADING = re.compile(
     re.IGNORECASE,
 )
 _CLAUSE = re.compile(
-    r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
+    r"""(?<=[\w)\]}}$%°²³!])(?:,?\s+with\s+(?:\w+\s+)?\d+\s?%\s+(?:confidence|certainty)\b
+    |,?\s+(?:because|since|as(?!\ well)|which|where|when|i\.e\.
     |that\ is|given|namely|[–—]|-\ (?=[a-z])|rather\ than|instead\ of|and\ not|not|but)\b
     |;|:\s+(?=[a-z]{3})|,?\s+i\.e\.|，(?:因为|不是|而不是|其中|而非)).*""",
     re.VERBOSE | re.DOTALL,

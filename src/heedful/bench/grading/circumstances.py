@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from heedful.bench.grading.spoken import in_words
+
 _VALUE = re.compile(r"\d|\\[a-z]|π|√")
 _NO_WORDS = re.compile(
     r"(?<=[\w$)])[ .…]{1,9}[(（]\d{1,2}[)）]\s{0,9}$"  # the number of an equation
@@ -39,11 +41,13 @@ _TRAILING = (
     re.compile(r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)"),
     re.compile(r",\s(?:(?:who|whose)\b|which\sis\s\d[\d.]{0,9}\\?%)|,?\s(?:since|because)\b"),
     re.compile(
-        r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
+        r",\s(?:which\s(?:is|are|was)\s\S{1,20}|\\?\$?\d\S{0,19})\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
     ),
     re.compile(r"\sby\s[a-z]+ing\s(?!.*(?:\bis\b|=|\bgets?\b))"),
     re.compile(
-        r",\swhich\s(?:is|are|was)\s\S{1,20}\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
+        r",\swhich\s(?:is|are|was)\s(?:[a-z]+\s)?(?:twice|half|double|triple|thrice|\w+\stimes)\b"
+        r"|,?\s(?:and|which)\s(?:substitut|plugg|check|verify|test)ing\b"
+        r"[^.]*\b(?:checks?|holds?|true|works?|satisf\w+|confirms?|expected)\b"
     ),
     re.compile(r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))"),
     re.compile(
@@ -75,7 +79,8 @@ _EXTREMES = re.compile(rf"\b{_EXTREME}\b[^.]{{0,60}}?(?:is|of|be)\b|最[大小]�
 _NEEDS_EXTREME = 1
 _LEADING = re.compile(
     r"^\W{0,6}(?:(?i:so|thus|then|therefore|hence),? )?"
-    r"(?i:(?:after|before|by) [a-z]+ing|to [a-z]{2,})\b[^,.]{1,60}, "
+    r"(?i:(?:after|before|by) [a-z]+ing|to [a-z]{2,})\b"
+    r"[^,.]{1,60}?(?:, |\s(?=(?:s?he|they|it|we|there)\s(?:is|are|has|have|was|were|will)\b))"
     r"|(?:当且仅当|当)[^，。]{1,60}?时[，,]?|在\s?\$?[a-z]\s?=[^，。处]{1,30}处|^.{1,60}?其中(?=\d)"
 )
 _SUBJECT = re.compile(
@@ -125,7 +130,8 @@ _OPEN = (
     re.compile(r"\bor\s(?:perhaps|maybe|possibly)\b", re.IGNORECASE),
     re.compile(r"\d\s?[种个组对条][^，。]{0,12}[，:：]\s?(?:它们|分别|即)[^，。]{0,6}[是为有]"),
     re.compile(
-        r"\b(?:there\sare|has|have)\s(?:exactly\s)?\$?\d+\$?\s[^.;]{0,80}(?:,?\snamely|:|,(?=\s\$?[a-z]\s?=))\s",
+        r"\b(?:there\sare|has|have)\s"
+        r"(?:(?:exactly\s)?\$?\d+\$?|(?:only|just)\s(?:\d+|two|three|four|five|six))\s[^.;]{0,80}(?:,?\snamely|:|,(?=\s\$?[a-z]\s?=))\s",
         re.IGNORECASE,
     ),
     re.compile(r"^[^，。]{0,16}比[^，。]{1,20}?\d[^，。]{0,8}[，；][^，。]{0,30}\d"),
@@ -146,10 +152,15 @@ _ALL_BUT = re.compile(
 )
 _NAME = re.compile(r"\$?\s?[a-zA-Z]\s?(?:=|\bis\b)\s?")
 _YES_OR_NO = re.compile(
-    r"\W{0,20}(?:so,?\s)?(?P<word>yes|no),\s(?:it|they|there|this|that|we|he|she|you)\b"
-    r"(?!.*(?:[=\\$]|(?:['’]s|\b(?:is|are|was|were|equals?|has|have|needs?|gets?|costs?|takes?))\s\W?\d))",
+    r"\W{0,20}(?:so,?\s)?(?P<word>yes|no)(?:,?\s(?:because|since)\b|,\s(?:it|they|there|this|that|we|he|she|you)\b"
+    r"(?!.*(?:[=\\$]|(?:['’]s|\b(?:is|are|was|were|equals?|has|have|needs?|gets?|costs?|takes?))\s\W?\d)))",
     re.IGNORECASE,
 )
+_REASONED = re.compile(
+    r"\W{0,9}(?:(?:since|as|because)\b|由于|因为|∵).{1,200}?[,，]\s?(?P<then>[^,，]*)$",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"\b(?:is|are)\s$|[为是]$")
 _AND = re.compile(r"\s?,\s?(?:and\s|or\s)?|\s(?:and|or)\s")
 _WORD = re.compile(r"(?<![a-zA-Z\\])[a-zA-Z]{2,}|[\u4e00-\u9fff]")
 _QUESTION = re.compile(
@@ -161,7 +172,7 @@ _NONE = re.compile(r"\bno\b|\bexist|无", re.IGNORECASE)
 _EXCLAIMED = re.compile(r"(?<=[a-z] )(?P<number>\d{2,20})!\s{0,3}$")
 _CONTRAST = re.compile("[不而]")
 _LEFT = re.compile(
-    rf"{_SUM}[^\d，。；、]{{0,6}}[，；]\s?(?:还|则)?[剩余][下余]?\s?{_SUM}[^\d，。；]{{0,6}}[。.]?\s?$"
+    rf"{_SUM}[^\d，。；、]{{0,6}}(?<![后时])[，；]\s?(?:还|则)?[剩余][下余]?\s?{_SUM}[^\d，。；]{{0,6}}[。.]?\s?$"
 )
 
 
@@ -250,6 +261,11 @@ def several_values(sentence: str) -> str | None:
     verdict = _YES_OR_NO.match(sentence)
     if verdict:
         return verdict["word"]
+    reasoned = _REASONED.match(sentence)
+    if reasoned and not _VALUE.search(reasoned["then"]):
+        words = in_words(reasoned["then"], _IS)
+        if words:
+            return words
     without = all_but(sentence)
     if without is not None:
         return without

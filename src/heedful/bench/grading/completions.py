@@ -8,6 +8,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from heedful.bench.grading.wrappings import unwrapped
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -29,6 +31,8 @@ _CUTS = 20
 _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
+_MARGIN = re.compile(r"^[ \t\u00a0]+", re.MULTILINE)
+_ESCAPED = re.compile(r"\s*[^\n]*\\n[^\n]*\s*")
 _OPEN = re.compile(r"^@|\"\"\"|'''|[(\[{,\\][ \t]*$", re.MULTILINE)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _LOOKS_LIKE_CODE = re.compile(
@@ -47,12 +51,17 @@ def completed(problem: Problem, text: str) -> str:
     Code that defines the function, in a fenced block or between prose, is the program, below the
     imports and helpers that the prompt has above it and other blocks that it uses. A method of a
     class is the function, too (``class Solution``). Anything else continues the prompt, as
-    HumanEval's completions do, or is the function's body without its indentation.
+    HumanEval's completions do, or is the function's body without its indentation. Code may be
+    wrapped: in JSON, in an interactive session, in a quotation.
     """
-    blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     defines = _definition(problem)
     name = re.escape(problem.entry_point or "")
     assigned = re.compile(rf"^{name}[ \t]*(?::[^=\n]+)?=[^=]", re.MULTILINE)
+    text = _MARGIN.sub(lambda m: m.group().replace("\N{NO-BREAK SPACE}", " "), text)
+    plain = defines.search(text) or assigned.search(text)
+    if problem.entry_point and (not plain or (_ESCAPED.fullmatch(text) and _tree(text) is None)):
+        text = unwrapped(text, problem.entry_point)
+    blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     for code in [*reversed(blocks), text]:
         if defines.search(code) or assigned.search(code):
             above = setup(problem)

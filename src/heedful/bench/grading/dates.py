@@ -26,6 +26,9 @@ _CHINESE_TIME = re.compile(
 )
 
 
+_NOON = re.compile(r"^(?:12(?::00)?\s?)?noon$|^正午$", re.IGNORECASE)
+
+
 def same_moment(gold: str, answer: str) -> tuple[bool | None, str] | None:
     """Check whether two texts are the same date, or the same time of day.
 
@@ -57,7 +60,7 @@ def _in_digits(match: re.Match[str]) -> str:
 
 def _moments(text: str) -> frozenset[tuple[int, ...]]:
     """Return the dates or times that a text may mean: ``3/4/2024`` is one of two days."""
-    text = _CHINESE_TIME.sub(_in_digits, text.strip())
+    text = _CHINESE_TIME.sub(_in_digits, _NOON.sub("12:00 pm", text.strip()))
     clock = _TIME.fullmatch(text)
     if clock:
         hour, minute = int(clock["hour"]), int(clock["minute"] or 0)

@@ -12,6 +12,7 @@ import re
 from heedful.bench.grading import latex
 from heedful.bench.grading.alike import LONGEST, doubt, likeness
 from heedful.bench.grading.answers import numbers
+from heedful.bench.grading.congruences import same_residues
 from heedful.bench.grading.dates import same_moment
 from heedful.bench.grading.expressions import TooLargeError
 from heedful.bench.grading.leaves import EqualityResult, compare_based
@@ -102,6 +103,9 @@ def _slowly(gold: str, answer: str) -> EqualityResult:
         return EqualityResult(None, "text", "one of them begins with a comma")
     if is_quantified(first) or is_quantified(second):
         return _quantified(first, second)
+    same = same_residues(first, second)
+    if same is not None:
+        return EqualityResult(same, "set")
     chosen = _chosen(first, second)
     if chosen is not None:
         return chosen

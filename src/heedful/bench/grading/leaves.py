@@ -52,6 +52,9 @@ _TEMPERATURES = {
 _SYMBOLS = {"C": {"celsius"}, "F": {"fahrenheit"}, "yensign": {"yuan", "yen"}}
 """Other meanings of a unit's symbol, where the other answer says so."""
 
+_SEVERAL_SIZES = {"month": "s", "ton": "g", "cup": "g"}
+"""Units that aren't always the same in others: a month in days, a ton in pounds."""
+
 _CLOCK = re.compile(r"\d{1,2}:[0-5]\d(?::[0-5]\d)?")
 
 
@@ -173,6 +176,9 @@ def _converted(first: Quantity, second: Quantity) -> EqualityResult:
         return _scaled(first.value, second.value, theirs.scale / ours.scale)
     if _is_temperature(ours) and _is_temperature(theirs):
         return _temperatures((first.value, ours), (second.value, theirs))
+    sizes = [next(iter(dict(each.dimensions)), "") for each in (ours, theirs)]
+    if _SEVERAL_SIZES.get(sizes[0]) == sizes[1] or _SEVERAL_SIZES.get(sizes[1]) == sizes[0]:
+        return EqualityResult(None, "numeric", "a unit of several sizes")
     if ours.known and theirs.known:
         return EqualityResult(equal=False, method="numeric")
     result = compare_leaves(first.value, second.value)

@@ -6,6 +6,7 @@ r"""Notations of schools, of programs and of sets in plain braces, respelled as 
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -49,6 +50,19 @@ _CASES = re.compile(
     r"(?:\\left\s*)?(?:\\\{\s*\\begin\{array\}\s*\{[^{}]*\}|\\begin\{(?:cases|dcases)\})(?P<rows>[^&]*?)"
     r"\\end\{(?:array|cases|dcases)\}\s*(?:\\right\s*\.)?"
 )
+_FONT = r"\\(?:text|mathrm)\s*\{\s*"
+
+
+def _ungrouped(match: re.Match[str]) -> str:
+    """Write ``1'234'567`` and ``1_234_567`` without the marks between groups of digits."""
+    return match[1] + re.sub(r"\D", "", match[2])
+
+
+def _priced(match: re.Match[str]) -> str:
+    """Write a currency's code behind its sum: ``USD 5`` is ``5 usd``."""
+    return f"{match[3]} {(match[1] or 'yuan').casefold()}"
+
+
 _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"∛\s*(\d+|\([^()]*\))"), r"\\sqrt[3]{\1}"),
     (re.compile(r"(?<![a-zA-Z\\])sqrt\s*(\d+)"), r"\\sqrt{\1}"),
@@ -60,6 +74,24 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
     (re.compile(r"\^\s*\(([^()]{1,40})\)(?!\s*[\d^(])"), r"^{\1}"),
     (re.compile(r"((?:\d\u0305)+)"), lambda m: rf"\overline{{{m[1].replace(chr(0x305), '')}}}"),
     (re.compile(r"∶"), ":"),
+    (re.compile(r"^([+-]?\d{1,3})((?:['’]\d{3})+|(?:_\d{3})+)$"), _ungrouped),
+    (re.compile(r"^(?:(USD|EUR|GBP)|(RMB|CNY))\s*(?=\d)(.*)$"), _priced),
+    (
+        re.compile(rf"(?<=\d)(?:\s|~|\\,)*(?:\\mu|[µμ])\s*(?:{_FONT}\s*)?([mgslLAFCVW])\}}?$"),
+        r" u\1",
+    ),
+    (re.compile(rf"(?:{_FONT})?\s*\(\s*mod(?:ulo)?\s+([a-zA-Z]|\d+)\s*\)\}}?"), r" \\pmod{\1}"),
+    (re.compile(r"\\pmod\s*([a-zA-Z\d])"), r"\\pmod{\1}"),
+    (
+        re.compile(
+            rf"(?:\\lcm|\\operatorname\{{lcm\}}|{_FONT}lcm\}}|\blcm)\s*[(\[]([\d,\s]{{3,40}})[)\]]"
+        ),
+        lambda m: str(math.lcm(*map(int, re.findall(r"\d+", m[1])))),
+    ),
+    (
+        re.compile(r"\\det\s*\(?\s*\\begin\{[pb]matrix\}([^()]*?)\\end\{[pb]matrix\}\s*\)?"),
+        r"\\begin{vmatrix}\1\\end{vmatrix}",
+    ),
     (
         re.compile(
             r"^(?:all real numbers?|全体实数)(?: x)? (?:except|excluding|other than|but)"

@@ -18,14 +18,15 @@ from heedful.bench.grading.boxes import last_boxed
 from heedful.bench.grading.tidying import tidy
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.core.problems import Problem, Solution
+from heedful.data.formats import hub
 from heedful.data.formats.fields import optional_text, row_id, text
 from heedful.data.formats.files import records, shown
-from heedful.data.formats.raw import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_HUB = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)(?::(?P<config>[\w.-]+))?(?:@(?P<split>[\w.-]+))?")
+    from heedful.data.formats.raw import Record
+
 _SHORT = 400
 """Characters of an answer; a longer text is a solution."""
 
@@ -239,8 +240,8 @@ def read_problems(source: str | Path, benchmark: str | None = None) -> Iterator[
         raise UsageError(
             f"no such benchmark: {benchmark!r}", hint=f"one of {', '.join(BENCHMARKS)}"
         )
-    hub = _HUB.fullmatch(str(source))
-    source_records = _from_hub(**hub.groupdict()) if hub else records(Path(source))
+    named = str(source)
+    source_records = hub.records(named) if hub.is_named(named) else records(Path(source))
     rows = 0
     for rows, record in enumerate(source_records, start=1):
         if record.problem is not None:
@@ -276,31 +277,3 @@ def _attempt(record: Record, number: int, benchmark: str) -> Attempt:
     except RowError as error:
         return Attempt(record.line, ident, error=str(error))
     return Attempt(record.line, problem.id, problem, solution)
-
-
-def _from_hub(name: str, config: str | None, split: str | None) -> Iterator[Record]:
-    """Stream a dataset of the Hugging Face hub.
-
-    Raises:
-        UsageError: the extra is not installed.
-        InputError: the dataset, configuration or split does not exist, or there is no connection.
-    """
-    try:
-        from datasets import load_dataset
-    except ImportError:
-        raise UsageError(
-            "reading from the Hugging Face hub needs datasets, which is not installed",
-            hint="pip install 'heedful[hub]', or give a local file",
-        ) from None
-    where = f"hf:{name}" + (f":{config}" if config else "") + f"@{split or 'test'}"
-    try:
-        dataset = load_dataset(name, config, split=split or "test", streaming=True)
-        for number, row in enumerate(dataset, start=1):
-            yield Record(number, dict(row))
-    except Exception as error:
-        first = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(
-            f"the dataset cannot be read: {first}",
-            where=where,
-            hint="check the name, and its configuration and split as hf:OWNER/NAME:CONFIG@SPLIT",
-        ) from error

@@ -83,6 +83,7 @@ _HALF = re.compile(
     rf"(?:(?P<whole>[{_DIGITS}十]+|\d+)个)?半(?P<unit>{_ONE_UNIT})"
     rf"|(?P<count>[{_DIGITS}十]+|\d+)(?P<counted>{_ONE_UNIT})半"
 )
+_TENTHS = re.compile(rf"^(?P<tenths>[{_DIGITS[2:]}]|\d)成(?P<below>[{_DIGITS[2:]}半]?)$")
 _PER = re.compile(rf"每(?P<per>{_ONE_UNIT})(?P<rest>.+)")
 _CLOCK_PART = re.compile(r"(?<=\d)分(?!钟)|(?<=[一二三四五六七八九十])分(?!钟|之)")
 _CHINESE_DATE = re.compile(r"(?:\d{4}年)?\d{1,2}月\d{1,2}[日号]|\d{4}年(?:\d{1,2}月)?")
@@ -169,6 +170,7 @@ def _from_chinese(text: str) -> str:
     if text.startswith("第"):
         place = _from_chinese(text[1:])
         return f"{place} th" if place.isdigit() else text
+    text = _TENTHS.sub(_percentage, text)
     half = _HALF.fullmatch(text)
     if half:  # 一个半小时, 3天半
         whole = _chinese(half["whole"] or half["count"] or "") or "0"
@@ -188,6 +190,12 @@ def _from_chinese(text: str) -> str:
         parts.append(_Part(number, _unit_of(match["unit"] or "")))
         at = match.end()
     return " ".join(f"{part.number} {part.unit}".strip() for part in parts)
+
+
+def _percentage(match: re.Match[str]) -> str:
+    """Write tenths as a percentage: 八成五 is 百分之85."""
+    below = {"": "0", "半": "5"}.get(match["below"], _chinese(match["below"]))
+    return f"百分之{_chinese(match['tenths'])}{below}"
 
 
 class _Part(NamedTuple):

@@ -209,7 +209,8 @@ def _proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> 
 
 def _positively_proportional(gold: list[Any], answer: list[Any], precision: _Precision) -> bool:
     return _proportional(gold, answer, precision) and all(
-        (expected > 0) == (actual > 0) for expected, actual in zip(gold, answer, strict=True)
+        not actual or bool((expected / actual).is_extended_positive)
+        for expected, actual in zip(gold, answer, strict=True)
     )
 
 

@@ -15,6 +15,7 @@ _CHARACTERS = str.maketrans(
         "−": "-", "–": "-", "×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": "/",
         "π": r"\pi ", "θ": r"\theta ", "Ω": r"\Omega ", "∞": r"\infty ", "∪": r"\cup ",
         "∩": r"\cap ", "∈": r"\in ", "≤": r"\le ", "≥": r"\ge ", "≠": r"\ne ",
+        "≡": r"\equiv ",
         "≈": r"\approx ", "±": r"\pm ", "√": r"\sqrt", "∅": r"\emptyset ", "°": r"^\circ ",
         "º": r"^\circ ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℚ": r"\mathbb{Q}",
         "ℕ": r"\mathbb{N}", "ℂ": r"\mathbb{C}", "、": ", ", "，": ", ", "；": "; ", "。": ".",
@@ -112,6 +113,7 @@ _PLAIN_FUNCTION = re.compile(
     r"(?<![a-zA-Z\\])(arcsin|arccos|arctan|sin|cos|tan|cot|csc|ln|log)(?![a-zA-Z])(?=\s*[\w\\({^])"
 )
 _PLAIN_PI = re.compile(r"(?<![a-zA-Z\\])pi(?![a-zA-Z])")
+_VARIANT = re.compile(r"\\var(epsilon|phi|theta|rho|sigma|kappa)(?![a-zA-Z])")
 _MONEY = re.compile(
     r"""\$?\s*+(?P<sign>-?)(?:US)?+\s*+(?P<currency>\\?\$|€|£|\\pounds|¥|￥)\s*(?P<sum>-?(?:\d[\d,]*+(?:\.\d++)?|\.\d++))
     \s*+(?P<scale>[kKmMbB]|thousand|million|billion)?+\s*+\$?\.?""",
@@ -121,7 +123,7 @@ _CURRENCIES = {"€": "euros", "£": "pounds", r"\pounds": "pounds", "¥": "yens
 _MULTIPLES = {"k": "thousand", "m": "million", "b": "billion"}
 _REPEATING = re.compile(
     r"""(?<![\d.])(?P<whole>\d*)\.(?P<start>\d*?)(?:
-    \\(?:overline|bar|dot)\s*(?:\{(?P<block>\d+)\}|(?P<digit>\d))(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?
+    \\(?:overline|bar|dot)\s*(?:\{(?P<block>\d{2,})\}|\{?(?P<digit>\d)\}?)(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?
     |\((?P<bracketed>\d+)\)|(?P<repeated>\d+?)(?P=repeated){2,}\s*(?:\.\.\.|\\[lcd]?dots))""",
     re.VERBOSE,
 )
@@ -153,6 +155,7 @@ def tidy(text: str) -> str:
         )
     text = _in_ascii(_ANGLE.sub(_degrees, respelled(text)))
     text = _ALIGNED.sub(_on_one_line, text)
+    text = _VARIANT.sub(lambda m: m[0] if rf"\{m[1]}" in text else rf"\{m[1]}", text)
     for pattern, simpler in _SIMPLER:
         text = pattern.sub(simpler, text)
     while (shorter := _WRAPPER.sub(_unwrapped, text)) != text:
@@ -167,7 +170,8 @@ def tidy(text: str) -> str:
     text = _PLAIN_FUNCTION.sub(r"\\\1 ", _REPEATING.sub(_as_fraction, text))
     text = _SPACED_FACTOR.sub(r"\\frac{\1}{\2} ", text)
     text = _BEFORE_PRODUCT.sub(r"\g<function>(\g<argument>) ", text)
-    text = _BLANKS.sub(" ", _arguments(text)).rstrip("\\").strip(" *")
+    text = _BLANKS.sub(" ", _arguments(text)).rstrip("\\")
+    text = _unemphasized(text.strip())
     lead_in = _LEAD_IN.match(text)
     text = in_digits(text[lead_in.end() :] if lead_in else text)
     if "^\\circ" in text:
@@ -178,6 +182,12 @@ def tidy(text: str) -> str:
         return text
     text = text.lstrip(" ,;:")
     return text if _OPENS_DECIMAL.match(text) else text.lstrip(" .,;:")
+
+
+def _unemphasized(text: str) -> str:
+    """Take a bullet and the marks of bold text away; ``x*`` alone is a name, and ``5*`` unclear."""
+    bare = text.lstrip("* ")
+    return bare.rstrip("* ") if bare != text or text.endswith("**") else text
 
 
 def _unboxed(text: str) -> str:

@@ -26,13 +26,16 @@ _SIZES = {
     "Pa pascal": "N/m^2", "Hz hertz": "1/s", "C coulomb": "A s", "V volt": "W/A",
     "Omega ohm": "V/A", "F farad": "C/V", "kWh": "3600000 J", "mph": "mi/h", "kmh kph": "1000 m/h",
     "cent": "1/100 dollar", "角": "1/10 yuan", "hectare": "10000 m^2", "acre": "43560 ft^2",
-    "tonne": "1000000 g",
+    "tonne": "1000000 g", "gal gallon": "473176473/125000000000 m^3", "qt quart": "1/4 gallon",
+    "pint": "1/8 gallon", "month": "", "y yr year": "12 month", "decade": "10 year",
+    "century centurie": "100 year", "gbp": "",
 }  # fmt: skip
 _PREFIXES = {
     # their names, the power of ten, and the symbols that they stand before
     "k kilo": (3, "m g N J W Pa Hz V Omega"), "c centi": (-2, "m g l L"), "d deci": (-1, "m l L"),
     "m milli": (-3, "m g s A l L N J W Pa V mol"), "M mega": (6, "g N J W Pa Hz V Omega"),
-    "G giga": (9, "J W Pa Hz"), "n nano": (-9, "m s"),
+    "G giga": (9, "J W Pa Hz"), "n nano": (-9, "m s g F"),
+    "u micro": (-6, "m s g l L A F C V W"),
 }  # fmt: skip
 _DEFINED = {name: size for names, size in _SIZES.items() for name in names.split()}
 for _names, (_power, _symbols) in _PREFIXES.items():
@@ -54,7 +57,9 @@ _COUNTED = re.compile(
 )
 """Short names of counted things, which might otherwise be products of variables."""
 
-_UNCLEAR_IF_CLOSE = frozenset({"mg", "ms", "ml", "in", "hr", "mi", "yd", "lb", "oz", "wk", "cc"})
+_UNCLEAR_IF_CLOSE = frozenset(
+    {"mg", "ms", "ml", "in", "hr", "mi", "yd", "lb", "oz", "wk", "cc", "yr", "gal", "qt"}
+)
 """Units that are products of variables where no space keeps them from the number: ``2mg``."""
 
 _UNIT_LETTERS = frozenset("mgshlLVJNWKCFd")

@@ -22,7 +22,7 @@ from heedful.data.formats.base import atomically
 from heedful.engine.inputs import items, open_data
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
-from heedful.judges import prompts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     import os
@@ -204,7 +204,7 @@ def _judgments(sample: Sample) -> list[Judgment]:
     if sample.recording is None or not sample.recording.text:
         return []
     recording = Recording(prompt=sample.recording.prompt, text=sample.recording.text)
-    return prompts.read(recording, sample.checklist)
+    return read_recording(recording, sample)
 
 
 def _stratum(judgments: Sequence[Judgment], subject: Subject) -> str:

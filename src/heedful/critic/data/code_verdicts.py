@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful import verify
 from heedful.core.errors import UsageError, VerifierError
 from heedful.core.nouns import Judgment, Recording, Status
+from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -150,7 +151,8 @@ class CodeVerdicts:
         return own + self._crossed(sample) if self._pool else own
 
     def _crossed(self, sample: Sample) -> list[Decided]:
-        response = verify.Response(sample.response or "")
+        calls = calls_by_turn(sample.conversation, sample.tool_calls)
+        response = verify.Response(sample.response or "", calls=calls)
         asked = {constraint.text for constraint in sample.checklist}
         choice = random.Random(f"{self._settings.seed} {sample.id}")
         others = choice.sample(self._pool, min(len(self._pool), 2 * self._settings.cross))

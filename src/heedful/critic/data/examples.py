@@ -18,6 +18,7 @@ from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import PROBLEMS_LISTED
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     import os
@@ -170,9 +171,7 @@ class Examples:
             raise RowError("no final critique", hint="make it with heedful critic filter")
         if recording.prompt not in prompts.names():
             raise RowError(f"no critic answers the prompt {recording.prompt}")
-        judgments = prompts.read(
-            Recording(prompt=recording.prompt, text=recording.text), sample.checklist
-        )
+        judgments = read_recording(Recording(prompt=recording.prompt, text=recording.text), sample)
         for number, judgment in enumerate(judgments, start=1):
             if not judgment.status.decided:
                 what = f"the critique does not decide constraint {number}: {judgment.explanation}"

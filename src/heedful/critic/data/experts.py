@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.engine.runner import together
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.jobs.rows import Addition
 from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
+from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
 
 SAMPLES = 5
 """Critiques of each response that IF-Critic samples from its expert (arXiv 2511.01014)."""
-
-REASKS = 1
-"""How often a critique that leaves a constraint undecided is requested again, as a whole."""
 
 SAMPLED = "sampled"
 """The field of a row that names the model; null where some critiques are missing."""
@@ -123,27 +121,27 @@ class Expert:
         text: str | None = None
         problem: str | None = None
         expenses: list[Expense] = []
-        for attempt in range(1 + REASKS + retries()):
-            purpose = Purpose(
-                self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist), reask=attempt > 0
-            )
+        purpose = Purpose(self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist))
+        for number in attempts():
             try:
-                completion = await complete(
+                completion = await attempt(
+                    number,
                     self.model,
                     messages,
                     self.sampling,
-                    sample=sample_index + REASK * attempt,
-                    purpose=purpose,
+                    purpose,
+                    expenses,
+                    sample=sample_index,
                 )
             except ModelError as error:
                 problem = problem or str(error)
                 break
-            expenses.append(expense(self.name, completion, reask=attempt > 0))
             if completion.cut_off:  # it may hold quoted verdicts and not yet its own
                 problem = CUT_OFF
                 continue
             text = completion.text
             judgments = self.prompt.parse(text, sample.checklist)
+            judgments = without_quotations(judgments, text, sample.checklist, sample, self.prompt)
             undecided = [
                 judgment.explanation for judgment in judgments if not judgment.status.decided
             ]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError
+from heedful.core.files import contents
 from heedful.critic.data.card import sections
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.pairs import summary_path
@@ -81,7 +82,7 @@ def _beside(data: Path) -> dict[str, Any] | None:
 
 def _json(path: str | os.PathLike[str]) -> dict[str, Any]:
     try:
-        value = json.loads(Path(path).read_text(encoding="utf-8"))
+        value = json.loads(contents(Path(path)))
     except (OSError, ValueError) as error:
         raise InputError(f"not a summary: {error}", where=str(path)) from error
     if not isinstance(value, dict):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Judgment, Recording, Status
 from heedful.critic.data.replies import Calls
-from heedful.judges import prompts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ class FilterItem:
         candidates: list[list[CandidateJudgment]] = [[] for _ in sample.checklist]
         for sample_index, text in enumerate(recording.others, start=1):
             critique = Recording(prompt=recording.prompt, text=text)
-            for position, judgment in enumerate(prompts.read(critique, sample.checklist)):
+            for position, judgment in enumerate(read_recording(critique, sample)):
                 drop = None
                 if not judgment.status.decided:
                     drop = Drop(READ, "not decided", said=judgment.explanation)

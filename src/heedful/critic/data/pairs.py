@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 from heedful.core.errors import UsageError
 from heedful.critic.data import mbr
 from heedful.critic.data.candidates import NoPairsError, Reason, compare
+from heedful.critic.data.pair_counts import PairCounts
 from heedful.critic.data.preferences import METHODS, Method, PreferencePair, Segment
 from heedful.critic.data.segments import READINGS, Segmented, spans, writer
-from heedful.critic.data.tally import PairCounts
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.inputs import items, open_data
 from heedful.jobs.results import check_folder
@@ -42,7 +42,7 @@ class Pairs:
     """Pairs made from a file or from samples; iterate to make them, each time the same.
 
     Attributes:
-        tally: what the last pass counted.
+        counts: what the last pass counted.
     """
 
     def __init__(  # noqa: PLR0913 - the options of a command
@@ -84,25 +84,25 @@ class Pairs:
         self.candidates = candidates
         self.seed = seed
         self.reading = reading
-        self.tally = PairCounts()
+        self.counts = PairCounts()
         self._prompt_file = None if prompt_file is None else Path(prompt_file)
         self._source = open_data(data, format=format)
         self._rows = cast("InMemory", data) if self._source is None else self._source
 
     def __iter__(self) -> Iterator[PreferencePair]:
         """Make the pairs in the order of the items, in constant memory."""
-        self.tally = PairCounts()
+        self.counts = PairCounts()
         # One generator for the whole file: with its order and its seed, the published pairs.
         generator = random.Random(self.seed)
         for item in items(self._rows):
             try:
                 made = self._of(item, generator)
             except NoPairsError as error:
-                self.tally.without(item.line, item.id, error)
+                self.counts.without(item.line, item.id, error)
                 continue
-            self.tally.item()
+            self.counts.item()
             for pair in made:
-                self.tally.pair(pair)
+                self.counts.pair(pair)
                 yield pair
 
     def summary(self) -> dict[str, Any]:
@@ -115,7 +115,7 @@ class Pairs:
             "candidates": self.candidates,
             "seed": self.seed,
             "reading": self.reading,
-            **self.tally.result(),
+            **self.counts.result(),
         }
 
     def write(self, path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class Pairs:
         if sample is None or item.problem is not None:
             raise NoPairsError(Reason.UNREADABLE, item.problem or "")
         compared = compare(sample, self.reading)
-        self.tally.compared(compared)
+        self.counts.compared(compared)
         taken = _candidates(compared, self.method)
         if len(taken) > self.candidates:
             taken = generator.sample(taken, self.candidates)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError, UsageError
+from heedful.core.files import contents
 from heedful.models.roles import fitting
 
 if TYPE_CHECKING:
@@ -190,7 +191,7 @@ def _template(name: str) -> str:
     if name == "plain":
         return PLAIN
     try:
-        return Path(name).read_text(encoding="utf-8")
+        return contents(Path(name)).decode()
     except (OSError, UnicodeDecodeError) as error:
         hint = "give a .jinja file, or plain for ours"
         raise InputError(

@@ -14,6 +14,7 @@ from heedful.jobs.results import Scored
 from heedful.judges import Measurement, prompts
 from heedful.judges.base import facts
 from heedful.judges.prompts.base import CUT_OFF
+from heedful.judges.quotations import without_quotations
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -113,11 +114,14 @@ class HeldOut:
                 judged[place] = _undecided(constraints, Status.FAILED, str(error))
         drafts.sort(key=lambda draft: -len(draft[1].prompt))
         for answered, (place, reply) in enumerate(self._answers(engine, drafts), start=1):
-            constraints = requests[place][1]
+            number, constraints, _ = requests[place]
             if reply.cut_off:
                 judgments = _undecided(constraints, Status.UNPARSED, CUT_OFF)
             else:
                 judgments = self._prompt.parse(reply.text, constraints)
+                judgments = without_quotations(
+                    judgments, reply.text, constraints, samples[number], self._prompt
+                )
             judged[place] = [
                 judgment.model_copy(update={"judge": "critic"}) for judgment in judgments
             ]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from heedful.core.errors import InputError, UsageError
+from heedful.core.files import contents
 from heedful.data.formats.fields import explain
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def load_settings(
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = contents(path).decode("utf-8-sig")
         values = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", where=str(path)) from error

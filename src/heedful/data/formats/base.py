@@ -6,14 +6,16 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import stat
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from heedful.core.errors import UsageError
+from heedful.core.files import announced, digest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -218,7 +220,8 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         target = _replaceable(path)
         if target is None:
-            yield path
+            with announced(path):
+                yield path
             return
         # A name of its own: a fixed one could be that of somebody's file, or of another process.
         part = target.with_name(f"{target.name[:PART_NAME]}.{os.urandom(4).hex()}.part")
@@ -275,8 +278,8 @@ def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> Non
 
     Args:
         output: the file to be written.
-        inputs: the files that are read, and the directories of runs, of which the store and the
-            summary may not be written over. What does not exist is passed over.
+        inputs: the files that are read, and the directories of runs, of which the store, the
+            summary and the dataset may not be written over. What does not exist is passed over.
 
     Raises:
         UsageError: it is one of them, under whatever name.
@@ -293,6 +296,27 @@ def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> Non
             if file.exists() and os.path.samestat(file.stat(), status):
                 said = f"the output is the input{'' if file == output else f' {file}'}"
                 raise UsageError(said, where=str(output), hint="name another file")
+        if _is_dataset(output, path):
+            what = f"the output is the dataset of the run {path}"
+            raise UsageError(what, where=str(output), hint="name another file")
+
+
+def _is_dataset(file: Path, run: Path) -> bool:
+    """Tell by its content, or by the name that it had, whether a run has read a file."""
+    store = run / RUN_FILES[0]
+    if not store.is_file():
+        return False
+    query = "SELECT key, value FROM meta WHERE key IN ('about', 'config')"
+    try:
+        with closing(sqlite3.connect(f"{store.resolve().as_uri()}?mode=ro", uri=True)) as db:
+            said = {key: json.loads(value) for key, value in db.execute(query)}
+        named = said["about"].get("input")
+        real = os.path.realpath(file)
+        if isinstance(named, list) and any(real == os.path.realpath(str(name)) for name in named):
+            return True
+        return digest(file) in json.dumps(said["config"])
+    except (sqlite3.Error, OSError, ValueError, KeyError, AttributeError):
+        return False  # opening the run says what is wrong
 
 
 def make_folder(path: Path) -> None:

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from heedful.core.errors import RowError
 from heedful.core.log import logger
-from heedful.core.nouns import Message
+from heedful.core.turns import Message
+from heedful.data.formats import chat
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -23,15 +24,15 @@ __all__ = ["explain", "optional_text", "row_id", "text"]
 T = TypeVar("T")
 
 
-def text(record: Mapping[str, Any], key: str) -> str:
+def text(record: Mapping[str, Any], key: str, name: str | None = None) -> str:
     """Return a field that must be there and be text.
 
     Raises:
-        RowError: it is missing, or of another type.
+        RowError: it is missing, or of another type; the error calls it by its key or the name.
     """
     if key not in record:
-        raise RowError(f"{key} is missing")
-    return _text(record[key], key)
+        raise RowError(f"{name or key} is missing")
+    return _text(record[key], name or key)
 
 
 def optional_text(record: Mapping[str, Any], key: str) -> str | None:
@@ -108,11 +109,11 @@ def messages(value: Any, name: str) -> tuple[Message, ...]:
         where = f"{name}[{place}]"
         if not isinstance(item, dict):
             raise RowError(f"{where} is {shown(item)}, not a message with role and content")
-        for field in ("role", "content"):
-            if field not in item:
-                raise RowError(f"{where}.{field} is missing")
-        role, content = (_text(item[field], f"{where}.{field}") for field in ("role", "content"))
-        turns.append(Message.model_validate(item | {"role": role, "content": content}))
+        role = text(item, "role", f"{where}.role")
+        if chat.is_plain(item):
+            turns.append(Message.model_validate(item | {"role": role}))
+        else:
+            turns += chat.turns(item | {"role": role}, where)
     return tuple(turns)
 
 

@@ -28,7 +28,9 @@ FIELDS = (
     "id",
     "prompt",
     "conversation",
+    "images",
     "response",
+    "tool_calls",
     "checklist",
     "reference",
     "labels",
@@ -113,7 +115,22 @@ def _sample(columns: Mapping[str, str], record: dict[str, Any], number: int) -> 
     if tags:
         given = fields.get("tags")
         fields["tags"] = (given if isinstance(given, dict) else {}) | tags
-    return table.sample(fields, number)
+    images = fields.pop("images", None) if "images" in columns.values() else None
+    sample = table.sample(fields, number)
+    return sample if images is None else _with_images(sample, images)
+
+
+def _with_images(sample: Sample, images: Any) -> Sample:
+    """Put images, addresses or paths, into the user's last turn."""
+    urls = [images] if isinstance(images, str) else images
+    if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
+        raise RowError(f"images is {shown(images)}, not addresses or paths")
+    turns = [*sample.conversation]
+    at = next((at for at in reversed(range(len(turns))) if turns[at].role == "user"), None)
+    if at is None:
+        raise RowError("there is no user's turn that the images could belong to")
+    turns[at] = turns[at].model_copy(update={"images": (*turns[at].images, *urls)})
+    return sample.model_copy(update={"conversation": tuple(turns)})
 
 
 def _value(record: Mapping[str, Any], column: str) -> Any:

@@ -9,7 +9,8 @@
 - ``scale`` may be a list of labels, lowest first, or ``partial``;
 - a conversation that ends with an assistant's turn, in a row without the field ``response``: that
   turn is the response;
-- a message's content, and the response, may be a list of text parts, as in a chat API;
+- a message's content, the prompt and the response may be a list of parts, and a message may have
+  tool calls and images, as in a chat API (:mod:`heedful.data.formats.chat`);
 - ``judgments``, as in heedful's results file, become a recording that can be scored again.
 
 Fields that heedful does not know stay where they are; one that reads like a field which the row
@@ -28,6 +29,7 @@ from heedful.core.errors import RowError
 from heedful.core.noun import meant
 from heedful.core.nouns import Critique, Judgment, Message, Sample
 from heedful.core.text import amount
+from heedful.data.formats import chat
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import explain, messages, response_text, row_id, text
 from heedful.data.formats.files import shown
@@ -52,10 +54,13 @@ CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
 
+_TURN = ("prompt", "instruction")
+"""Those that may be the text of one turn."""
+
 _SAME = (CONVERSATION_KEYS, CHECKLIST_KEYS)
 _KNOWN = frozenset({*Sample.model_fields, *Sample.accepted_names})
 
-_NULLABLE = ("checklist", "reference", "tags", "labels", "recording", "source")
+_NULLABLE = ("checklist", "tool_calls", "reference", "tags", "labels", "recording", "source")
 _OWN_FIELDS = "own_fields"
 """Field of a results file for the user's own fields that have the names of its others."""
 
@@ -139,11 +144,13 @@ def _conversation(fields: dict[str, Any]) -> Any:
     for key in CONVERSATION_KEYS:
         if fields.get(key) is None:
             continue
-        if key in ("prompt", "instruction"):
-            turn = Message(role="user", content=text(fields, key))
-            del fields[key]
-            return (turn,)
-        return messages(fields.pop(key), key)
+        value = fields.pop(key)
+        if key in _TURN and isinstance(value, list) and value and isinstance(value[0], dict):
+            if "role" not in value[0]:
+                return tuple(chat.turns({"role": "user", "content": value}, key))
+        elif key in _TURN:
+            return (Message(role="user", content=text({key: value}, key)),)
+        return messages(value, key)
     if any(fields.get(key) is not None for key in CHECKLIST_KEYS):
         return ()  # rules and recordings judge a response without the prompt
     if fields.get("problem") and fields.get("judgments") is not None:
@@ -153,10 +160,16 @@ def _conversation(fields: dict[str, Any]) -> Any:
 
 def _response(record: Mapping[str, Any], turns: tuple[Message, ...]) -> dict[str, Any]:
     """Read the response; without the field it is the assistant's turn that ends a conversation."""
-    response = response_text(record)
+    given = record.get("response")
     if "response" not in record and turns and turns[-1].role == "assistant":
-        return {"response": turns[-1].content, "conversation": turns[:-1]}
-    return {"response": response}
+        text, calls = chat.answered(turns[-1], f"conversation[{len(turns) - 1}]")
+        said: dict[str, Any] = {"response": text, "conversation": turns[:-1]}
+    elif chat.is_message(given):
+        text, calls = chat.response(given, "response")
+        said = {"response": text}
+    else:
+        return {"response": response_text(record)}
+    return said | ({"tool_calls": calls} if calls else {})
 
 
 def _refuse_misspelled(record: Mapping[str, Any]) -> None:
@@ -207,23 +220,67 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         constraint["check"] = {"id": check}
     elif isinstance(check, dict) and check.get("args", {}) is None:
         constraint["check"] = check | {"args": {}}
-    if "scale" in constraint:
-        constraint["scale"] = _scale(constraint["scale"])
+    return _rubric_fields(constraint, f"checklist[{place}]")
+
+
+def _rubric_fields(constraint: dict[str, Any], where: str) -> dict[str, Any]:
+    """Read the fields of rubrics; null is as if the field weren't there."""
+    for key, read in _RUBRIC.items():
+        if key in constraint:
+            value = constraint.pop(key)
+            if value is not None:
+                constraint[key] = read(value, f"{where}.{key}")
     return constraint
 
 
-def _scale(scale: Any) -> Any:
+def _scale(scale: Any, where: str) -> Any:
     """Read a scale; of levels that are only labels, lowest first, the steps are worth the same."""
     if scale == "partial":
         return {"kind": "partial"}
-    if not isinstance(scale, list):
+    if isinstance(scale, dict) and isinstance(scale.get("levels"), list):
+        return {**scale, "levels": _levels(scale["levels"], f"{where}.levels")}
+    if isinstance(scale, list):
+        return {"levels": _levels(scale, where)}
+    if isinstance(scale, dict):
         return scale
-    most = max(1, len(scale) - 1)
-    levels = [
+    labels = '["bad", "fair", "good"]'
+    raise RowError(f"{where} is {shown(scale)}; give its labels, lowest first: {labels}")
+
+
+def _levels(levels: list[Any], where: str) -> list[Any]:
+    most = max(1, len(levels) - 1)
+    for at, level in enumerate(levels):
+        if not isinstance(level, str | dict):
+            raise RowError(f"{where}[{at}] is {shown(level)}, not a label")
+    return [
         {"label": level, "value": step / most} if isinstance(level, str) else level
-        for step, level in enumerate(scale)
+        for step, level in enumerate(levels)
     ]
-    return {"levels": levels}
+
+
+def _depends_on(numbers: Any, where: str) -> Any:
+    if isinstance(numbers, list) and all(map(_is_whole, numbers)):
+        return numbers
+    hint = "give a list of other constraints' numbers, from 1: [1]"
+    raise RowError(f"{where} is {shown(numbers)}; {hint}")
+
+
+def _is_whole(number: Any) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and number % 1 == 0
+
+
+def _weight(points: Any, where: str) -> Any:
+    if isinstance(points, bool):
+        raise RowError(f"{where} is {shown(points)}; give its points, a number")
+    return points
+
+
+def _gate(gate: Any, where: str) -> Any:
+    del where
+    return gate
+
+
+_RUBRIC = {"scale": _scale, "depends_on": _depends_on, "weight": _weight, "gate": _gate}
 
 
 def _tags(fields: dict[str, Any], others: list[str]) -> dict[str, Any]:

@@ -23,7 +23,10 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-_JSON_COLUMNS = ("conversation", "messages", "labels", "tags", "recording", "judgments", "source")
+_JSON_COLUMNS = (
+    *("conversation", "messages", "tool_calls", "labels", "tags"),
+    *("recording", "judgments", "source"),
+)
 _COLUMNS = (
     *native.CONVERSATION_KEYS,
     *_JSON_COLUMNS,

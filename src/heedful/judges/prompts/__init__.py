@@ -212,7 +212,7 @@ def read(
         return judgments
     from heedful.judges.prompts.base import undecided
 
-    if recording.prompt in ("criteria", "short") and recording.text is not None:
+    if recording.prompt in NAMES and recording.text is not None:
         return make(recording.prompt).parse(recording.text, constraints)
     if recording.prompt not in _BUILT_IN and recording.text is not None:
         try:

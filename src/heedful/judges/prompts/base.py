@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import is_blank, unix_lines
+from heedful.core.turns import has_parts
 from heedful.judges.prompts.contradiction import contradicts
 from heedful.judges.prompts.template import asks_for
 
@@ -113,7 +114,8 @@ def lacks_instruction(sample: Sample) -> bool:
     anything.
     """
     turns = [turn for turn in sample.conversation if turn.role == "user"][-1:]
-    return is_blank("".join(turn.content for turn in turns or sample.conversation))
+    turns = turns or list(sample.conversation)
+    return is_blank("".join(turn.content for turn in turns)) and not has_parts(turns)
 
 
 def lacking(sample: Sample, prompt: JudgePrompt) -> str | None:

@@ -20,9 +20,11 @@ __all__ = [
     "facts",
     "language_of",
     "last_user_turn",
+    "message",
     "messages",
     "numbered",
     "raw_instruction",
+    "spoken",
 ]
 
 Language = Literal["en", "zh"]
@@ -36,6 +38,9 @@ _LABELS: dict[Language, dict[str, str]] = {
         "other": "OTHER TURN",
         "last": "LAST USER TURN",
         "response": "RESPONSE",
+        "call": "TOOL CALL",
+        "image": "IMAGE",
+        "attached": "(attached)",
         "reference": "REFERENCE ANSWER",
         "checklist": "CHECKLIST",
         "facts": "COUNTED BY CODE",
@@ -50,6 +55,9 @@ _LABELS: dict[Language, dict[str, str]] = {
         "other": "其他消息",
         "last": "用户最后一条消息",
         "response": "待评回复",
+        "call": "工具调用",
+        "image": "图片",
+        "attached": "（见附图）",
         "reference": "参考答案",
         "checklist": "要求清单",
         "facts": "程序统计",
@@ -105,8 +113,8 @@ def messages(
     if sample.response is None:
         raise RowError("the row has no response to judge", hint="give each row a response")
     label = _LABELS[language]
-    turns = [turn.content for turn in sample.conversation]
-    texts = [*turns, sample.response, sample.reference or ""]
+    made = [each.shown for each in sample.tool_calls]
+    texts = [*spoken(sample.conversation), sample.response, *made, sample.reference or ""]
     fence = Fence.around(texts, [checklist, counted])
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
@@ -114,7 +122,7 @@ def messages(
     filled = {
         **(places or {}),
         "conversation": conversation(sample.conversation, fence, language),
-        "response": fence.wrap(label["response"], sample.response),
+        "response": _fenced(fence, label["response"], sample.response, made, label["call"]),
         "checklist": "\n\n".join(items),
         "reference": fence.wrap(label["reference"], sample.reference) if sample.reference else "",
         "mark": fence.mark,
@@ -122,7 +130,19 @@ def messages(
         "raw_response": sample.response,
         "raw_checklist": "\n\n".join(filter(None, (checklist, counted))),
     }
-    return [Message(role="user", content=fill(template, filled))]
+    return [message(fill(template, filled), sample.conversation)]
+
+
+def message(text: str, turns: Sequence[Message]) -> Message:
+    """Make the message of a prompt that shows a conversation, whose images come after it."""
+    images = tuple(image for turn in turns for image in turn.images)
+    return Message(role="user", content=text, images=images)
+
+
+def spoken(turns: Sequence[Message]) -> list[str]:
+    """List the texts of a conversation that :func:`conversation` fences."""
+    calls = [call.shown for turn in turns for call in turn.tool_calls]
+    return [*(turn.content for turn in turns), *calls]
 
 
 def raw_instruction(template: str, sample: Sample) -> str:
@@ -141,12 +161,25 @@ def raw_instruction(template: str, sample: Sample) -> str:
 
 
 def conversation(turns: Sequence[Message], fence: Fence, language: Language) -> str:
-    """Write a conversation, each turn fenced under the name of its role."""
-    fenced = [
-        fence.wrap(name, turn.content)
-        for name, turn in zip(_names(turns, language), turns, strict=True)
-    ]
-    return "\n\n".join(fenced) or _LABELS[language]["empty"]
+    """Write a conversation, each turn fenced under the name of its role, each tool call apart."""
+    label = _LABELS[language]
+    fenced = []
+    shown = 0
+    for name, turn in zip(_names(turns, language), turns, strict=True):
+        calls = [each.shown for each in turn.tool_calls]
+        if turn.content or not calls:
+            fenced.append(_fenced(fence, name, turn.content, calls, label["call"]))
+        else:
+            fenced += [fence.wrap(label["call"], each) for each in calls]
+        for _ in turn.images:
+            shown += 1
+            fenced.append(fence.wrap(f"{label['image']} {shown}", label["attached"]))
+    return "\n\n".join(fenced) or label["empty"]
+
+
+def _fenced(fence: Fence, name: str, text: str, calls: Sequence[str], call: str) -> str:
+    """Fence a turn, and its tool calls apart: a text may only imitate one."""
+    return "\n\n".join([fence.wrap(name, text), *(fence.wrap(call, each) for each in calls)])
 
 
 def numbered(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount
@@ -114,6 +114,8 @@ class Plain:
 
     name = "plain"
     response_format = None
+    shows_parts: ClassVar[bool] = True
+    """Whether tool calls and images are shown."""
 
     @property
     def version(self) -> str:
@@ -195,7 +197,10 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     if blocks and stray:
         return undecided(constraints, f"a verdict stands outside the blocks: {stray.strip()}")
     if not blocks and len(constraints) == 1:
-        blocks = [_Block(1, reply.split("\n"))]
+        lines = reply.split("\n")
+        if not any(map(_stated, lines)):
+            return undecided(constraints, "the reply states no verdict")
+        blocks = [_Block(1, lines)]
         prose = [line for line in prose if not line.startswith(">") and not _stated(line)]
     claims = [Claim(block.number, block.name()) for block in blocks]
     judgments = judged(claims, constraints, lambda place: blocks[place].judgment(), "block <c{}>")

@@ -64,6 +64,7 @@ class Structured:
 
     name = "structured"
     levels: ClassVar[bool] = False
+    shows_parts: ClassVar[bool] = True
     verdict_schema: ClassVar[Mapping[str, Any]] = {"type": "string", "enum": ["met", "unmet"]}
 
     @property

@@ -12,6 +12,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from heedful.core.errors import HeedfulWarning, UsageError
+from heedful.core.files import contents
 from heedful.core.text import unix_lines
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def custom(
         UsageError: it cannot be read, has a place that nothing fills, or lacks one that is needed.
     """
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = contents(path).decode("utf-8-sig")
     except OSError as error:
         what = f"the prompt cannot be read: {error.strerror or error}"
         raise UsageError(what, where=str(path), hint="give the path of a text file") from error
@@ -97,9 +98,9 @@ def custom(
 
 
 @lru_cache(maxsize=64)
-def with_format(template: str, form: str, package: str = "heedful.judges.prompts") -> str:
+def with_format(template: str, form: str) -> str:
     """Put the way to reply, a shipped text, into a prompt."""
-    return fill(template, {"format": shipped(form, package)})
+    return fill(template, {"format": shipped(form)})
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:

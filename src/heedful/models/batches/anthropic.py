@@ -25,6 +25,7 @@ from heedful.models.batches.base import (
     within,
 )
 from heedful.models.faults import Fault, FaultKind, fault_of
+from heedful.models.turns import anthropic_blocks
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
@@ -92,7 +93,10 @@ class AnthropicBatches(KeyedService):
         params = {
             "model": self._model,
             "max_tokens": sampling.max_tokens or MAX_TOKENS,
-            "messages": [{"role": turn.role, "content": turn.content} for turn in turns],
+            "messages": [
+                {"role": turn.role, "content": anthropic_blocks(turn, turn.content)}
+                for turn in turns
+            ],
             "system": system or None,
             "temperature": sampling.temperature,
             "top_p": sampling.top_p,

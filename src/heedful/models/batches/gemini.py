@@ -23,6 +23,7 @@ from heedful.models.batches.base import (
     within,
 )
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.turns import gemini_parts
 from heedful.models.untrusted import label
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class GeminiBatches(KeyedService):
             "contents": [
                 {
                     "role": "model" if turn.role == "assistant" else "user",
-                    "parts": [{"text": turn.content}],
+                    "parts": gemini_parts(turn),
                 }
                 for turn in turns
             ],

@@ -137,7 +137,7 @@ class Builder:
         counts: Counter[tuple[int, bool]] = Counter()
         self._db.executemany(
             "INSERT INTO samples VALUES (?, ?, ?, ?, ?)",
-            ((at, row_facts.problem, *_tally(row_facts)) for at, row_facts in batch),
+            ((at, row_facts.problem, *_counts(row_facts)) for at, row_facts in batch),
         )
         self._db.executemany(
             "INSERT INTO judgments VALUES (?, ?, ?, ?, ?, ?)",
@@ -189,7 +189,7 @@ class Builder:
         return number
 
 
-def _tally(row: Facts) -> tuple[int, int, int]:
+def _counts(row: Facts) -> tuple[int, int, int]:
     counts = Counter(fact.status for fact in row.judgments)
     met, unmet = counts["met"], counts["unmet"]
     return met, unmet, counts.total() - met - unmet

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic_core import from_json
 
 from heedful.core.nouns import Critique, Status
+from heedful.core.turns import ToolCall
 from heedful.jobs.results import Scored, scored_entry
 from heedful.jobs.rows import generated_entry
-from heedful.judges import prompts
+from heedful.judges.quotations import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -77,7 +78,7 @@ def row(entry: Entry, *, judged: bool) -> Scored:
     made, _ = generated_entry(entry)
     critique = None
     if made.sample is not None and made.sample.recording is not None:
-        judgments = prompts.read(made.sample.recording, made.sample.checklist)
+        judgments = read_recording(made.sample.recording, made.sample)
         critique = Critique(judgments=tuple(judgments), text=made.sample.recording.text)
     return Scored(made.line, made.id, made.sample, critique, made.problem)
 
@@ -119,12 +120,19 @@ def _texts(key: str, sample: Mapping[str, Any], checklist: Any, judgments: Any) 
     yield key
     for turn in sample.get("conversation") or ():
         yield turn["content"]
+        yield from _calls(turn)
     yield sample.get("response") or ""
+    yield from _calls(sample)
     yield sample.get("reference") or ""
     for constraint in checklist:
         yield constraint["text"]
     for judgment in judgments:
         yield judgment.get("explanation") or ""
+
+
+def _calls(turn: Mapping[str, Any]) -> Iterator[str]:
+    for call in turn.get("tool_calls") or ():
+        yield ToolCall.model_validate(call).shown
 
 
 def _judgments(checklist: Any, judgments: Any, labels: Any) -> Iterator[Fact]:

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, UsageError
+from heedful.core.turns import pieces
 from heedful.jobs.results import record
 from heedful.pages.viewer.downloads import file_response, known_kind
 from heedful.pages.viewer.facts import STATUSES, fact
-from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, PROBLEM, Filter
+from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
 from heedful.pages.viewer.pages_labels import labelling
+from heedful.pages.viewer.saved_filters import saved_filters
 from heedful.pages.viewer.texts import LONG, Span, marked, quotes, spans
 
 if TYPE_CHECKING:
@@ -104,6 +106,8 @@ def samples(request: Request) -> Response:
             choices=opened.index.choices(),
             statuses=[*STATUSES[:2], *GROUPS, *STATUSES[2:], PROBLEM],
             disagreements=list(DISAGREEMENTS),
+            orders=ORDERS,
+            filters=saved_filters(viewer.root),
             state=opened.state(),
             building=viewer.builds.under_way(opened),
         )
@@ -221,8 +225,9 @@ def _hit(row: Scored, text: str) -> tuple[str, Markup] | None:
 
 
 def _texts(row: Scored, sample: Sample) -> list[tuple[str, str]]:
-    texts = [(turn.role, turn.content) for turn in sample.conversation]
+    texts = [piece for turn in sample.conversation for piece in pieces(turn)]
     texts.append(("response", sample.response or ""))
+    texts += [("tool call", each.shown) for each in sample.tool_calls]
     texts += [
         (f"constraint {n}", constraint.text) for n, constraint in enumerate(sample.checklist, 1)
     ]
@@ -300,9 +305,11 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
         return {"turns": [], "response": None, "judged": [], "cut": False, "source": ""}
     parts = [(judgment.number, judgment.constraint.text) for judgment in judged]
     turns = [
-        Turn(turn.role, marked(turn.content, spans(turn.content, parts), limit), len(turn.content))
+        Turn(role, marked(text, spans(text, parts), limit), len(text))
         for turn in sample.conversation
+        for role, text in pieces(turn)
     ]
+    calls = [each.shown for each in sample.tool_calls]
     response = None
     if sample.response is not None:
         quoted = [
@@ -313,6 +320,7 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
         ]
         text = marked(sample.response, spans(sample.response, quoted), limit)
         response = Turn("response", text, len(sample.response))
+    turns += [Turn("tool call of the response", marked(c, [], limit), len(c)) for c in calls]
     lengths = [turn.length for turn in (*turns, *filter(None, [response]))]
     extra = {**sample.source, **(sample.model_extra or {})}
     return {

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heedful.core.text import amount
+from heedful.core.turns import pieces
 
 if TYPE_CHECKING:
     from typing import Any
@@ -145,7 +146,7 @@ def environment(*folders: Path) -> Environment:
         lstrip_blocks=True,
         finalize=_writable,
     )
-    made.filters |= {"said": said, "breakable": breakable, "zip": zip}
+    made.filters |= {"said": said, "breakable": breakable, "pieces": pieces, "zip": zip}
     made.globals["amount"] = amount
     return made
 

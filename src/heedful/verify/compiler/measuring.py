@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from heedful.verify.base import quoted
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.custom.parts import NAMES, readings
 from heedful.verify.custom.phrases import occurrences
 from heedful.verify.custom.structure import amounts
@@ -94,15 +94,15 @@ def _facts(check: Check, response: Response, language: Language) -> Iterator[str
 def _counted(args: dict[str, Any], layout: Layout, language: Language) -> Iterator[str]:
     unit, part = args["unit"], args.get("part", "response")
     if part in {"response", "passage"}:
-        count = tally(layout, unit)
+        count = count_units(layout, unit)
         if count is not None:
             yield _whole(count, unit, language)
         return
     from heedful.verify.text.layout import Layout
 
     for texts in readings(layout, part)[:1]:
-        tallies = [tally(Layout(text), unit) for text in texts[:_MOST_PARTS]]
-        spans = [_span(each) for each in tallies if each is not None]
+        ranges = [count_units(Layout(text), unit) for text in texts[:_MOST_PARTS]]
+        spans = [_span(each) for each in ranges if each is not None]
         if spans:
             yield _by_part(spans, len(texts), unit, part, language)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, amount, verifier
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.custom.parts import Outcome, decide
 from heedful.verify.custom.structure import amounts, bounds
 from heedful.verify.markup import (
@@ -93,7 +93,7 @@ def form(response: Response, *, format: Format) -> Finding:  # noqa: A002 - what
 
 def _there(unit: Unit, least: int = 1) -> Callable[[Layout], tuple[Outcome, str]]:
     def test(layout: Layout) -> tuple[Outcome, str]:
-        count = tally(layout, unit) or CountRange(0, 0)
+        count = count_units(layout, unit) or CountRange(0, 0)
         outcome = True if count.low >= least else None if count.high else False
         return outcome, amounts(count, unit)
 
@@ -101,7 +101,7 @@ def _there(unit: Unit, least: int = 1) -> Callable[[Layout], tuple[Outcome, str]
 
 
 def _markdown(layout: Layout) -> tuple[Outcome, str]:
-    sure, maybe = tally(layout, "markdown_marks") or (0, 0)
+    sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
     if sure:
         return True, f"{sure} of Markdown's marks"
     # Plain text is Markdown too, and a short answer may need no mark.
@@ -109,7 +109,7 @@ def _markdown(layout: Layout) -> tuple[Outcome, str]:
 
 
 def _plain(layout: Layout) -> tuple[Outcome, str]:
-    sure, maybe = tally(layout, "markdown_marks") or (0, 0)
+    sure, maybe = count_units(layout, "markdown_marks") or (0, 0)
     if sure:
         return False, f"{sure} of Markdown's marks"
     return (None, "signs that may be Markdown's") if maybe else (True, "none of Markdown's marks")
@@ -312,7 +312,7 @@ def _one_paragraph(layout: Layout) -> tuple[Outcome, str]:
 
 def _points(layout: Layout) -> tuple[Outcome, str]:
     """Points may be list items, or lines with a heading or an ordinal word."""
-    count = tally(layout, "list_items") or (0, 0)
+    count = count_units(layout, "list_items") or (0, 0)
     if count[0] > 1 or count[1] > 1:
         return True, f"{count[0]} to {count[1]} list items"
     lines = len(layout.written_lines[0])
@@ -330,7 +330,7 @@ def _number(pattern: re.Pattern[str]) -> Callable[[Layout], tuple[Outcome, str]]
         if pattern.fullmatch(text) and text.isascii():
             return True, reason
         # A unit, a full stop or a number in words may do; a sentence doesn't.
-        count = tally(layout, "numbers")
+        count = count_units(layout, "numbers")
         long = len(text.split()) > _MOST_PIECES or len(text) > _SHOWN
         return (False if long or (count and not count.high) else None), reason
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core import scripts
 from heedful.verify.base import Finding, quoted, verifier
-from heedful.verify.custom.counting import tally
+from heedful.verify.custom.counting import count_units
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.phrases import cased, folded
 from heedful.verify.text.characters import emoji_at_end
@@ -219,7 +219,7 @@ def question(response: Response, *, part: Part = "response", which: Which = "eac
     """
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        number = tally(layout, "questions")
+        number = count_units(layout, "questions")
         marked = [re.search("[?？؟]", each[-3:]) for each in layout.sentence_readings[-1]]
         end = f"it ends with '{layout.text.strip()[-20:]}'"
         if not number or number.high == 0:

@@ -16,7 +16,7 @@ from heedful.core.errors import UndecidedError, VerifierError
 from heedful.core.nouns import Check  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.verify import base
 from heedful.verify.base import Finding, verifier
-from heedful.verify.custom.counting import CountRange, tally
+from heedful.verify.custom.counting import CountRange, count_units
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged, named, readings
 from heedful.verify.custom.units import NOUNS, Unit, plural
 
@@ -92,23 +92,24 @@ def count(
     required = bounds(at_least, at_most)
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        count = tally(layout, unit)
+        count = count_units(layout, unit)
         if count is None:
             return None, "its script does not part words by spaces"
         words = f"{amounts(count, unit)}, asked for {required}"
         if part == "passage":
             outcome = _of_passage(count, at_least, at_most)
             return outcome, f"{words}, perhaps of a part only" if outcome is None else words
-        outcome = _within(count, at_least, at_most)
+        outcome = within(count, at_least, at_most)
         if outcome is None and unit == "lines" and layout.bare_lines == count.high:
             # Its first line may be a title to some, but not if so many lines are asked for.
-            outcome = _within(CountRange(count.high, count.high), at_least, at_most) or None
+            outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
         return outcome, words
 
     return decide(*judged(response.layout, part, which, test))
 
 
-def _within(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+def within(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+    """Check bounds under each reading of a count; ``None`` where the readings disagree."""
     least, most = at_least or 0, float("inf") if at_most is None else at_most
     if count.high < least or count.low > most:
         return False
@@ -177,7 +178,7 @@ def no_repetition(response: Response, *, unit: Repeated) -> Finding:
         UndecidedError: readings of what a sentence, a paragraph, … is disagree.
     """
     if unit == "word":
-        if tally(response.layout, "words") is None:
+        if count_units(response.layout, "words") is None:
             return decide(None, _SHORTEST_CHINESE)
         return decide(*_repeated([word.casefold() for word in response.words]))
     outcomes = [_repeated(list(map(_key, texts))) for texts in readings(response.layout, unit)]

@@ -11,10 +11,16 @@ from heedful.verify.text.tokens import bare_words, count_capital_words, treebank
 
 if TYPE_CHECKING:
     import random
+    from collections.abc import Sequence
 
+    from heedful.core.turns import ToolCall
     from heedful.verify.text.layout import Layout
 
 _WORD = re.compile(r"\w+")
+_MARKDOWN_BLOCK = re.compile(
+    r"\s*(?P<fence>`{3,}+|~{3,}+)(?:markdown|md)[^\S\n]*+\n(?P<content>.*)\n(?P=fence)\s*",
+    re.DOTALL | re.IGNORECASE,
+)
 
 
 class Response:
@@ -25,16 +31,32 @@ class Response:
         faithful: ``None`` scores strictly. In faithful scoring, where verifiers reproduce the
             published code's defects, the source of that code's random numbers; it is
             set again before each check.
+        calls: the tool calls of its conversation and its own, divided by the user's turns, see
+            :func:`heedful.core.turns.calls_by_turn`; ``None`` where they aren't known.
     """
 
-    def __init__(self, text: str, faithful: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        text: str,
+        faithful: random.Random | None = None,
+        calls: Sequence[Sequence[ToolCall]] | None = None,
+    ) -> None:
         self.text = text
         self.faithful = faithful
+        self.calls = calls
 
     @cached_property
     def empty(self) -> bool:
         """Whether there is nothing but white space."""
         return not self.text or self.text.isspace()
+
+    @cached_property
+    def unfenced(self) -> Response | None:
+        """What a single block of Markdown holds that is the whole response; else ``None``."""
+        block = _MARKDOWN_BLOCK.fullmatch(self.text)
+        if block is None or re.search(rf"^\s*{block['fence']}", block["content"], re.MULTILINE):
+            return None
+        return Response(block["content"], self.faithful, self.calls)
 
     @cached_property
     def lower(self) -> str:

@@ -17,7 +17,7 @@ REASONS_LOGGED = 20
 """Reasons for undecided rewards that are logged; others are only counted."""
 
 
-class RewardTally:
+class RewardCounts:
     """Counts rewards, and logs why some are undecided, each reason once."""
 
     def __init__(self) -> None:
