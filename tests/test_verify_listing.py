@@ -120,6 +120,19 @@ def test_what_fences_may_matter_to_stays_open_or_unmet(text: str) -> None:
         assert check(compiled(text), Response("```markdown\nrain\n```")).met is False
 
 
+@given(st.lists(st.integers(2, 4), min_size=1, max_size=3), st.sampled_from(["1. ", "- "]))
+def test_points_of_several_lists_are_those_of_each_or_of_all(sizes: list[int], mark: str) -> None:
+    response = "\n\nAnd again:\n\n".join(
+        "\n".join(f"{at if mark[0] == '1' else '-'}{mark[1:]}Rain" for at in range(1, size + 1))
+        for size in sizes
+    )
+    for number in (*sizes, sum(sizes)):
+        expected = True if len(sizes) == 1 else None
+        assert met("count", response, unit="points", at_least=number, at_most=number) is expected
+    assert met("count", response, unit="points", at_least=sum(sizes) + 1) is False
+    assert met("count", response, unit="points", at_most=min(sizes) - 1) is False
+
+
 def test_two_blocks_are_no_single_one() -> None:
     assert Response("```markdown\na\n```\nb\n```\nc\n```").unfenced is None
     assert Response("```python\na\n```").unfenced is None

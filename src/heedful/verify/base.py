@@ -182,11 +182,13 @@ def check(check: Check, response: Response) -> Finding:
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
-    if response.unfenced is not None and _is_of_content(check):
-        if not _is_of_fences(check):
-            return _run(check, binding, response.unfenced)
-        return _agreed(check, binding, response)
-    return _run(check, binding, response)
+    content = response.unfenced if response.text[:1] in _BEFORE_CONTENT else None
+    if content is None or not _is_of_content(check):
+        return _run(check, binding, response)
+    finding = _run(check, binding, content)
+    if _is_of_fences(check) and finding.met is not _run(check, binding, response).met:
+        raise UndecidedError("cannot be decided by code: all of it stands in a block of Markdown")
+    return finding
 
 
 def _is_of_content(check: Check) -> bool:
@@ -194,6 +196,8 @@ def _is_of_content(check: Check) -> bool:
     return check.id.startswith("heedful:") and "checks" not in check.args
 
 
+_BEFORE_CONTENT = frozenset("`~ \t\n")
+"""Signs that a block of Markdown can start with."""
 _OF_FENCES = frozenset(
     {"code_blocks", "markdown_marks", "code_block", "code", "markdown", "plain_text"}
 )
@@ -207,14 +211,6 @@ def _is_of_fences(check: Check) -> bool:
         or values & _OF_FENCES
         or "`" in str(check.args)
     )
-
-
-def _agreed(check: Check, binding: _Binding, response: Response) -> Finding:
-    """Decide a check of a response that is a block of Markdown, with the fences and without."""
-    findings = [_run(check, binding, each) for each in (response, response.unfenced) if each]
-    if findings[0].met is not findings[1].met:
-        raise UndecidedError("cannot be decided by code: all of it stands in a block of Markdown")
-    return findings[0]
 
 
 def _run(check: Check, binding: _Binding, response: Response) -> Finding:

@@ -46,18 +46,6 @@ class Covered(NamedTuple):
     text: int = 0
 
 
-class FilterChoice(NamedTuple):
-    """Something that a filter may ask for.
-
-    Attributes:
-        name: its name.
-        having: how many judgments, or samples for a tag, have it.
-    """
-
-    name: str
-    having: int
-
-
 class Index:
     """The index of a run, for reading; each query opens the file again.
 
@@ -80,14 +68,14 @@ class Index:
         except sqlite3.Error:
             return Covered()
 
-    def choices(self) -> dict[str, list[FilterChoice]]:
+    def choices(self) -> dict[str, list[tuple[str, int]]]:
         """Return what can be chosen: by ``status``, ``type``, ``judge`` and ``tag NAME``."""
-        choices: dict[str, list[FilterChoice]] = {}
+        choices: dict[str, list[tuple[str, int]]] = {}
         query = "SELECT kind, name, samples + judgments FROM names WHERE name != '' ORDER BY 3 DESC"
         try:
             with closing(self._open()) as db:
                 for kind, name, count in db.execute(query):
-                    choices.setdefault(kind, []).append(FilterChoice(name, count))
+                    choices.setdefault(kind, []).append((name, count))
         except sqlite3.Error:
             return {}
         return choices

@@ -60,6 +60,11 @@ def _ends(id_: str, bound: dict[str, Any]) -> Check | None:
     return either([Check(id="heedful:contains", args=bound), Check(id=id_, args=bound)])
 
 
+def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of what stands at the end; beside one emoji there, others may stand before."""
+    return None if bound.get("holds") == 1 else phrase_check(id_, bound)
+
+
 def _bullet_sign(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of bullets; a word or several signs in quotes name none."""
     check = as_bound(id_, bound)
@@ -180,7 +185,8 @@ MAKERS = {
     "heedful:format": _numbering,
     "heedful:wrapped": _wrapped,
     **dict.fromkeys(("heedful:words_with", "heedful:table", "heedful:csv"), phrase_check),
-    **dict.fromkeys(("heedful:delimited", "heedful:at_end"), phrase_check),
+    "heedful:delimited": phrase_check,
+    "heedful:at_end": _at_end,
     "heedful:bullet_sign": _bullet_sign,
     "heedful:json": _json,
     "heedful:equals": _equals,

@@ -67,7 +67,6 @@ _ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20
 _UNLISTED = re.compile(
     r"等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
 )
-_LONGEST_TITLE = 40
 
 
 def number(form: str, written: str, at: int) -> list[tuple[int, int]]:

@@ -26,6 +26,8 @@ def without_code(text: str) -> str:
     """
     if not any(sign in text for sign in "`~\\"):
         return text
+    if "```" not in text and "~~~" not in text:
+        return _without_spans(text)
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -38,6 +40,10 @@ def without_code(text: str) -> str:
             lines.append("")
             fence = mark[1]
         else:
-            spanless = _SPAN.sub(_OBJECT, line) if "`" in line else line
-            lines.append(_ESCAPED.sub(_OBJECT, spanless) if "\\" in spanless else spanless)
+            lines.append(_without_spans(line))
     return "\n".join(lines)
+
+
+def _without_spans(text: str) -> str:
+    spanless = _SPAN.sub(_OBJECT, text) if "`" in text else text
+    return _ESCAPED.sub(_OBJECT, spanless) if "\\" in spanless else spanless
