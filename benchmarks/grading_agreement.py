@@ -66,6 +66,17 @@ PARTS: dict[str, dict[str, Any]] = {
     "ratios": {"leaves._ratios": lambda *_: None},
     "matrices": {"structures._matrices": lambda *_: None},
     "capitals": {"equality._spelling": lambda _: object()},
+    "why unequal answers may be equal": {"equality.likeness": lambda *_: ""},
+    "why equal answers may not be": {"equality.doubt": lambda *_: ""},
+    "notations of schools and programs": {"tidying.respelled": str},
+    "congruences": {"equality.same_residues": lambda *_: None},
+    "sets of letters": {"structures._memberships": lambda *_: None},
+    "choices with values": {"equality._chosen": lambda *_: None},
+    "names in lists": {"structures._differently_named": lambda *_: False},
+    "alternatives": {"structures._alternatives": lambda *_: None},
+    "rankings": {"structures._is_ranking": lambda _: False},
+    "lists with dots": {"structures._without_dots": lambda _: None},
+    "two readings": {"leaves._otherwise_read": str},
     "numbers as expressions": {"leaves.symbolic.value_equal": lambda *_: None},
 }
 

@@ -250,7 +250,10 @@ def test_no_interval_of_a_judges_error_leaves_what_an_error_can_be(judged: Path)
     [
         (lambda rows: [row.pop("draw") for row in rows], "drawn at random"),
         (lambda rows: rows.pop(), "1 of them are missing"),
-        (lambda rows: rows[0].update(id="r999"), "1 others are there"),
+        (lambda rows: rows[0].update(id="r999"), "1 others are there (such as 'r999')"),
+        (lambda rows: rows.append(rows[0]), "stands in line 1, too"),
+        (lambda rows: rows[0].update(labels=[0.5, True]), ":1: labels[0] is a number"),
+        (lambda rows: rows[0].update(labels=[True]), "for 2 constraints"),
         (lambda rows: rows[0].update(labels=[None, True]), "isn't labelled"),
         (lambda rows: rows[0]["draw"].update(seed=9), "drawn at random"),
         (lambda rows: [row["draw"].update(seed=9) for row in rows], "not the rows that were drawn"),
