@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
-from heedful.core.turns import has_parts
 from heedful.engine.call_protocols import Claims
 from heedful.engine.purpose import Purpose
 from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
+from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -270,8 +270,7 @@ async def complete(
         ModelError: no answer for these messages.
         StopRunError: there will be none for any.
     """
-    if has_parts(messages) and not getattr(model, "sends_parts", False):
-        raise ModelError("it can't be sent images or tool calls", where=f"model {model.name}")
+    check_parts(model, messages)
     cache = _current.get()
     if cache is None:
         return await model.generate(messages, sampling, sample=sample)

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError, UsageError
-from heedful.core.nouns import Message
 from heedful.engine.purpose import Purpose
 from heedful.engine.reasks import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Expense, Sample
+    from heedful.core.nouns import Expense, Message, Sample
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
@@ -158,7 +157,7 @@ def prompt(
         own: a text of the user's, in the place of ours.
         places: further texts of our own to fill in.
     """
-    turns = [turn.content for turn in sample.conversation]
+    turns = layout.spoken(sample.conversation)
     response = sample.response or ""
     fence = Fence.around([*turns, response], [text for _, text in items])
     places |= {
@@ -173,7 +172,7 @@ def prompt(
         "raw_response": response,
         "raw_items": "\n\n".join(text for _, text in items),
     }
-    return [Message(role="user", content=fill(template, places))]
+    return [layout.message(fill(template, places), sample.conversation)]
 
 
 def own_prompts(folder: Path | None) -> dict[str, str]:
