@@ -54,7 +54,7 @@ class FormatFlags:
         if self.map is None:
             return
         if self.format is not None:
-            raise UsageError("--map and --format are both given", hint="a mapping is a format")
+            raise UsageError("--map and --format are both given", hint="leave out --format")
         object.__setattr__(self, "format", f"map:{self.map}")
 
 
