@@ -155,8 +155,7 @@ def test_each_and_total_differ_in_chinese(
 ) -> None:
     response = "\n\n".join(map(characters, sizes))
     # A full stop may count.
-    low, high = (lambda size: size <= number), (lambda size: size + 1 <= number)
-    of_each = {low(max(sizes)), high(max(sizes)), None}
+    of_each = {max(sizes) <= number, max(sizes) + 1 <= number, None}
     of_all = {sum(sizes) <= number, sum(sizes) + len(sizes) <= number, None}
     assert verdict(each.format(n=number), response) in of_each
     assert verdict(total.format(n=number), response) in of_all
