@@ -105,7 +105,7 @@ LANES += ["exhaustive"]
 def everything(session: nox.Session) -> None:
     """All tests that need no more than pip."""
     _install(session, "dev")
-    session.run("pytest", "-n", "auto", "-m", "not heavy", *session.posargs)
+    session.run("pytest", "-n", "auto", "--dist", "worksteal", "-m", "not heavy", *session.posargs)
 
 
 @nox.session

@@ -12,6 +12,8 @@ from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
 from plain_chinese_last import TEXTS as CHINESE_LAST
 from plain_chinese_later import TEXTS as CHINESE_LATER
+from plain_fresh import EN as FRESH
+from plain_fresh import ZH as FRESH_ZH
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER, RARE
 from plain_more import TEXTS as MORE
@@ -60,6 +62,10 @@ def main() -> None:
     for name, cases in (("later", CHINESE_LATER), ("last", CHINESE_LAST)):
         # Of the rest code can decide neither response.
         show(f"zh, {name}", [case for case in cases if any(case[1:])])
+    for name, cases in (("en", FRESH), ("zh", FRESH_ZH)):
+        decidable = [case for case in cases if any(case[1:])]
+        for half in (0, 1):
+            show(f"{name}, fresh, {('first', 'second')[half]} half", decidable[half::2])
     for name, texts in (("more", MORE), ("later", LATER), ("rare kinds", RARE)):
         compiled = sum(compile_constraint(text).check is not None for text in texts)
         print(f"{name}, without responses: {compiled} of {len(texts)} texts compile")

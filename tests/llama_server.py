@@ -68,8 +68,10 @@ def main() -> None:
     parameters.model_alias = {NAME}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
-    if sys.argv[2] != str(weights()):  # else keys and values are rounded to float16
+    if sys.argv[2] != str(weights()):  # by default much of attention is rounded to float16
         parameters.cache_type_k = parameters.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        disabled = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+        parameters.flash_attn_type = disabled
     slots = int(sys.argv[1])
     parameters.n_ctx = slots * CONTEXT
     parameters.n_parallel = slots

@@ -365,4 +365,10 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("Write a 4-line poem.", "Hi there\nGo out\nGo up\nGo down", None),
     ("Write the first line in capitals.", "RAIN FELL\nand so on", True),
     ("Write the first line in capitals.", "Title\n\nRAIN FELL\nand so on", None),
+    ("不能使用“您”，使用“你”", "今天下雨了。", None),
+    ("不能使用“您”，使用“你”", "您好。", False),
+    ("Use 'colour', not 'color'.", "Rain fell.", None),
+    ("Use 'colour', not 'color'.", "A fine colour.", True),
+    ("要给出三点建议", "1. 早睡\n2. 早起\n3. 散步\n\n1. Sleep\n2. Rise\n3. Walk", None),
+    ("末尾加上一个emoji", "下雨😀了😀", True),
 ]

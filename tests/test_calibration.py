@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -54,10 +56,12 @@ def test_ppi_as_ppi_python_has_it() -> None:
     assert powered["interval"] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.skipif(find_spec("ppi_py") is None, reason="ppi-python is not installed")
 @given(st.integers(0, 10_000), st.booleans())
 def test_ppi_is_ppi_pythons(seed: int, whole: bool) -> None:  # noqa: FBT001 - drawn
-    ppi = pytest.importorskip("ppi_py")
     import numpy as np
+
+    ppi = import_module("ppi_py")
 
     chance = random.Random(seed)
     units = stratum(chance, chance.randint(5, 60), chance.randint(5, 200))
@@ -246,7 +250,10 @@ def test_no_interval_of_a_judges_error_leaves_what_an_error_can_be(judged: Path)
     [
         (lambda rows: [row.pop("draw") for row in rows], "drawn at random"),
         (lambda rows: rows.pop(), "1 of them are missing"),
-        (lambda rows: rows[0].update(id="r999"), "1 others are there"),
+        (lambda rows: rows[0].update(id="r999"), "1 others are there (such as 'r999')"),
+        (lambda rows: rows.append(rows[0]), "stands in line 1, too"),
+        (lambda rows: rows[0].update(labels=[0.5, True]), ":1: labels[0] is a number"),
+        (lambda rows: rows[0].update(labels=[True]), "for 2 constraints"),
         (lambda rows: rows[0].update(labels=[None, True]), "isn't labelled"),
         (lambda rows: rows[0]["draw"].update(seed=9), "drawn at random"),
         (lambda rows: [row["draw"].update(seed=9) for row in rows], "not the rows that were drawn"),

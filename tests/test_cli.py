@@ -274,9 +274,8 @@ def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on() -> None:
         file.writelines(json.dumps(row | {"id": str(number)}) + "\n" for number in range(25_000))
     command = [sys.executable, "-m", "heedful", "evaluate", "many.jsonl", "--run", "r", "-q"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    while not Path("r/run.sqlite").exists() and process.poll() is None:
+    while not Path("r/results.jsonl.part").exists() and process.poll() is None:
         time.sleep(0.01)
-    time.sleep(0.5)
     os.kill(process.pid, signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130, said

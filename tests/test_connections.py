@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heedful.models.connections import PlainConnections, SecureConnections, connections
+from heedful.models.connections import AiohttpConnections, PlainConnections, connections
 from heedful.models.plain_connection import (
     BrokenReplyError,
     ConnectError,
@@ -74,8 +74,8 @@ class Script:
 async def served(
     script: Script,
     timeout_s: float = 5.0,
-    make: type[PlainConnections | SecureConnections] = PlainConnections,
-) -> AsyncIterator[PlainConnections | SecureConnections]:
+    make: type[PlainConnections | AiohttpConnections] = PlainConnections,
+) -> AsyncIterator[PlainConnections | AiohttpConnections]:
     """Serve the script; give connections to it."""
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
@@ -224,7 +224,7 @@ def test_tls_and_proxies_are_left_to_aiohttp(
 
     async def refused() -> None:
         opened = connections(url, {}, 1.0, LIMIT)
-        assert isinstance(opened, SecureConnections)
+        assert isinstance(opened, AiohttpConnections)
         try:
             if proxy:
                 with pytest.raises(ConnectError):
@@ -239,13 +239,13 @@ def test_aiohttp_gives_the_same_replies(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("NO_PROXY", "*")
     script = Script([LENGTH])
 
-    async def both(make: type[PlainConnections | SecureConnections]) -> HttpReply:
+    async def both(make: type[PlainConnections | AiohttpConnections]) -> HttpReply:
         async with served(script, make=make) as opened:
             return await opened.post(b"{}")
 
-    plain, other = (asyncio.run(both(make)) for make in (PlainConnections, SecureConnections))
+    plain, other = (asyncio.run(both(make)) for make in (PlainConnections, AiohttpConnections))
     assert (plain.status, plain.content) == (other.status, other.content) == (200, b"fine")
     script.pieces = [b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * (LIMIT + 1)]
     script.close = True
     with pytest.raises(LongReplyError):
-        asyncio.run(both(SecureConnections))
+        asyncio.run(both(AiohttpConnections))

@@ -151,7 +151,9 @@ def test_each_instruction_is_written_once_as_the_generator_is_to_answer(
     assert [problem["id"] for problem in summary["problems"]] == ["4", "5"]
     contract = make(prompt)
     for row, given_ in zip(rows(out), (samples[0], samples[2]), strict=True):
-        assert row["prompt"] == [message.model_dump() for message in contract.render(given_)]
+        assert row["prompt"] == [
+            message.model_dump(exclude_defaults=True) for message in contract.render(given_)
+        ]
         (completion,) = row["completion"]
         read = contract.parse(completion["content"])
         if prompt == "plain":

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from heedful.core.errors import UsageError
 from heedful.reporting import chart as charts
-from heedful.reporting.chart import LIGHT, Chart
+from heedful.reporting.chart import DARK, LIGHT, Chart
 from heedful.reporting.document import Document
 from heedful.reporting.html.environment import asset
 from heedful.reporting.notation import percent
@@ -77,9 +77,12 @@ def texts(drawn: ET.Element) -> set[str]:
     return {text.text or "" for text in drawn.iter(f"{SVG}text")}
 
 
-def test_the_colours_of_files_are_those_of_the_light_theme() -> None:
-    light = dict(re.findall(r"--([\w-]+): light-dark\((#\w{6}),", asset("theme.css")))
-    assert {name: light[name] for name in LIGHT} == LIGHT
+def test_the_colours_of_files_are_those_of_the_themes() -> None:
+    themes = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", asset("theme.css"))
+    pairs = {name: (light, dark) for name, light, dark in themes}
+    assert {name: pairs[name] for name in LIGHT} == {
+        name: (LIGHT[name], DARK[name]) for name in LIGHT
+    }
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -120,6 +123,30 @@ def test_series_are_told_apart(kind: str, count: int) -> None:
     assert all(one["color"] != other["color"] for one, other in pairwise(looks.values()))
 
 
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
+SIZES = st.from_regex(r"\d{1,3}B", fullmatch=True)
+
+
+@of_a_hundred(30)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["", "a-vendor/a-critic-with-a-long-name-", "b/c-"]), SIZES),
+        max_size=12,
+    ),
+    st.lists(NAMES, max_size=3),
+)
+def test_shown_names_stay_apart_and_keep_their_ends(
+    pairs: list[tuple[str, str]], others: list[str]
+) -> None:
+    names = {start + end for start, end in pairs} | {*others}
+    short = charts.shorten(sorted(names))
+    assert short.keys() == names
+    assert len(set(short.values())) == len(names)
+    long = [name for name in names if name.startswith("a-vendor")]
+    shown = {short[name][: charts.AXIS_LETTERS] for name in long}
+    assert len(shown) == len(long)  # whatever other names stand beside them
+
+
 def test_names_alike_at_their_beginning_stay_apart() -> None:
     spec = line_chart(lines(3, "n" * 200), Axis("step"), SHARES)
     assert len({row["series"] for row in spec["data"]["values"]}) == 3
@@ -131,9 +158,6 @@ def test_a_chart_of_lines_shows_its_axes_level_and_legend() -> None:
     assert {"step", "accuracy", "chance", "critic 0", "critic 8", "50%"} <= drawn
     assert "a" not in texts(svg(EXAMPLES["names"]))
     assert {"50.0%", "100.0%", "70.0%"} <= texts(svg(EXAMPLES["heat map"]))
-
-
-NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 
 
 @of_a_hundred(25)

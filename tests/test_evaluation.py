@@ -314,3 +314,17 @@ def test_a_misspelt_scoring_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="fathful"):
         evaluate([sample], scoring="fathful", run=tmp_path / "run")  # type: ignore[arg-type]
     assert not (tmp_path / "run").exists()
+
+
+def test_rates_are_plotted_by_one_call(tmp_path: Path) -> None:
+    result = evaluate(EXAMPLE, run=tmp_path / "run")
+    drawn = json.loads(result.plot("type").json())["data"]["values"]
+    assert {row["name"]: row["value"] for row in drawn}["Content"] == pytest.approx(90)
+    assert "90.9 % decided" in next(row["counts"] for row in drawn if row["name"] == "Content")
+    assert [row["name"] for row in json.loads(result.plot("model").json())["data"]["values"]] == [
+        "model-a",
+        "model-b",
+    ]
+    assert "CFBench ISR" in result.plot().json()
+    with pytest.raises(UsageError, match="type, priority"):
+        result.plot("colour")

@@ -22,8 +22,14 @@ def corpus() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "file"), [*corpus()])
-def test_what_was_found_once_is_mended(name: str, file: str) -> None:
+def test_inputs_that_failed_once_pass(name: str, file: str) -> None:
     fuzz.TARGETS[name]((fuzz.CORPUS / name / file).read_bytes())
+
+
+def test_each_folder_of_the_corpus_is_a_targets() -> None:
+    folders = {path.name for path in fuzz.CORPUS.iterdir()}
+    assert folders
+    assert folders <= fuzz.TARGETS.keys()
 
 
 @pytest.mark.slow

@@ -287,7 +287,7 @@ def test_the_event_loop_goes_on_and_closing_ends_what_is_under_way(folder: Path)
         beats = 0
         for _ in range(20):
             await asyncio.sleep(0.005)
-            beats += 1
+            beats += not all(call.done() for call in calls)
         await asyncio.wait_for(model.close(), timeout=2)
         given = await asyncio.gather(*calls, return_exceptions=True)
         assert any(isinstance(item, asyncio.CancelledError) for item in given)

@@ -11,6 +11,8 @@ from heedful.verify import Response, check
 from heedful.verify.compiler.compile import compile_constraint
 from plain_chinese_last import TEXTS as CHINESE_LAST
 from plain_chinese_later import TEXTS as CHINESE_LATER
+from plain_fresh import EN as FRESH
+from plain_fresh import ZH as FRESH_ZH
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_more import TEXTS as MORE
@@ -31,6 +33,8 @@ CASES = [
     *KINDS,
     *CHINESE_LATER,
     *CHINESE_LAST,
+    *FRESH,
+    *FRESH_ZH,
 ]
 
 
@@ -54,7 +58,8 @@ def test_most_plain_constraints_become_checks(language: str, half: int) -> None:
 
 
 def test_most_other_plain_constraints_become_checks() -> None:
-    for texts in (MORE, LATER, MORE_WORDS):
+    fresh = ([text for text, *said in cases if any(said)] for cases in (FRESH, FRESH_ZH))
+    for texts in (MORE, LATER, MORE_WORDS, *fresh):
         compiled = [text for text in texts if compile_constraint(text).check is not None]
         assert len(compiled) >= LEAST * len(texts)
 

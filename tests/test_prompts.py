@@ -294,3 +294,21 @@ def test_sysbench_recordings_give_the_published_counts() -> None:
         judgments = prompts.read(row.sample.recording, row.sample.checklist)
         counts.update(judgment.status for judgment in judgments)
     assert counts == {Status.MET: 3668, Status.UNMET: 2272, Status.UNPARSED: 12}
+
+
+@pytest.mark.parametrize("name", prompts.NAMES)
+def test_what_a_prompt_reads_is_read_again_from_a_recording(name: str) -> None:
+    constraints = [Constraint(text="Be brief."), Constraint(text="Be kind.")]
+    replies = [
+        "<c1>\nShort.\nVERDICT: MET\n</c1>\n<c2>\nRude.\nVERDICT: UNMET\n</c2>",
+        (
+            '{"judgments": [{"constraint": 1, "explanation": "Short.", "verdict": "MET"}, '
+            '{"constraint": 2, "explanation": "Rude.", "verdict": "UNMET"}]}'
+        ),
+        '{"rubrics_check": {"question_1": "Yes", "question_2": "No"}, "SATISFIED_ALL": "NO"}',
+        "Be brief.\t1\nBe kind.\t0",
+    ]
+    prompt = prompts.make(name)
+    for reply in replies:
+        parsed = prompt.parse(reply, constraints)
+        assert prompts.read(Recording(prompt=name, text=reply), constraints) == parsed

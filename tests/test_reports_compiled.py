@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from heedful import Constraint, Sample
-from heedful.jobs.checklists.compiled import Coverage, compiled_rows, coverage_table, lines, record
+from heedful.jobs.checklists.compiled import Coverage, compiled_rows, coverage_table, lines
 
 if TYPE_CHECKING:
     from heedful.jobs.checklists.compiled import CompiledRow
@@ -33,14 +33,6 @@ def test_each_constraint_is_shown_with_what_it_became() -> None:
     assert "words" in measured[2]
     assert len(neither) == len(checked) == 2
     assert "'Be kind'" in neither[1]
-
-
-def test_a_record_holds_check_measures_and_reason() -> None:
-    first, second, _ = map(record, rows())
-    assert first["check"]["args"] == {"unit": "words", "at_most": 50}
-    assert second["check"] is None
-    assert second["measures"][0]["id"] == "heedful:count"
-    assert second["reason"]
 
 
 def test_coverage_is_counted_by_type() -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from heedful import Constraint, Message, Sample, UsageError, evaluate, respond
-from heedful.core.errors import ModelError
+from heedful.core.errors import ModelError, RunError
 from heedful.models import Completion, Sampling, ScriptedModel
 
 if TYPE_CHECKING:
@@ -211,3 +212,15 @@ def test_it_works_inside_a_running_event_loop() -> None:
         return respond([sample("1")], models=ScriptedModel("Hi.")).summary
 
     assert asyncio.run(notebook())["rows"]["completed"] == 1
+
+
+def test_a_run_over_fewer_rows_is_not_resumed_over_all(tmp_path: Path) -> None:
+    path, run = tmp_path / "rows.jsonl", tmp_path / "run"
+    row = {"prompt": "p", "checklist": ["c"]}
+    rows = [row | {"id": "a"}, row | {"id": "b", "_generation_error": "timeout"}, row | {"id": "c"}]
+    path.write_text("\n".join(map(json.dumps, rows)))
+    for options in ({"exclude_generation_failures": True}, {"limit": 2}):
+        respond(path, models=ScriptedModel("New."), run=run, **options)
+        with pytest.raises(RunError):
+            respond(path, models=ScriptedModel("New."), run=run)
+        shutil.rmtree(run)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from heedful import Status
 from heedful.rewards import Reward, for_trl, for_verifiers, for_verl, trl_rewards
-from heedful.rewards.adapters import openrlhf_samples
+from heedful.rewards.adapters import openrlhf_sample
 from test_rewards_gates import CHECKLIST, ESSAY, GOOD, Permissive
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def test_verl_gets_a_verdict_or_the_fallback(
 def test_openrlhf_gets_a_verdict_or_the_fallback(
     reward: Reward, query: Any, prompt: Any, label: Any
 ) -> None:
-    (scored,) = reward.score_sync(openrlhf_samples([query], [prompt], [label]))
+    (scored,) = reward.score_sync([openrlhf_sample(query, prompt, label, 1)])
     assert (scored.value == FALLBACK) == (not scored.decided)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import cProfile
 import itertools
 import json
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from heedful import evaluate
 from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
-from heedful.data.formats import open_source
+from heedful.data.formats import native, open_source
 from heedful.judges import Panel, prompts
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.model import Checklist
@@ -339,7 +340,52 @@ def test_order_does_not_matter_to_what_follows(
             assert not status.settled
 
 
+def test_a_chain_takes_time_that_grows_as_it_does() -> None:
+    def calls(length: int, *, forward: bool) -> int:
+        links = [[at] if at else [] for at in range(length)]
+        if not forward:
+            links = [[at + 2] if at + 1 < length else [] for at in range(length)]
+        profile = cProfile.Profile()
+        statuses, _ = profile.runcall(asyncio.run, ordered(links))
+        assert set(statuses) == {MET}
+        return sum(int(entry.callcount) for entry in profile.getstats())
+
+    for forward in (True, False):
+        assert calls(400, forward=forward) < 2.5 * calls(200, forward=forward)
+
+
 # --- files --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"depends_on": 1}, "checklist[1].depends_on is a number (1); give a list of"),
+        ({"depends_on": [True]}, "checklist[1].depends_on is a list; give a list of"),
+        ({"depends_on": ["1"]}, "checklist[1].depends_on is a list; give a list of"),
+        ({"depends_on": [9]}, "constraint 2 depends on constraint 9"),
+        ({"scale": "wibble"}, 'checklist[1].scale is text ("wibble"); give its labels'),
+        ({"scale": [1, 2]}, "checklist[1].scale[0] is a number (1), not a label"),
+        ({"scale": {"levels": ["a", 3]}}, "checklist[1].scale.levels[1] is a number (3)"),
+        ({"weight": True}, "checklist[1].weight is true; give its points"),
+        ({"weight": float("nan")}, "checklist[1].weight is a number (NaN)"),
+        ({"weight": "heavy"}, 'checklist[1].weight is text ("heavy")'),
+        ({"gate": "wibble"}, 'checklist[1].gate is text ("wibble")'),
+    ],
+)
+def test_an_odd_field_is_named_with_its_place(
+    tmp_path: Path, fields: dict[str, Any], said: str
+) -> None:
+    file = tmp_path / "in.jsonl"
+    file.write_text(json.dumps({"prompt": "x", "checklist": ["a", {"text": "b", **fields}]}))
+    (row,) = open_source(file)
+    assert said in (row.problem or "")
+
+
+def test_empty_fields_of_a_rubric_are_as_if_they_were_not_there() -> None:
+    empty = dict.fromkeys(("depends_on", "scale", "weight", "gate"))
+    read = native.sample({"prompt": "x", "checklist": [{"text": "b", **empty}]}, 1)
+    assert read.checklist == (Constraint(text="b"),)
 
 
 def test_a_rubric_survives_a_run_and_its_results_file(tmp_path: Path) -> None:

@@ -37,7 +37,6 @@ PAGE = 16384
 """Bytes of a page of a store; the first ones hold the tables' names and the configuration."""
 
 OLDER = "DROP TABLE calls; DROP TABLE usage; PRAGMA user_version=0"
-FOREIGN = 'UPDATE meta SET value = \'{"store": 1, "judge": "rules"}\' WHERE key = \'config\''
 NO_JSON = "UPDATE inputs SET value = 'no JSON'; UPDATE outputs SET value = '[]'"
 
 

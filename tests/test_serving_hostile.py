@@ -59,6 +59,8 @@ ODD_HEADERS: dict[str, tuple[str, bytes]] = {
     "origin of bytes": ("Origin", b"\xff\xfe"),
     "host that is no address": ("Host", b"[x"),
     "host of bytes": ("Host", b"\xff\xfe"),
+    "a user at this host": ("Host", b"user@localhost"),
+    "a port that is none": ("Host", b"127.0.0.1:abc"),
     "another host": ("Host", b"rebound.example"),
     "another host with our port": ("Host", b"127.0.0.1.example:8765"),
     "length that is none": ("Content-Length", b"-1"),
@@ -126,6 +128,37 @@ def test_odd_headers_are_refused(coded: Server, path: str, odd: str) -> None:
     else:
         assert 200 <= status < 500
     assert is_alive(coded)
+
+
+LARGE: dict[str, dict[str, Any]] = {
+    "fields": {f"k{at}": at for at in range(200_000)},
+    "constraints": {"checklist": ["a"] * 100_000},
+    "constraints in JSON": {"checklist": json.dumps(["a"] * 100_000)},
+    "fields of a constraint": {
+        "checklist": [{"text": "a", **{f"k{n}": n for n in range(100_000)}}]
+    },
+    "turns": {"prompt": [{"role": "user", "content": "a"}] * 100_000},
+}
+
+
+@pytest.mark.parametrize("large", LARGE.values(), ids=LARGE)
+def test_a_row_of_very_many_values_is_refused(coded: Server, large: dict[str, Any]) -> None:
+    """Such a row took seconds, in which no other request was answered."""
+    status, body = coded.rewards(CODED, {**CODED, **large})
+    assert (status, body["rewards"]) == (200, [1, None])
+    assert body["results"][1]["error"]["what"] == "the row is too large"
+
+
+def test_a_client_that_goes_away_is_no_defect() -> None:
+    with server() as made:
+        for at in range(20):
+            with socket.create_connection(place(made), timeout=10) as client:
+                begun = b"POST /v1/rewards HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n"
+                client.sendall(begun + b"{" * (at % 3))
+        assert is_alive(made)
+        _, log = made.stop()
+    assert "Traceback" not in log
+    assert " 500" not in log
 
 
 def test_a_name_that_points_here_is_refused_only_without_a_token() -> None:

@@ -125,6 +125,35 @@ def test_an_estimate_of_a_run_that_is_there_counts_what_is_left(tmp_path: Path) 
         dry_run(evaluate, rows, scoring="faithful", **asked)
 
 
+@pytest.mark.parametrize(
+    ("per_call", "edit", "paid"),
+    [
+        (1, lambda texts: ["A new one.", *texts[1:]], 2),
+        (1, lambda texts: ["A new one.", *texts], 2),
+        (1, lambda texts: texts[::-1], 0),
+        (2, lambda texts: ["A new one.", *texts[1:]], 2),  # the second call is as it was
+        (2, lambda texts: ["A new one.", *texts], 4),  # each call holds other criteria
+        (None, lambda texts: texts[:2], 2),
+    ],
+)
+def test_after_an_edit_only_calls_with_other_criteria_are_paid_for(
+    tmp_path: Path, per_call: int | None, edit: Any, paid: int
+) -> None:
+    def rows(texts: list[str]) -> list[Sample]:
+        listed = [Constraint(text=text) for text in texts]
+        prompts = ("Greet.", "Take leave.")
+        return [Sample(prompt=each, checklist=listed, response="Hello") for each in prompts]
+
+    texts = ["It is short.", "It is kind.", "It is true."]
+    old, new = tmp_path / "old", tmp_path / "new"
+    with serving(script=verdicts) as server:
+        judge: dict[str, Any] = {"judge": "checklist", "model": "m", "base_url": server.url}
+        evaluate(rows(texts), run=old, per_call=per_call, **judge)
+        edited = rows(edit(texts))
+        summary = evaluate(edited, per_call=per_call, run=new, reuse=old, **judge).summary
+    assert summary["cost"]["calls"] == paid
+
+
 @pytest.mark.parametrize("executor", ["local", "processes"])
 def test_rows_that_were_added_are_the_only_ones_paid_for(tmp_path: Path, executor: Any) -> None:
     old, new = tmp_path / "old", tmp_path / "new"

@@ -271,21 +271,64 @@ def test_two_processes_share_batches_and_evaluations(
     held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+", "++"]))
     output = tmp_path / "critic"
     more = ["--max-steps", 2, "--evaluation", held_out, "--max-completion-tokens", 4]
-    words = [str(word) for word in command("sft", sft, model, output, *more)]
+    words = command("sft", sft, model, output, *more)
+    said = in_two_processes(*words)
+    assert said.count("Trained on") == 1
+    result = report(output)
+    assert result["configuration"]["processes"] == 2
+    assert sum(result["held_out"]["verdicts"].values()) == 6
+
+
+def in_two_processes(*words: object, sharded: bool = False) -> str:
+    """Run the command line in two processes; return what it printed."""
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    program = (
+        [str(Path(__file__).with_name("sharded_on_cpus.py"))] if sharded else ["-m", "heedful"]
+    )
+    environment = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
+    if sharded:  # as accelerate launch sets it
+        wrap = {"FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP"}
+        environment |= {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", **wrap}
     done = subprocess.run(
-        [sys.executable, *launch, "-m", "heedful", *words],
-        env=os.environ | {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"},
+        [sys.executable, *launch, *program, *map(str, words)],
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("Trained on") == 1
-    result = report(output)
-    assert result["configuration"]["processes"] == 2
-    assert sum(result["held_out"]["verdicts"].values()) == 6
+    return done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", ["sft", "dpo"])
+def test_sharded_weights_are_trained_like_whole_ones_and_resume(
+    stage: str, model: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    import torch
+    from safetensors.torch import load_file
+
+    data = request.getfixturevalue(stage)
+    held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+", "++"]))
+    more = ["--max-steps", 4, "--save-every", 2, "--eval-every", 2, "--keep", 2]
+    more += ["--evaluation", held_out, "--max-completion-tokens", 4]
+    whole, sharded = tmp_path / "whole", tmp_path / "sharded"
+    in_two_processes(*command(stage, data, model, whole, *more))
+    words = command(stage, data, model, sharded, *more)
+    in_two_processes(*words, sharded=True)
+    assert list((sharded / "checkpoints" / "checkpoint-4").glob("pytorch_model_fsdp_0/*.distcp"))
+    assert losses(sharded) == pytest.approx(losses(whole), abs=1e-4)
+    weights = [load_file(path / "model.safetensors") for path in (whole, sharded)]
+    assert all(torch.allclose(weights[0][name], weights[1][name], atol=1e-4) for name in weights[0])
+    assert len(report(sharded)["evaluations"]) == 2
+    if stage == "dpo":  # resumed alike
+        return
+    (sharded / "training.json").unlink()
+    shutil.rmtree(sharded / "checkpoints" / "checkpoint-4")
+    before = losses(whole)
+    in_two_processes(*words, sharded=True)
+    assert losses(sharded) == pytest.approx(before, abs=1e-4)
 
 
 def curve(folder: Path, key: str) -> list[Any]:

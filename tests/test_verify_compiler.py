@@ -200,7 +200,6 @@ REFUSED = [
     "End with a single emoji.",
     "Write in English and in French.",
     "Respond in English or French.",
-    'Include "yes" or "no".',
     'Include words like "happy".',
     'Avoid words such as "very".',
     'End with "[your name]".',

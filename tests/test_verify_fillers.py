@@ -17,6 +17,8 @@ from heedful.data import formats
 from heedful.verify.compiler.compile import compile_constraint
 from plain_chinese_last import TEXTS as CHINESE_LAST
 from plain_chinese_later import TEXTS as CHINESE_LATER
+from plain_fresh import EN as FRESH
+from plain_fresh import ZH as FRESH_ZH
 from plain_kinds import TEXTS as KINDS
 from plain_more import LATER
 from plain_texts import TEXTS
@@ -68,7 +70,11 @@ FILLERS_OF = {
     "word": {"heedful:count", "heedful:excludes", "heedful:contains", "heedful:ends_with"},
     # "in all capital letters", "words in all caps"
     "all": {"heedful:case", "heedful:language", "heedful:dates", "heedful:count"},
-    "both": {"heedful:starts_with", "heedful:contains"},  # it must be the number of those listed
+    "both": {
+        "heedful:starts_with",
+        "heedful:contains",
+        "heedful:mentions",
+    },  # it must be the number of those listed
     "single": {"heedful:json", "heedful:format", "heedful:count"},  # a sentence is one sentence
     "total": {"heedful:count"},  # what names no part is counted in total
     "letter": {"heedful:words_with"},  # what it quotes is one
@@ -123,7 +129,7 @@ FILLERS_OF = {
         "heedful:equals",
         "heedful:csv",
     },  # of what is counted one by one, a bare number is exact
-    "exact": {"heedful:ends_with"},  # what is quoted is asked for word for word
+    "exact": {"heedful:ends_with", "heedful:contains"},  # what is quoted is asked for word for word
     "valid": {"heedful:json", "heedful:format"},
     "double": {"heedful:format", "heedful:wrapped"},  # only these are decided
     "about": {"heedful:count"},  # of words and characters, a bare number means about that many
@@ -135,7 +141,7 @@ FILLERS_OF = {
     "恰好": {"heedful:count"},
     "恰好包含": {"heedful:count"},
     "只写": {"heedful:count"},
-    "markdown": {"heedful:table", "heedful:separated", "heedful:format"},
+    "markdown": {"heedful:table", "heedful:separated", "heedful:format", "heedful:count"},
     "divider": {"heedful:separated"},
     "约": {"heedful:count"},
     "大约": {"heedful:count"},
@@ -168,7 +174,7 @@ FILLERS_OF = {
         "heedful:contains",
         "heedful:classical_poem",
     }
-    | {"heedful:excludes", "heedful:ends_with", "heedful:starts_with"},
+    | {"heedful:excludes", "heedful:ends_with", "heedful:starts_with", "heedful:ends_with_emoji"},
     "一个": {
         "heedful:ends_with",
         "heedful:count",
@@ -193,7 +199,7 @@ FILLERS_OF = {
     "called": {"heedful:json"},
     "length": {"heedful:count"},
     "at": {"heedful:count"},
-    "小": {"heedful:count"},
+    "小": {"heedful:count", "heedful:headed"},
     "第一句": {"heedful:starts_with"},
     "数字": {"heedful:format"},
     "均": {"heedful:excludes"},
@@ -221,6 +227,35 @@ FILLERS_OF = {
     "代码": {"heedful:format"},
     "lists": {"heedful:count"},
     "numbered": {"heedful:count"},
+    "extra": {"heedful:json"},
+    "always": {"heedful:language"},
+    "every": {"heedful:starts_with"},  # every reply
+    "answers": {"heedful:count"},
+    "tweet": {"heedful:count"},
+    "produce": {"heedful:count"},
+    "it's": {"heedful:count"},
+    # What a quoted phrase, a number or an address is says itself.
+    "british": {"heedful:excludes"},
+    "competitors": {"heedful:excludes"},
+    "email": {"heedful:contains"},
+    "address": {"heedful:contains"},
+    "官网": {"heedful:contains"},
+    "phone": {"heedful:mentions"},
+    "数": {"heedful:count"},  # 段落数
+    "标题": {"heedful:count"},  # 一级标题
+    "字段": {"heedful:json"},
+    "不要解释": {"heedful:format"},  # code or a number alone has none
+    # of what is listed one by one: 三条建议
+    **{
+        noun: {"heedful:count"}
+        for noun in ["理由", "原因", "方法", "措施", "优点", "缺点", "好处", "技巧", "注意事项"]
+    },
+    "选项": {"heedful:equals"},
+    "选项字母": {"heedful:equals"},
+    "使用了": {"heedful:count"},
+    "否": {"heedful:format", "heedful:count"},  # 是否
+    "项": {"heedful:bullet_sign"},
+    "步骤": {"heedful:format"},
 }
 
 # "Paragraphs have 50 words each" says the same without its last word, or with "all" before it.
@@ -302,6 +337,7 @@ def swallowed(text: str) -> list[str]:
         *LATER,
         *MORE,
         *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
+        *(text for text, _, _ in [*FRESH, *FRESH_ZH]),
     ],
 )
 def test_no_word_of_a_constraint_is_swallowed(text: str) -> None:
@@ -379,6 +415,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
         *LATER,
         *MORE,
         *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
+        *(text for text, _, _ in [*FRESH, *FRESH_ZH]),
     ],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:

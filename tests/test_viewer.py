@@ -22,7 +22,7 @@ from heedful.engine.store import Input, Store
 pytest.importorskip("starlette", reason="the extra 'view' is not installed")
 pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
 
-from viewing import HOSTILE, client, keys_of, make_run, notes, open_client
+from viewing import HOST, HOSTILE, client, keys_of, make_run, notes, open_client
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -437,3 +437,26 @@ def test_what_is_searched_for_is_no_markup(browser: TestClient) -> None:
     hostile = '"><script>alert(1)</script>'
     shown = browser.get("/", params={"q": hostile, "sort": hostile}).text
     assert "<script>alert" not in shown
+
+
+def test_filters_are_saved_for_all_runs_of_a_folder(tmp_path: Path) -> None:
+    browser = client(make_run(tmp_path / "runs" / "mine", 6).parent)
+    place = f"{keys_of(browser)['mine']}/samples"
+
+    def post(**fields: str) -> Any:
+        where, origin = place.replace("/samples", "/filters"), {"origin": f"http://{HOST}"}
+        return browser.post(where, data=fields, headers=origin, follow_redirects=False)
+
+    query = "status=unmet&sort=unmet"
+    saved = post(name=" worst  <b> ", query=f"{query}&page=3&odd=1")
+    assert (saved.status_code, saved.headers["location"]) == (303, f"{place}?{query}")
+    link = f'href="{place}?status=unmet&amp;sort=unmet"'
+    assert f"{link}>worst &lt;b&gt;</a>" in browser.get(place).text
+    assert 'placeholder="name of this filter"' in browser.get(f"{place}?status=met").text
+    assert post(name="", query=query).status_code == 400
+    assert post(name="all", query="").status_code == 400
+    assert post(name="x", query="status=nonsense").status_code == 400
+    assert post(name="worst <b>", remove="yes").status_code == 303
+    assert link not in browser.get(place).text
+    (tmp_path / "runs" / "heedful-filters.json").write_text("[1", encoding="utf-8")
+    assert browser.get(place).status_code == 200

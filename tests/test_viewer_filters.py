@@ -23,8 +23,8 @@ from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample, 
 from heedful.engine.store import Input, Store
 from heedful.pages.viewer import runs
 from heedful.pages.viewer.building import Builder
-from heedful.pages.viewer.facts import STATUSES, facts
-from heedful.pages.viewer.filters import Filter
+from heedful.pages.viewer.facts import STATUSES, Facts, facts
+from heedful.pages.viewer.filters import GROUPS, ORDERS, Filter
 from heedful.pages.viewer.runs import Memory, Run
 from heedful.pages.viewer.texts import marked, quotes, spans
 
@@ -55,6 +55,7 @@ FILTERS = st.builds(
     low=st.none() | st.sampled_from((0.0, 0.6, 1.0)),
     high=st.none() | st.sampled_from((0.0, 0.6, 1.0)),
     tags=st.sampled_from(((), ("task:一",), ("task:two", "n:3"))),
+    sort=st.sampled_from(("", *ORDERS)),
 )
 
 
@@ -90,6 +91,10 @@ def filled(directory: Path, made: list[tuple[Sample, Critique | None]]) -> None:
                 store.add_output(at, critique.model_dump_json(exclude_defaults=True))
 
 
+def statuses(row: Facts, counted: tuple[str, ...]) -> int:
+    return sum(judgment.status in counted for judgment in row.judgments)
+
+
 @pytest.mark.slow
 @of_a_hundred(60, suppress_health_check=[HealthCheck.too_slow])
 @given(made=st.lists(rows(), max_size=6), wanted=st.lists(FILTERS, max_size=5), data=st.data())
@@ -107,7 +112,13 @@ def test_an_index_finds_what_looking_at_each_row_finds(
             assert run.covered == (covered, covered)
             for item in wanted:
                 expected = [at for at, found in enumerate(known) if item.matches(found)]
+                if item.sort:  # what isn't indexed comes last
+                    counted = GROUPS.get(item.sort, (item.sort,))
+                    first = [at for at in expected if at < covered]
+                    first.sort(key=lambda at: -statuses(known[at], counted))
+                    expected = first + [at for at in expected if at >= covered]
                 selection = run.select(item)
+                assert [selection.place(at) for at in expected] == list(range(len(expected)))
                 assert list(selection.positions) == expected
                 assert selection.exact
 
@@ -142,7 +153,7 @@ def test_a_long_text_is_found_a_part_at_a_time(
 @given(FILTERS)
 def test_a_filter_is_the_same_after_it_was_an_address(wanted: Filter) -> None:
     assert Filter.of(QueryParams(wanted.query())) == wanted
-    assert bool(wanted.query()) == bool(wanted)
+    assert bool(wanted.query()) == bool(wanted or wanted.sort)
 
 
 @given(st.text(max_size=60), st.lists(st.tuples(st.integers(1, 9), st.text(max_size=4))))

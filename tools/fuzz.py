@@ -172,7 +172,7 @@ def constraints(data: bytes) -> None:
 def _checks() -> list[Check]:
     from heedful.verify.compiler.compile import compile_constraint
 
-    words = (CORPUS / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    words = (CORPUS / "constraints" / "plain.txt").read_text(encoding="utf-8").splitlines()
     compiled = (compile_constraint(line).check for line in words)
     return [found for found in compiled if found is not None]
 

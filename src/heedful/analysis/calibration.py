@@ -289,6 +289,10 @@ def _about_draw(labels: Name) -> dict[str, Any]:
     return dict(about or {})
 
 
+def _such_as(names: Sequence[str]) -> str:
+    return f" (such as {names[0]!r})" if names else ""
+
+
 class _LabelledRow(NamedTuple):
     id: str
     sample: Sample
@@ -298,12 +302,20 @@ def _rows(labels: Name) -> list[_LabelledRow]:
     """Read a file of labels; a row that cannot be read is an error.
 
     Raises:
-        InputError: it is missing, or a row cannot be read.
+        InputError: it is missing, a row cannot be read, or stands there twice.
     """
     rows = []
+    lines: dict[str, int] = {}
     for row in open_source(Path(labels), format="native"):
         if row.sample is None:
             raise InputError(str(row.problem), where=f"{labels}:{row.line}")
+        first = lines.setdefault(row.sample.id, row.line)
+        if first != row.line:
+            raise InputError(
+                f"the row {row.sample.id!r} stands in line {first}, too",
+                where=f"{labels}:{row.line}",
+                hint="keep the one with the labels that hold",
+            )
         rows.append(_LabelledRow(row.sample.id, row.sample))
     return rows
 
@@ -333,10 +345,10 @@ def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, 
     except (UsageError, TypeError) as error:
         raise InputError(f"the draw does not fit the run: {error}", where=str(labels)) from error
     if drawn != known.keys():
-        missing, strange = len(drawn - known.keys()), len(known.keys() - drawn)
+        missing, strange = sorted(drawn - known.keys()), sorted(known.keys() - drawn)
         raise InputError(
-            f"these are not the rows that were drawn from this run: {missing} of them are missing, "
-            f"and {strange} others are there",
+            f"these are not the rows that were drawn from this run: {len(missing)} of them are "
+            f"missing{_such_as(missing)}, and {len(strange)} others are there{_such_as(strange)}",
             where=str(labels),
             hint="label all drawn rows and no others, and name the run that they were drawn from",
         )

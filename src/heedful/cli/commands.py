@@ -80,6 +80,18 @@ heedful meta labelled.jsonl --judge checklist --model gpt-4.1-mini
 heedful meta labelled.jsonl --sweep per_call=1,all votes=1,5 --model gpt-4.1-mini
 """,
     ),
+    "choose": Command(
+        "heedful.cli.choose:choose",
+        """Have a model choose the better of two responses, in both orders.
+
+For pairs of which it is known which is better: rows with preferred_to, or the
+records of LLMBar. heedful meta measures the choices: accuracy, and how often
+both orders give the same one.
+
+heedful choose pairs.jsonl --model gpt-4.1-mini -o choices.jsonl
+heedful meta choices.jsonl
+""",
+    ),
     "cascade": Command(
         "heedful.cli.cascade:cascade",
         """Find from which confidence a small judge may be trusted before a large one.
@@ -140,7 +152,7 @@ heedful runs runs --sort "responses fully met"
 
 Samples by text, verdict, type, tag and judge; each with its explanations and
 the judge's words; runs under way; audits; two runs side by side. It listens on
-this machine only, and changes nothing but audits.
+this machine only, and writes only audits, labels and saved filters.
 
 heedful view runs --open
 """,

@@ -37,7 +37,8 @@ def export(
     """
     if (output is None) is not otel:
         raise UsageError(
-            "runs are exported to a file or as events", hint="give --output FILE, or --otel"
+            "runs are exported to a file or as events",
+            hint="name a file with --output, or give --otel",
         )
     from heedful.analysis.export import SUFFIXES, emit_events
     from heedful.analysis.export import export as write

@@ -31,9 +31,6 @@ CHECKLIST = "checklist"
 WITH_MODEL = f"rules,compiled,{CHECKLIST}"
 """The judges where a model is named: code decides what it can."""
 
-PROMPT = "plain"
-"""The prompt, unless the command or the model's folder names another."""
-
 PERCENT = 100
 
 FAILED_CALL = "model "

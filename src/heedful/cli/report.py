@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -14,7 +14,7 @@ from heedful.core.text import amount
 
 def report(
     *runs: Annotated[Path, Parameter(name="RUN")],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
     examples: int = 10,
     charts: bool = True,
 ) -> int:

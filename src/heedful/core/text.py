@@ -7,6 +7,7 @@ import unicodedata
 
 __all__ = [
     "amount",
+    "common_prefix",
     "dollars",
     "is_blank",
     "one_line",
@@ -102,3 +103,19 @@ def spreadsheet_cell(value: object) -> str:
     """
     text = "" if value is None else str(value).replace("\0", "\N{SYMBOL FOR NULL}")
     return f"'{text}" if isinstance(value, str) and text.startswith(_FORMULA) else text
+
+
+def common_prefix(left: str, right: str) -> int:
+    """Count the characters with which two texts begin alike, by bisection.
+
+    >>> common_prefix("abcd", "abx"), common_prefix("a", "b")
+    (2, 0)
+    """
+    low, high = 0, min(len(left), len(right))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if left[low:middle] == right[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low

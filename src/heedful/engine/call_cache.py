@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING
 from heedful.core.errors import ModelError
 from heedful.core.log import logger
 from heedful.core.nouns import Expense
-from heedful.core.turns import has_parts
+from heedful.engine.call_protocols import Claims
 from heedful.engine.purpose import Purpose
 from heedful.engine.records import CACHE_WRITE, LOST, UsageRecord
 from heedful.models.base import Completion
 from heedful.models.metering import METER
+from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
@@ -30,13 +31,10 @@ if TYPE_CHECKING:
     from heedful.engine.batches import BatchQueue
     from heedful.engine.budget import Budget
     from heedful.engine.call_counter import CallCounter
-    from heedful.engine.call_sources import CallStore, Claims
+    from heedful.engine.call_protocols import CallStore
     from heedful.models.base import Model, Sampling, Usage
 
-__all__ = ["REASK", "cache_calls", "complete", "expense", "retries"]
-
-REASK = 1000
-"""Added to the number of a sample each time it is requested again, so that none is used twice."""
+__all__ = ["cache_calls", "complete", "expense"]
 
 PREFIXES_CACHED = 256
 
@@ -51,7 +49,6 @@ class _CallCache:
         budget: Budget | None,
         counter: CallCounter | None,
         queue: BatchQueue | None,
-        remote: Claims | None,
         place: Callable[[Model], Model],
     ) -> None:
         self.store = store
@@ -59,11 +56,10 @@ class _CallCache:
         self.budget = budget
         self.counter = counter
         self.queue = queue
-        self.remote = remote
+        self.claims = store if isinstance(store, Claims) else None
         self.place = place
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
-        self._due = False
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
 
     def key(
@@ -112,15 +108,15 @@ class _CallCache:
             self.counter.count(key, model, messages, sampling, purpose)
         if self.queue is not None:
             await self.queue.postpone(key, model, messages, sampling, sample, purpose)
-        if self.remote is not None:
-            claimed = await self.remote.claim(key, purpose.caller, model.name)
+        if self.claims is not None:
+            claimed = await self.claims.claim(key, purpose.caller, model.name)
             if claimed is not None:
                 return claimed
         try:
             completion = await self.call(model, messages, sampling, sample, purpose)
         except Exception as error:
-            if self.remote is not None:
-                self.remote.unclaim(key, str(error))
+            if self.claims is not None:
+                self.claims.unclaim(key, str(error))
             raise
         self.save(key, completion, model.name, purpose)
         return completion
@@ -155,7 +151,7 @@ class _CallCache:
         record = _usage_record(completion, requested, purpose)
         self.store.add_call(key, text, record)
         self.add_writes(record, completion.usage)
-        self.commit_soon()
+        self.store.flush_soon()
 
     def add_writes(self, record: UsageRecord, usage: Usage) -> None:
         """Record which of a call's prompt tokens the provider put into its cache."""
@@ -163,16 +159,6 @@ class _CallCache:
             self.store.add_usage(
                 UsageRecord(*record.who[:3], CACHE_WRITE, 0, prompt_tokens=usage.cache_write_tokens)
             )
-
-    def commit_soon(self) -> None:
-        """Commit what was recorded as soon as nothing else is due."""
-        if not self._due:
-            self._due = True
-            asyncio.get_running_loop().call_soon(self._commit)
-
-    def _commit(self) -> None:
-        self._due = False
-        self.store.flush()
 
 
 class _UsageMeter:
@@ -212,7 +198,7 @@ class _UsageMeter:
 
     def _add(self, record: UsageRecord) -> None:
         self._cache.store.add_usage(record)
-        self._cache.commit_soon()
+        self._cache.store.flush_soon()
 
     async def affordable(self) -> None:
         """Return at once: without a budget nothing is too expensive."""
@@ -229,21 +215,19 @@ async def cache_calls(
     budget: Budget | None = None,
     counter: CallCounter | None = None,
     queue: BatchQueue | None = None,
-    remote: Claims | None = None,
     place: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncIterator[None]:
     """Cache the calls made inside in a store; at the end, close the models that were called.
 
     Args:
-        store: the run's.
+        store: the run's; one that claims calls is asked whether another process makes them.
         retries: how often the run was started with ``retry_failed``.
         budget: stops the run before it spends more.
         counter: counts the calls that the store doesn't hold, in place of making them.
         queue: puts them into batches, in place of making them.
-        remote: says whether another process makes them.
         place: returns what is called in a model's place, the same each time.
     """
-    cache = _CallCache(store, retries, budget, counter, queue, remote, place)
+    cache = _CallCache(store, retries, budget, counter, queue, place)
     token = _current.set(cache)
     try:
         yield
@@ -286,8 +270,7 @@ async def complete(
         ModelError: no answer for these messages.
         StopRunError: there will be none for any.
     """
-    if has_parts(messages) and not getattr(model, "sends_parts", False):
-        raise ModelError("it can't be sent images or tool calls", where=f"model {model.name}")
+    check_parts(model, messages)
     cache = _current.get()
     if cache is None:
         return await model.generate(messages, sampling, sample=sample)
@@ -320,22 +303,16 @@ async def complete(
         del cache.in_flight[key]
 
 
-def expense(judge: str, completion: Completion, *, reask: bool = False) -> Expense:
-    """Return the expense of a call.
-
-    Args:
-        judge: the judge that made it.
-        completion: the return value of :func:`complete`.
-        reask: whether it requested again what a reply had left out.
-    """
+def expense(completion: Completion, purpose: Purpose) -> Expense:
+    """Return the expense of a call, from what :func:`complete` returned for a purpose."""
     if not completion.attempts:
-        return Expense(judge=judge, model=completion.model, reused=1)
+        return Expense(judge=purpose.caller, model=completion.model, reused=1)
     usage = completion.usage
     return Expense(
-        judge=judge,
+        judge=purpose.caller,
         model=completion.model,
         calls=1,
-        reasks=int(reask),
+        reasks=int(purpose.reask),
         prompt_tokens=usage.prompt_tokens,
         completion_tokens=usage.completion_tokens,
         cached_tokens=usage.cached_tokens,

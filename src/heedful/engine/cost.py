@@ -10,7 +10,7 @@ from heedful.engine.records import CACHE_WRITE, LOST
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from heedful.core.nouns import Critique
+    from heedful.core.nouns import Expense
     from heedful.engine.store import UsageRecord
     from heedful.models import Price
 
@@ -71,9 +71,9 @@ class CostSummary:
         """Whether there was any call."""
         return bool(self._recorded or self._reported)
 
-    def add(self, critique: Critique) -> None:
-        """Add the expenses that a critique reports."""
-        for expense in critique.expenses:
+    def add(self, expenses: Iterable[Expense]) -> None:
+        """Add expenses that were reported."""
+        for expense in expenses:
             who = expense.judge, expense.model
             reported = self._reported.get(who)
             if reported is None:

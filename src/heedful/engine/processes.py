@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
+from heedful.core.machine import available_cores
 from heedful.core.text import amount
 from heedful.engine.fan_out import divide_room
 from heedful.engine.records import LOST, UsageRecord
@@ -67,12 +68,11 @@ class Workers:
         self._waiting: dict[str, list[_Worker]] = {}  # by the call that another one makes
         self._pids: list[int] = []
         self._numbers = 0
-        self._due = False
         self._listening: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the processes."""
-        count = max(FEWEST, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 0)
+        count = available_cores(FEWEST)
         retries = self._store.meta("retries") or 0
         ends: list[int] = []
         for _ in range(count):
@@ -103,7 +103,8 @@ class Workers:
     def _give(self, number: int, text: str, future: asyncio.Future[str]) -> None:
         if not self._workers:
             what = "every process that worked on rows has died"
-            raise StopRunError(what, hint="the same command goes on; is there memory enough?")
+            hint = "check that there is enough memory, then re-run the same command to resume"
+            raise StopRunError(what, hint=hint)
         worker = min(self._workers, key=lambda worker: len(worker.rows))
         worker.rows[number] = text, future
         worker.send("row", number, text)
@@ -122,7 +123,7 @@ class Workers:
         for key, call in [*worker.claims.items()]:
             self._store.add_usage(call)  # nobody knows whether it was billed
             self._pass_on(worker, key, call)
-        self._commit_soon()
+        self._store.flush_soon()
         for number, (text, future) in worker.rows.items():
             try:
                 self._give(number, text, future)
@@ -158,7 +159,7 @@ class Workers:
 
     def _on_call(self, worker: _Worker, key: str, value: str, usage: list[Any]) -> None:
         self._store.add_call(bytes.fromhex(key), value, UsageRecord(*usage))
-        self._commit_soon()
+        self._store.flush_soon()
         self._settle(worker, key, "answer", value)
 
     def _on_unclaim(self, worker: _Worker, key: str, reason: str) -> None:
@@ -183,21 +184,11 @@ class Workers:
     def _on_usage(self, worker: _Worker, usage: list[Any]) -> None:
         del worker
         self._store.add_usage(UsageRecord(*usage))
-        self._commit_soon()
+        self._store.flush_soon()
 
     def _on_meta(self, worker: _Worker, key: str, value: list[str]) -> None:
         del worker
         self._store.set_meta(key, sorted({*(self._store.meta(key) or ()), *value}))
-
-    def _commit_soon(self) -> None:
-        """Commit what was paid for before anything else is done, once for all that came."""
-        if not self._due:
-            self._due = True
-            asyncio.get_running_loop().call_soon(self._commit)
-
-    def _commit(self) -> None:
-        self._due = False
-        self._store.flush()
 
     async def stop(self) -> None:
         """End the processes; rows that they still work on are given up."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
+from heedful.core.machine import available_cores
 from heedful.core.text import amount
 from heedful.core.version import __version__
 from heedful.engine.ray_worker import LINGER_S, CallWorker
@@ -300,7 +301,7 @@ def _told(error: Exception) -> str:
 
 
 def _none_left(reason: str) -> StopRunError:
-    hint = "the same command goes on; is the same heedful installed on every node?"
+    hint = "install the same heedful on every node, then re-run the same command to resume"
     return StopRunError(f"no Ray worker is left: {reason}", hint=hint)
 
 
@@ -356,8 +357,7 @@ def _connect() -> None:
     options: dict[str, Any] = {"logging_level": "error", "log_to_driver": False}
     if address is None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # what we start sends nothing out
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else FEWEST
-        options |= {"num_cpus": max(FEWEST, cores), "include_dashboard": False}
+        options |= {"num_cpus": available_cores(FEWEST), "include_dashboard": False}
         options |= {"object_store_memory": OBJECT_STORE}
     try:
         ray.init(address=address or "local", **options)

@@ -13,6 +13,7 @@ that is compared whenever the row is read.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sqlite3
 import time
@@ -84,6 +85,7 @@ class Store(StoredRows):
         self._digests: Digests | None = None
         self._earlier: Store | None = None
         self._flushed = time.monotonic()
+        self._due = False
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
@@ -287,8 +289,18 @@ class Store(StoredRows):
         if self._waiting >= FLUSH_ROWS or (self._waiting and late):
             self.flush()
 
+    def flush_soon(self) -> None:
+        """Commit what is pending before the event loop does anything else that isn't due yet.
+
+        What came together is committed together.
+        """
+        if not self._due:
+            self._due = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
     def flush(self) -> None:
         """Commit what is pending."""
+        self._due = False
         if self._waiting:
             self._begin(0)
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())

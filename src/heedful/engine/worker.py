@@ -94,7 +94,7 @@ class RemoteStore:
         """Report the usage of a call."""
         self.send("usage", usage)
 
-    def flush(self) -> None:
+    def flush_soon(self) -> None:
         """Do nothing: the run's process commits."""
 
     def meta(self, key: str) -> Any:
@@ -117,7 +117,7 @@ async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
     reader, writer = await asyncio.open_connection(sock=connection, limit=LINE_LIMIT)
     remote = RemoteStore(writer)
     tasks: set[asyncio.Task[None]] = set()
-    async with cache_calls(remote, retries=retries, remote=remote), job.resources(dry=False):
+    async with cache_calls(remote, retries=retries), job.resources(dry=False):
         while line := await reader.readline():
             kind, key, *rest = json.loads(line)
             if kind == "end":

@@ -13,14 +13,9 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import Source, Sources
-from heedful.engine.inputs import (
-    DataOptions,
-    Selection,
-    fingerprint,
-    open_data,
-    split_options,
-)
+from heedful.engine.inputs import DataOptions, split_options
 from heedful.engine.job import Job
+from heedful.engine.opened_data import OpenedData
 from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
 from heedful.engine.saved_run import SavedRun
@@ -43,8 +38,6 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Scoring
-    from heedful.data.formats import Format
-    from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data, ReadingOptions
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Item, Progress
@@ -110,56 +103,35 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._seed = seed
         self._output = None if output is None else Path(output)
         self._replies = replies
-        task = reading.get("task")
-        source: Source | Sources | SavedRun | None
-        exclude = reading.get("exclude_generation_failures", False)
-        source = open_data(
-            data,
-            format=reading.get("format"),
-            responses=responses,
-            task=task,
-            exclude_generation_failures=exclude,
-        )
-        self._selection = Selection.of(reading, seed)
-        self._read_from: list[Path] = []
-        self.about: dict[str, Any] = {"heedful": __version__, "input": None}
-        config: dict[str, Any] = {"store": STORE_VERSION, "input": None}
+        self._data = OpenedData(data, reading, responses=responses, seed=seed)
         if isinstance(data, SavedRun):
             data.require("evaluate")
-            source = data
-            self._read_from = [data.directory]
-            self.about |= {"input": data.about.get("input"), "rejudged": str(data.directory)}
-            config["input"] = data.config["input"]
-            task = data.config["task"]
-        elif source is not None:
-            self._read_from = list(source.files)
-            self.about["input"] = [str(path) for path in source.files]
-            config["input"] = [fingerprint(path) for path in source.files]
-        self._rows: InMemory = source or cast("InMemory", data)
-        self._format: Format | None = None if source is None else source.format
-        self.total = self._selection.total(self._rows)
-        known = {"format": self._format.name if self._format else None, "task": task}
-        self.about |= {**known, "judge": self.judge.name}
-        self._config = {**config, **known, "scoring": scoring, "seed": seed, **self.judge.config}
-        self._config |= self._selection.config
-        self.about |= self._selection.config
-        if exclude:
-            self._config["exclude_generation_failures"] = True
+            self._data.files, self._data.format = [data.directory], data.format
+            same = {
+                "format": data.format.name if data.format else None,
+                "task": data.config["task"],
+            }
+            self._data.config |= {"input": data.config["input"], **same}
+            self._data.about |= {"input": data.about.get("input"), **same}
+            self._data.about["rejudged"] = str(data.directory)
+        self.total = self._data.total()
+        self.about = {"heedful": __version__, **self._data.about, "judge": self.judge.name}
+        judging = {"scoring": scoring, "seed": seed, **self.judge.config}
+        self._config = {"store": STORE_VERSION, **judging}
         self._requested = self._decided = 0
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
-        if self._config["input"] is None:
-            self._rows, self._config["input"] = self._selection.named(self._rows)
+        self._data.name()
 
     @property
     def config(self) -> Mapping[str, Any]:
         """All that the verdicts depend on."""
-        return self._config
+        return {**self._data.config, **self._config}
 
     def rows(self) -> Iterator[Item[Sample]]:
         """Give the samples, and the rows that could not be read."""
-        return self._selection.items(self._rows)
+        return self._data.items()
 
     def encode(self, row: Sample) -> str:
         """Write a sample as the store keeps it."""
@@ -200,9 +172,9 @@ class EvaluationJob(Job[Sample, Evaluation]):
     def check(self, run: Path | None) -> None:
         """Refuse an output that cannot be written, or that would replace what is read."""
         if self._output is not None:
-            inputs = self._read_from if run is None else [*self._read_from, run]
-            check_output(self._output, self._format, inputs)
-        check_run(run, self._read_from)
+            inputs = self._data.files if run is None else [*self._data.files, run]
+            check_output(self._output, self._data.format, inputs)
+        check_run(run, self._data.files)
 
     def begin(self, store: Store) -> None:
         """Record how the numbers come about."""
@@ -217,12 +189,13 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self, store: Store, progress: Progress, prices: Mapping[str, Price] | None
     ) -> Evaluation:
         """Summarise, and write the results."""
-        if isinstance(self._rows, Source | Sources) and self._rows.exclude_failures:
-            self.about["excluded"] = self._rows.excluded
+        rows = self._data.rows
+        if isinstance(rows, Source | Sources) and rows.exclude_failures:
+            self.about["excluded"] = rows.excluded
         del prices
         summary = self._counts.finish(store, self._seed, self.about)
         if self._output is not None:
-            write_output(store, self._output, self._format, self._scoring, self.judge)
+            write_output(store, self._output, self._data.format, self._scoring, self.judge)
         return Evaluation(store, summary, progress)
 
 

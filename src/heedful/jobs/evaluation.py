@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.engine.runner import Progress
     from heedful.engine.store import Store
+    from heedful.reporting.chart import Chart
 
 __all__ = ["Evaluation"]
 
@@ -145,6 +146,23 @@ class Evaluation:
                 for row in rows:
                     row[column] = None if row[column] is None else str(row[column])
         return Dataset.from_list(rows)
+
+    def plot(self, by: str | None = None) -> Chart:
+        """Draw the rates with their intervals: a notebook shows the chart.
+
+        Args:
+            by: ``type``, ``priority``, ``verifier`` or a tag: a rate for each group; by default all
+                metrics.
+
+        Returns:
+            The chart; ``.image("png")`` gives its bytes, ``.json()`` the Vega-Lite document.
+
+        Raises:
+            UsageError: there are no such groups.
+        """
+        from heedful.jobs.evaluate_chart import rates_chart
+
+        return rates_chart(self.summary, by)
 
     def __repr__(self) -> str:
         """Sum it up in a sentence."""

@@ -17,8 +17,9 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample
 from heedful.core.version import __version__
 from heedful.data.formats import native
-from heedful.engine.inputs import DataOptions, Selection, encode, fingerprint, open_data
+from heedful.engine.inputs import DataOptions, encode
 from heedful.engine.job import Job
+from heedful.engine.opened_data import OpenedData
 from heedful.engine.options import refuse_unknown
 from heedful.engine.runner import Item
 from heedful.jobs.results import check_folder, check_run
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from typing import Unpack
 
-    from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data, ReadingOptions
     from heedful.engine.options import RunOptions
     from heedful.engine.runner import Progress
@@ -167,46 +167,19 @@ class RowsJob(Job[Task, Generation]):
         """
         self._recipe = recipe
         self._output = None if output is None else Path(output)
-        task = reading.get("task")
-        exclude = reading.get("exclude_generation_failures", False)
-        source = open_data(
-            data,
-            format=reading.get("format"),
-            task=task,
-            exclude_generation_failures=exclude,
-        )
-        self._selection = Selection.of(reading)
-        self._files = source.files if source else ()
-        self._rows = source or cast("InMemory", data)
-        self._format = source.format.name if source and source.format else None
-        self._task = task
-        self._config = {
-            "store": STORE_VERSION,
-            "input": [fingerprint(path) for path in self._files] if source else None,
-            "format": self._format,
-            "task": task,
-            **self._selection.config,
-            **recipe.config,
-        }
-        self.about: dict[str, Any] = {
-            "heedful": __version__,
-            "input": [str(path) for path in self._files] or None,
-            "format": self._format,
-            "task": self._task,
-            **recipe.about,
-        }
+        self._data = OpenedData(data, reading)
+        self.about = {"heedful": __version__, **self._data.about, **recipe.about}
         self._unchanged = 0
         self.assumptions = recipe.assumptions
 
     def name_input(self) -> None:
         """Name rows in memory by their content, so that a run goes on with the same rows only."""
-        if self._config["input"] is None:
-            self._rows, self._config["input"] = self._selection.named(self._rows)
+        self._data.name()
 
     @property
     def config(self) -> Mapping[str, Any]:
         """All that the rows depend on."""
-        return self._config
+        return {"store": STORE_VERSION, **self._data.config, **self._recipe.config}
 
     @property
     def settings(self) -> Mapping[str, Any] | None:
@@ -220,7 +193,7 @@ class RowsJob(Job[Task, Generation]):
 
     def rows(self) -> Iterator[Item[Task]]:
         """Give the tasks, and the rows that could not be read."""
-        for item in self._selection.items(self._rows):
+        for item in self._data.items():
             if item.value is None or item.problem is not None:
                 yield Item(line=item.line, id=item.id, value=None, problem=item.problem)
                 continue
@@ -244,9 +217,9 @@ class RowsJob(Job[Task, Generation]):
     def check(self, run: Path | None) -> None:
         """Refuse an output that cannot be written, or that would replace what is read."""
         if self._output is not None:
-            inputs = self._files if run is None else [*self._files, run]
+            inputs = self._data.files if run is None else [*self._data.files, run]
             check_rows_output(self._output, inputs)
-        check_run(run, self._files)
+        check_run(run, self._data.files)
 
     def begin(self, store: Store) -> None:
         """Record how the rows come about."""

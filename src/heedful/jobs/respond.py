@@ -192,12 +192,9 @@ def _row(sample: Sample, model: str, sample_index: int, *, alone: bool, single: 
 def _task(row: Sample, model: Model, sampling: Sampling, sample_index: int) -> Task:
     async def make() -> Addition:
         refuse_unanswerable(row)
+        purpose = Purpose(model.name, tokens=RESPONSE_TOKENS)
         completion = await complete(
-            model,
-            row.conversation,
-            sampling,
-            sample=sample_index,
-            purpose=Purpose(model.name, tokens=RESPONSE_TOKENS),
+            model, row.conversation, sampling, sample=sample_index, purpose=purpose
         )
         completion = without_thinking(completion)
         about = completion.model_dump(
@@ -208,7 +205,7 @@ def _task(row: Sample, model: Model, sampling: Sampling, sample_index: int) -> T
                 "response": completion.text,
                 "completion": {**about, "sample_index": sample_index + 1},
             },
-            expenses=(expense(model.name, completion),),
+            expenses=(expense(completion, purpose),),
             counts={
                 "cut_off": int(completion.cut_off),
                 "empty": int(not completion.text.strip()),

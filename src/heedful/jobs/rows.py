@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from heedful.core.nouns import Critique, Expense, Sample
+from heedful.core.nouns import Expense, Sample
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine.cost import CostSummary
@@ -157,7 +157,7 @@ def summarise(
     for row, addition in _rows(store):
         if addition is not None:
             counts.update(addition.counts)
-            account.add(Critique(expenses=addition.expenses))
+            account.add(addition.expenses)
         if row.problem is not None:
             rows["failed" if row.sample else "unread"] += 1
             if len(problems) < PROBLEMS_LISTED:

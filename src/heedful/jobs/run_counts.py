@@ -139,7 +139,7 @@ class RunCounts(Closing):
         scores = self._summary.add(row.sample, row.critique)
         self._count_reasons(row.sample, row.critique)
         self._deciders.add(row.critique)
-        self._account.add(row.critique)
+        self._account.add(row.critique.expenses)
         return scores
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.nouns import Critique, Judgment, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.core.nouns import Constraint, Expense, Sample, Scoring
     from heedful.judges.base import Judge
@@ -46,13 +46,9 @@ async def judge_in_order(
         return await judge.judge(sample, requested)
     if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
         return _one_step(await judge.judge(sample, requested), checklist, positions)
-    left = dict.fromkeys(positions)
     judgments: dict[int, Judgment] = {}
     parts: list[Critique] = []
-    while left:
-        # Parents that nobody judges stop nothing; a circle was refused when the file was read.
-        ready = [at for at in left if not any(n - 1 in left for n in checklist[at].depends_on)]
-        ready = ready or list(left)
+    for ready in _rounds(checklist, positions):
         followed = {at: _follows(checklist[at].depends_on, judgments) for at in ready}
         judgments |= {at: each for at, each in followed.items() if each is not None}
         open_now = [at for at in ready if followed[at] is None]
@@ -60,9 +56,35 @@ async def judge_in_order(
             part = await judge.judge(sample, open_now)
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
-        for at in ready:
-            del left[at]
     return _together(parts, [judgments[at] for at in positions])
+
+
+def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
+    """Divide positions into rounds, each after those that it depends on, in the checklist's order.
+
+    Parents that nobody judges stop nothing; a circle was refused when the file was read.
+    """
+    asked = {*positions}
+    parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
+    children: dict[int, list[int]] = {}
+    for at, over in parents.items():
+        for parent in over:
+            children.setdefault(parent, []).append(at)
+    missing = {at: len(over) for at, over in parents.items()}
+    ready = [at for at in parents if not missing[at]]
+    while ready:
+        yield ready
+        for at in ready:
+            del missing[at]
+        freed: list[int] = []
+        for at in ready:
+            for child in children.get(at, ()):
+                missing[child] -= 1
+                if not missing[child]:
+                    freed.append(child)
+        ready = sorted(freed)
+    if missing:
+        yield list(missing)
 
 
 def _one_step(

@@ -1,4 +1,4 @@
-"""What a judge sees beside text: tool calls and images, if its prompt shows them.
+"""Tool calls and images, shown to a judge whose prompt has a place for them.
 
 An image's address on the web is passed on as it is; whoever serves the model fetches it. A file is
 read only where its folder was named, since rows may come from anybody.
@@ -11,6 +11,7 @@ from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
+from heedful.core.images import LARGEST, has_scheme, image_problem
 from heedful.core.nouns import Critique, Status
 from heedful.core.turns import has_parts
 from heedful.judges.prompts.template import asks_for
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from heedful.judges.base import Judge
     from heedful.judges.prompts import JudgePrompt
 
-_MOST = 20 << 20
-"""Bytes of an image; servers take no more."""
-_DATA = re.compile(r"data:image/(?:png|jpeg|gif|webp);base64,([A-Za-z0-9+/]+={0,2})")
-_WEB = re.compile(r"https?://[^\s/]+", re.IGNORECASE)
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:", re.IGNORECASE)
 _SIGNATURES = (
     (rb"\x89PNG\r\n\x1a\n", "png"),
     (b"\xff\xd8\xff", "jpeg"),
@@ -86,20 +82,6 @@ def opened(sample: Sample, folder: Path) -> Sample:
     return sample.model_copy(update={"conversation": tuple(turns)})
 
 
-def problem(url: str) -> str | None:
-    """Say why an image can't be passed on, never what it holds; ``None`` where it can."""
-    if _WEB.match(url):
-        return None
-    if url[:5].lower() == "data:":
-        match = _DATA.fullmatch(url)
-        if match is None or len(match[1]) % 4:
-            return "an image is data of another kind than base64 of PNG, JPEG, GIF or WebP"
-        return "an image is larger than 20 MiB" if len(match[1]) > _MOST * 4 // 3 else None
-    if _SCHEME.match(url):
-        return f"an image has the address {url[:40]!r}, which isn't one of the web"
-    return f"the image {url[:80]!r} is a file, and files are read only with --images FOLDER"
-
-
 def unshown(sample: Sample, prompt: JudgePrompt | None) -> str | None:
     """Say what of a sample a judge wouldn't see, so that it can't judge it; ``None`` if nothing.
 
@@ -115,11 +97,11 @@ def unshown(sample: Sample, prompt: JudgePrompt | None) -> str | None:
     if prompt is not None and not (shows and getattr(prompt, "shows_parts", False)):
         what = "images" if images else "tool calls"
         return f"the prompt {prompt.name} doesn't show the row's {what} (use --prompt plain)"
-    return next(filter(None, map(problem, images)), None)
+    return next(filter(None, map(image_problem, images)), None)
 
 
 def _opened(url: str, folder: Path) -> str:
-    if _WEB.match(url) or _SCHEME.match(url):
+    if has_scheme(url):
         return url
     where = repr(url[:80])
     try:
@@ -127,7 +109,7 @@ def _opened(url: str, folder: Path) -> str:
         path = (home / url).resolve(strict=True)
         if not path.is_relative_to(home):
             raise RowError("the image isn't in the folder of --images", where=where)
-        if not path.is_file() or path.stat().st_size > _MOST:
+        if not path.is_file() or path.stat().st_size > LARGEST:
             raise RowError("the image isn't a file of at most 20 MiB", where=where)
         data = path.read_bytes()
     except (OSError, ValueError) as error:

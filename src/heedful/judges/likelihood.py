@@ -116,7 +116,7 @@ class Likelihood:
         except ModelError as error:
             failed = Judgment(status=Status.FAILED, explanation=str(error), judge=self.name)
             return failed, None
-        return self._read(completion), expense(self.name, completion)
+        return self._read(completion), expense(completion, purpose)
 
     def _read(self, completion: Completion) -> Judgment:
         """Read a verdict from the probabilities of the first token."""

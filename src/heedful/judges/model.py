@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.nouns import Critique, Judgment, Status
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.judges.base import facts
 from heedful.judges.images import unshown
 from heedful.judges.prompts.base import CUT_OFF, lacking, undecided
@@ -183,24 +183,24 @@ class Checklist:
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
-        # Earlier requests are answered from the cache, so a retry sends only new ones.
-        for attempt in range(1 + self.reasks + retries()):
+        for number in attempts(self.reasks):
             constraints = [sample.checklist[position] for position in left]
-            messages = self._messages(sample, left) if attempt or not prompt else prompt
+            messages = self._messages(sample, left) if number or not prompt else prompt
             try:
-                completion = await complete(
+                completion = await attempt(
+                    number,
                     self.model,
                     messages,
                     self.sampling,
-                    sample=self.sample_index + REASK * attempt,
-                    purpose=self._purpose(len(left), attempt),
+                    self._purpose(len(left)),
+                    expenses,
+                    sample=self.sample_index,
                 )
             except ModelError as error:
                 failed = Judgment(status=Status.FAILED, explanation=str(error), judge=name)
                 verdicts |= {at: failed for at in left if at not in verdicts}
                 break
             texts.append(completion.text)
-            expenses.append(expense(name, completion, reask=attempt > 0))
             read = self._read(completion, constraints, sample)
             for position, judgment in zip(left, read, strict=True):
                 verdicts[position] = judgment.model_copy(update={"judge": name})
@@ -213,10 +213,10 @@ class Checklist:
             expenses=tuple(expenses),
         )
 
-    def _purpose(self, constraints: int, attempt: int) -> Purpose:
+    def _purpose(self, constraints: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)
         each = EXPLAINED_TOKENS if explains else VERDICT_TOKENS
-        return Purpose(self.name, tokens=constraints * each, reask=attempt > 0)
+        return Purpose(self.name, tokens=constraints * each)
 
     def _read(
         self, completion: Completion, constraints: Sequence[Constraint], sample: Sample

@@ -78,7 +78,7 @@ class GroupCounts(Generic[Key]):
 
 
 class SessionStability:
-    """SysBench's SSR, and the turns whose shipped flag contradicts their verdicts.
+    """SysBench's SSR and FollowBench's CSL, and turns whose flag contradicts their verdicts.
 
     SSR (session stability rate) is the mean over systems (a model and a system prompt) of the
     number of leading turns that are all met, divided by the five turns of a conversation (arXiv
@@ -86,9 +86,14 @@ class SessionStability:
     all of it is met (see :mod:`heedful.metrics.satisfaction`), and leaves out a system of which no
     turn was decided: to leave out others would leave out more of the better ones. Faithful scoring
     goes by the shipped flags and takes a missing turn as one that fails.
+
+    FollowBench's CSL (arXiv 2310.20410), the mean over examples of the number of leading levels
+    that are all met, is this rate times its five levels.
     """
 
-    def __init__(self, scoring: Scoring) -> None:
+    def __init__(self, scoring: Scoring, group: str = "system_id", step: str = "turn") -> None:
+        """Count by two tags: what goes together, and its steps from 1 to 5."""
+        self._group, self._step = group, step
         self._faithful = scoring == "faithful"
         self._turns: dict[tuple[str, str], bytes] = {}
         self._contradicting: list[dict[str, Any]] = []
@@ -102,7 +107,7 @@ class SessionStability:
         """Take in one turn: the states of its verdicts, and its flag where it has one."""
         state = _worst(states)
         tags = sample.tags
-        system, turn = tags.get("system_id"), turn_number(tags.get("turn"))
+        system, turn = tags.get(self._group), turn_number(tags.get(self._step))
         if all_ok is not None and all_ok != (state == MET):
             self._contradictions += 1
             if self._contradictions <= LISTED_TURNS:
@@ -340,7 +345,7 @@ class Factors:
 
 
 def turn_number(tag: object) -> int | None:
-    """Read the number of a turn of SysBench, 1 to 5."""
+    """Read the number of a turn of SysBench, or a level of FollowBench, 1 to 5."""
     try:
         turn = int(str(tag))
     except ValueError:

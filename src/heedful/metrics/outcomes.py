@@ -51,6 +51,7 @@ _BENCHMARKS = frozenset(
         "structflow",
         "infobench",
         "multichallenge",
+        "followbench",
         *FAMILY_SCORES,
     }
 )

@@ -51,6 +51,17 @@ def multichallenge(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare
     return {"passed": all_met(row.verdicts)}
 
 
+def followbench(row: RowOutcome, _scoring: Scoring) -> dict[str, ClusterShare]:
+    """Compute a response's part of FollowBench's HSR and SSR (arXiv 2310.20410).
+
+    HSR (hard satisfaction rate) is the share of responses with all constraints met, SSR (soft) the
+    mean share met; both are published by level and category. Level 0 has no constraint.
+    """
+    if row.benchmark != "followbench" or not row.verdicts.total:
+        return {}
+    return {"hsr": all_met(row.verdicts), "ssr": csr_share(row.verdicts, rounded=False)}
+
+
 OF_ITS_FORMAT = frozenset({"ruverbench"})
 """Families with a score only for rows of their own format.
 

@@ -23,7 +23,12 @@ from typing import TYPE_CHECKING
 
 from heedful.metrics.expectation import OpenOutcome
 from heedful.metrics.outcomes import outcome, sort_verdicts
-from heedful.metrics.rubric_families import multichallenge, rubric_family, structflow
+from heedful.metrics.rubric_families import (
+    followbench,
+    multichallenge,
+    rubric_family,
+    structflow,
+)
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
 from heedful.metrics.shares import all_met, csr_share, mean, passing, pooled
 from heedful.metrics.statistics import ClusterShare
@@ -217,6 +222,7 @@ FAMILIES: Mapping[str, Callable[[RowOutcome, Scoring], dict[str, ClusterShare]]]
     "infobench": infobench,
     "structflow": structflow,
     "multichallenge": multichallenge,
+    "followbench": followbench,
     **{family: rubric_family(family) for family in FAMILY_SCORES},
 }
 """Each family's rates; a row of another benchmark contributes to none."""
@@ -231,6 +237,7 @@ BASES = {
     ("sysbench", "isr"): ("sysbench", "csr"),
     ("structflow", "isr"): ("structflow", "drfr"),
     ("multichallenge", "passed"): ("infobench", "drfr"),
+    ("followbench", "hsr"): ("infobench", "drfr"),
 }
 """For each rate over rows, the rate at which an undecided verdict in a row is taken to be met."""
 

@@ -72,6 +72,7 @@ class Summary:
         self._tags: dict[str, GroupCounts[int]] = {}
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
         self._systems = SessionStability(scoring)
+        self._examples = SessionStability(scoring, "conversation_id", "level")  # FollowBench's
         self._conversations = Conversations(scoring)
         self._reliability = Reliability(scoring)
         self._axes: dict[str, Reliability] = {}  # MultiChallenge's attempts
@@ -97,6 +98,8 @@ class Summary:
         if row.benchmark == "sysbench":
             judged = [state for state in states if state != NOT_APPLICABLE]
             self._systems.add(sample, judged, row.all_ok)
+        if row.benchmark == "followbench" and row.verdicts.total:
+            self._examples.add(sample, [each for each in states if each != NOT_APPLICABLE], None)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
         if row.benchmark == "multichallenge":
@@ -289,6 +292,9 @@ class Summary:
         ssr = self._systems.ssr(readable=self._readable)
         if ssr is not None:
             metrics.setdefault("sysbench", {})["ssr"] = ssr
+        csl = self._examples.ssr(readable=self._readable)
+        if csl is not None:
+            metrics.setdefault("followbench", {})["csl"] = csl
         return metrics
 
     def _unreadable_measures(self, shares: Shares) -> dict[str, RateEstimate]:

@@ -70,7 +70,7 @@ def connections(
     """
     if urlsplit(url).scheme == "http" and not getproxies_environment():
         return PlainConnections(url, headers, timeout_s, body_limit)
-    return SecureConnections(url, headers, timeout_s, body_limit)
+    return AiohttpConnections(url, headers, timeout_s, body_limit)
 
 
 def reason(error: Exception) -> str:
@@ -90,7 +90,7 @@ def reason(error: Exception) -> str:
     )
 
 
-class SecureConnections:
+class AiohttpConnections:
     """Connections by aiohttp: with TLS, and through the proxies that the environment names."""
 
     def __init__(

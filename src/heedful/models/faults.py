@@ -58,6 +58,11 @@ class FaultKind(Enum):
     INVALID = auto()
     """This request will be refused again as it is."""
 
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed the next time."""
+        return self in (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -158,19 +159,9 @@ class OpenAIModel:
                 where=f"model {self.name}",
                 hint=f"{self._key_hint()}; for a model on another server give its base URL",
             )
-        body: dict[str, Any] = {}
-
-        async def request() -> tuple[Completion, float]:
-            nonlocal body
-            body = self.body(messages, sampling, sample)
-            return await self._request(body)
-
-        def adapted(fault: Fault) -> bool:
-            self.adapt(fault, body)
-            return self.body(messages, sampling, sample) != body
-
+        body = partial(self.body, messages, sampling, sample)
         try:
-            return await self._attempts.make(request, messages, adapted=adapted)
+            return await self._attempts.make(body, self._request, messages, adapt=self.adapt)
         except FaultError as error:
             fault = error.fault
         raise self.failure(fault)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Message
+from heedful.core.text import common_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,7 +33,7 @@ def with_shared_prefix(
             continue
         same_role = len(rest) == len(others) and all(turn.role == message.role for turn in rest)
         texts = [turn.content for turn in rest] if same_role else [""]
-        length = min(_common(message.content, text) for text in texts)
+        length = min(common_prefix(message.content, text) for text in texts)
         shared = "\n".join([*(turn.content for turn in first[:place]), message.content[:length]])
         if not length:
             return prompts, shared
@@ -56,15 +57,3 @@ def _marked(prompt: Sequence[Message], place: int, length: int) -> list[Message]
     turn = prompt[place]
     marked = Message.model_validate({**turn.model_dump(), _MARK: length})
     return [*prompt[:place], marked, *prompt[place + 1 :]]
-
-
-def _common(text: str, other: str) -> int:
-    """Count the characters with which two texts begin alike."""
-    low, high = 0, min(len(text), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if text[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

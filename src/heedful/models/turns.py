@@ -5,12 +5,30 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import UsageError
+from heedful.core.errors import ModelError, UsageError
+from heedful.core.images import image_problem
+from heedful.core.turns import has_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from heedful.core.turns import Message
+    from heedful.models.base import Model
+
+
+def check_parts(model: Model, messages: Sequence[Message]) -> None:
+    """Refuse to call a model without the images and tool calls that belong to messages.
+
+    Raises:
+        ModelError: it can't be sent them.
+    """
+    if not has_parts(messages):
+        return
+    reason = next((why for turn in messages for why in map(image_problem, turn.images) if why), "")
+    if not getattr(model, "sends_parts", False):
+        reason = "it can't be sent images or tool calls"
+    if reason:
+        raise ModelError(reason, where=f"model {model.name}")
 
 
 def openai_turn(turn: Message) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 A colour in a specification is a custom property of a page's style table (``var(--ink)``): a browser
 looks it up when it paints, so the same chart serves light, dark and paper. :meth:`Chart.image`
-puts the light theme's colours in their place and renders SVG, PNG or PDF (extra ``charts``).
+puts a theme's colours in their place and renders SVG, PNG or PDF (extra ``charts``).
 
 Series differ by colour, shape and dashes, so that those who see colours otherwise, printers, and
 charts with more series than colours can tell them apart.
@@ -23,7 +23,7 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["Chart", "Format", "Spec"]
+__all__ = ["Chart", "Format", "Spec", "shorten"]
 
 Format = Literal["svg", "png", "pdf"]
 """Formats of a chart's file."""
@@ -80,6 +80,23 @@ LIGHT = {
     "series-6": "#55606d",
 }
 """The light theme of ``theme.css``, for images; a test holds them equal."""
+
+DARK = {
+    "ink": "#e4e7eb",
+    "quiet": "#a0a9b4",
+    "line": "#303741",
+    "paper": "#15181d",
+    "met": "#5eb3ee",
+    "unmet": "#f08b52",
+    "undecided": "#9aa4b0",
+    "series-1": "#b79af0",
+    "series-2": "#3cc49a",
+    "series-3": "#e095be",
+    "series-4": "#e3b341",
+    "series-5": "#6cc5d1",
+    "series-6": "#aab4c0",
+}
+"""The dark theme, likewise."""
 
 COLOURS = tuple(f"var(--series-{number})" for number in range(1, 7))
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-left")
@@ -139,8 +156,8 @@ class Chart:
     title: str
     spec: Mapping[str, Any]
 
-    def json(self) -> str:
-        """Write it as a Vega-Lite document that any tool renders: light, with its title."""
+    def json(self, *, dark: bool = False) -> str:
+        """Write it as a Vega-Lite document that any tool renders, with its title."""
         whole = {
             "$schema": "https://vega.github.io/schema/vega-lite/v6.json",
             "title": {"text": _lines(self.title), "anchor": "start", "color": "var(--ink)"},
@@ -151,9 +168,10 @@ class Chart:
             whole["autosize"] = {"type": "pad", "contains": "content"}
         whole["config"] = {**self.spec.get("config", CONFIG), "background": "var(--paper)"}
         text = json.dumps(whole, ensure_ascii=False, indent=1)
-        return _CUSTOM_PROPERTY.sub(lambda match: LIGHT[match[1]], text) + "\n"
+        theme = DARK if dark else LIGHT
+        return _CUSTOM_PROPERTY.sub(lambda match: theme[match[1]], text) + "\n"
 
-    def image(self, format: Format) -> bytes:  # noqa: A002 - as elsewhere
+    def image(self, format: Format, *, dark: bool = False) -> bytes:  # noqa: A002 - as elsewhere
         """Render it.
 
         Raises:
@@ -165,10 +183,19 @@ class Chart:
             what = f"a chart as {format.upper()} needs vl-convert"
             raise UsageError(what, hint=INSTALL) from error
         if format == "svg":
-            return str(vl_convert.vegalite_to_svg(self.json())).encode()
+            return str(vl_convert.vegalite_to_svg(self.json(dark=dark))).encode()
         if format == "png":
-            return bytes(vl_convert.vegalite_to_png(self.json(), scale=IMAGE_SCALE))
-        return bytes(vl_convert.vegalite_to_pdf(self.json()))
+            return bytes(vl_convert.vegalite_to_png(self.json(dark=dark), scale=IMAGE_SCALE))
+        return bytes(vl_convert.vegalite_to_pdf(self.json(dark=dark)))
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, Any]:
+        """Show it in a notebook: as an image where that can be made, else by its Vega-Lite."""
+        shown: dict[str, Any] = {"text/plain": self.title}
+        if can_render():
+            shown["image/svg+xml"] = self.image("svg").decode()
+        else:
+            shown["application/vnd.vegalite.v6+json"] = json.loads(self.json())
+        return shown
 
 
 def _lines(title: str) -> str | list[str]:
@@ -185,25 +212,37 @@ def can_render() -> bool:
 def shorten(names: Iterable[str]) -> dict[str, str]:
     """Cut long names, keeping them apart: rows of one name would be drawn as one.
 
-    What all begin with goes first, as an axis shows no more than a name's beginning.
+    What long names begin with alike goes first, as an axis shows no more than a name's beginning;
+    another name among them keeps its own.
 
     >>> list(shorten(f"vendor/a-model-with-a-long-name-{size}" for size in ("7B", "70B")).values())
     ['…7B', '…70B']
     """
     whole = list(dict.fromkeys(names))
-    prefix = commonprefix(whole) if len(whole) > 1 else ""  # noqa: RUF071 - names, not paths
-    alike = len(re.sub(r"[^\W_]+$", "", prefix))
-    if alike < ALIKE_LETTERS or max(map(len, whole)) <= AXIS_LETTERS:
-        alike = 0
+    groups: dict[str, list[str]] = {}
+    for name in whole:
+        groups.setdefault(name[:ALIKE_LETTERS], []).append(name)
+    alike = {start: _alike(group) for start, group in groups.items()}
     short: dict[str, str] = {}
     for name in whole:
         if name not in short:
-            cut = f"…{name[alike:]}" if alike else name
+            start = alike[name[:ALIKE_LETTERS]]
+            cut = f"…{name[start:]}" if start else name
+            cut = name if cut in short.values() else cut
             cut = cut if len(cut) <= NAME_LETTERS else f"{cut[:NAME_LETTERS]}…"
             while cut in short.values():
                 cut += "’"
             short[name] = cut
     return short
+
+
+def _alike(names: Sequence[str]) -> int:
+    """Count the letters that names begin with alike, up to a word's end; 0 if none are long."""
+    if len(names) == 1 or max(map(len, names)) <= AXIS_LETTERS:
+        return 0
+    prefix = commonprefix(names)  # noqa: RUF071 - names, not paths
+    alike = len(re.sub(r"[^\W_]+$", "", prefix))
+    return alike if alike >= ALIKE_LETTERS else 0
 
 
 def colour_channel(order: Sequence[str]) -> Spec:

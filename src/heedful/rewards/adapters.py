@@ -97,7 +97,8 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     ) -> dict[str, Any]:
         import torch
 
-        scored = reward.score_sync(openrlhf_samples(queries, prompts, labels))
+        rows_of_batch = zip(queries, prompts, labels, range(1, len(queries) + 1), strict=True)
+        scored = reward.score_sync([openrlhf_sample(*row) for row in rows_of_batch])
         rewards = torch.tensor([_number(each) for each in scored])
         logs = {
             "undecided": torch.tensor([float(not each.decided) for each in scored]),
@@ -106,19 +107,6 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
         return {"rewards": rewards, "scores": rewards, "extra_logs": logs}
 
     return reward_func
-
-
-def openrlhf_samples(
-    queries: Sequence[str], prompts: Sequence[str], labels: Sequence[Any]
-) -> list[Sample]:
-    """Read a batch as OpenRLHF sends it, to a function or to a server.
-
-    A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
-    """
-    return [
-        _openrlhf_sample(query, prompt, label, at)
-        for at, (query, prompt, label) in enumerate(zip(queries, prompts, labels, strict=True), 1)
-    ]
 
 
 def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
@@ -155,8 +143,11 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
     return checklist_met
 
 
-def _openrlhf_sample(query: str, prompt: str, label: Any, number: int) -> Sample:
-    """Read a row of OpenRLHF's."""
+def openrlhf_sample(query: str, prompt: str, label: Any, number: int) -> Sample:
+    """Read a row as OpenRLHF sends it, to a function or to a server.
+
+    A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
+    """
     try:
         reply = _reply(query, prompt)
     except RowError as error:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from heedful.core import plugins
-from heedful.core.errors import UsageError, VerifierError
+from heedful.core.errors import UndecidedError, UsageError, VerifierError
 from heedful.verify.arguments import origin, schema, validated
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ _BUILT_IN = (
     "heedful.verify.custom.start_end",
     "heedful.verify.custom.beginnings",
     "heedful.verify.custom.affixes",
+    "heedful.verify.custom.listing",
     "heedful.verify.custom.sequence",
     "heedful.verify.custom.formatting",
     "heedful.verify.custom.forms",
@@ -181,6 +182,39 @@ def check(check: Check, response: Response) -> Finding:
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
+    fenced = "```" in response.text or "~~~" in response.text
+    unfenced = response.unfenced if fenced and _is_of_content(check) else None
+    if unfenced is None:
+        return _run(check, binding, response)
+    content, is_all = unfenced
+    finding = _run(check, binding, content)
+    open_ = not is_all or _is_of_fences(check)
+    if open_ and finding.met is not _run(check, binding, response).met:
+        raise UndecidedError("cannot be decided by code: it stands in a block of Markdown")
+    return finding
+
+
+def _is_of_content(check: Check) -> bool:
+    """Whether a check is of what is written, as a reader sees it; of several, each is."""
+    return check.id.startswith("heedful:") and "checks" not in check.args
+
+
+_OF_FENCES = frozenset(
+    {"code_blocks", "markdown_marks", "code_block", "code", "markdown", "plain_text"}
+)
+
+
+def _is_of_fences(check: Check) -> bool:
+    """Whether it may matter to a check that the response is a block of Markdown."""
+    values = {str(check.args.get(name)) for name in ("unit", "format")}
+    return bool(
+        check.id in {"heedful:json", "heedful:wrapped"}
+        or values & _OF_FENCES
+        or "`" in str(check.args)
+    )
+
+
+def _run(check: Check, binding: _Binding, response: Response) -> Finding:
     try:
         finding = binding.verifier.function(response, **binding.arguments)
     except VerifierError:

@@ -19,10 +19,10 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
 from heedful.core.version import __version__
 from heedful.data.formats.base import write_json
-from heedful.engine.call_cache import REASK, complete, retries
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED
@@ -153,15 +153,8 @@ class ComparisonJob(Job[Pairing, dict[str, Any]]):
             first,
             second,
         )
-        # Earlier requests are answered from the store, so a retry requests only what is new.
-        for attempt in range(1 + retries()):
-            completion = await complete(
-                self._arbiter,
-                messages,
-                Sampling(),
-                sample=REASK * attempt,
-                purpose=PURPOSE._replace(reask=attempt > 0),
-            )
+        for number in attempts(0):
+            completion = await attempt(number, self._arbiter, messages, Sampling(), PURPOSE, [])
             preferred = None if completion.cut_off else preference.parse(completion.text)
             if preferred is not None:
                 return preferred

@@ -55,7 +55,7 @@ PER = 1_000
 """Costs are given for as many constraints."""
 
 UNITS = ("dollars", "tokens", "calls")
-"""What protocols cost: the first that is known of all of them."""
+"""Units of cost, in order of preference."""
 
 
 @dataclass
@@ -195,13 +195,7 @@ def sweep(
         UsageError: options do not go together, or the margin makes no sense.
     """
     chosen = settings(**options)
-    if not 0 <= margin < 1:
-        raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    if chosen.probes or chosen.correct or chosen.arbiter is not None:
-        raise UsageError("a sweep has no probes, corrections or arbiter", hint="leave them out")
-    if not arms and not runs:
-        raise UsageError("there is nothing to sweep", hint="give protocols, or runs")
-
+    _check(chosen, margin, [*arms, *runs])
     if chosen.truth is None:
         arms = [replace(arm, judge=without_labels(arm.judge)) for arm in arms]
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.bench.criticbench.tables import bands_of, generators_of, names_in, tables
-from heedful.reporting.chart import Chart
+from heedful.reporting.chart import Chart, shorten
 from heedful.reporting.document import Document
 from heedful.reporting.notation import cost_line
 from heedful.reporting.row_charts import Estimate, estimates_chart
@@ -142,11 +142,12 @@ def _by_certainty(critics: Mapping[str, Result]) -> Spec:
 def _votes(votes: Sequence[Result]) -> Spec:
     thresholds = sorted({vote["threshold"] for vote in votes})
     tasks = {vote["task"] for vote in votes}
+    short = shorten(vote[role] for role in ("critic", "generator") for vote in votes)
     groups: dict[str, list[Result]] = {}
     for vote in votes:
-        who = vote["critic"]
-        if vote["generator"] != who:
-            who += f" on {vote['generator']}"
+        who = short[vote["critic"]]
+        if vote["generator"] != vote["critic"]:
+            who += f" on {short[vote['generator']]}"
         groups.setdefault(f"{who}, {vote['task']}" if len(tasks) > 1 else who, []).append(vote)
     names = ["SC", *(f"SC², certainty < {level:g}" for level in thresholds)]
     lines = []

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Self
@@ -20,6 +19,7 @@ from heedful.bench.grading.equality import compare_quickly
 from heedful.bench.grading.leaves import EqualityResult
 from heedful.bench.grading.math_worker import READY
 from heedful.core.errors import HeedfulError, UsageError
+from heedful.core.machine import available_cores
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -53,7 +53,7 @@ class MathPool:
             raise UsageError(f"the pool has {workers} workers", hint="give at least 1")
         if not timeout_s > 0:
             raise UsageError(f"the time-out is {timeout_s:g} s", hint="give more than 0")
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or available_cores()
         self.timeout_s = timeout_s
         self.killed = 0
         self._slots = asyncio.Semaphore(self.workers)

@@ -26,7 +26,7 @@ from heedful.bench.realcritic.plan import Grading
 from heedful.bench.realcritic.prompts import Prompts
 from heedful.bench.realcritic.selection import CandidateSolution, choose, ranking
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Critique, Expense
+from heedful.core.nouns import Expense  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.problems import Problem  # noqa: TC001 - pydantic reads annotations at run time
 from heedful.core.text import amount
 from heedful.core.version import __version__
@@ -366,7 +366,7 @@ def _answered(
             continue
         request = _PoolRequest.model_validate_json(entry.input)
         done = _PoolAnswer.model_validate_json(entry.output)
-        account.add(Critique(expenses=done.expenses))
+        account.add(done.expenses)
         problems[request.set, request.problem.id] = request.problem
         candidates = sets[request.set].setdefault(request.problem.id, [])
         candidates.append(CandidateSolution(request.model, done.answer))

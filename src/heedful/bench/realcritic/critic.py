@@ -212,16 +212,14 @@ class Solver:
         self, messages: Sequence[Message], tokens: int, spent: list[Expense], role: str = ""
     ) -> Completion | ModelError:
         """Ask the model; a call that failed for good is returned as its error."""
-        caller = f"{self.model.name}{role}"
+        purpose = Purpose(f"{self.model.name}{role}", tokens=tokens)
         try:
-            completion = await complete(
-                self.model, messages, self.sampling, purpose=Purpose(caller, tokens=tokens)
-            )
+            completion = await complete(self.model, messages, self.sampling, purpose=purpose)
         except ModelError as error:
             if not self.estimating:
                 return error
             return Completion(text=f"{len(messages)}" + "word" * tokens)  # other rounds, other text
-        spent.append(expense(caller, completion))
+        spent.append(expense(completion, purpose))
         return completion
 
 

@@ -20,7 +20,6 @@ from heedful.bench.grading.problems import read_problems
 from heedful.bench.realcritic.critic import CRITIQUE_TOKENS, RealCriticItem, RealCriticOutcome
 from heedful.bench.realcritic.plan import COMMAND
 from heedful.core.errors import UsageError
-from heedful.core.nouns import Critique
 from heedful.data.formats.base import atomically, write_json
 from heedful.engine import runner
 from heedful.engine.cost import CostSummary
@@ -116,7 +115,7 @@ class Results:
         for row in self:
             problem = row.problem
             if row.outcome is not None:
-                account.add(Critique(expenses=row.outcome.expenses))
+                account.add(row.outcome.expenses)
                 problem = _failure(row.outcome)
                 rows["incomplete" if problem else "done"] += 1
             else:

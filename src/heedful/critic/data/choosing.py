@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from heedful.core.log import logger
+from heedful.core.machine import available_cores
 from heedful.critic.data import mbr
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class ChoosingPool:
         Args:
             workers: how many processes; by default one for each core.
         """
-        self.workers = workers or os.cpu_count() or 1
+        self.workers = workers or available_cores()
         self._spent = 0.0
         self._processes: list[Process] = []
         self._idle: asyncio.Queue[Process] | None = None

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.engine.runner import together
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.jobs.rows import Addition
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 SAMPLES = 5
 """Critiques of each response that IF-Critic samples from its expert (arXiv 2511.01014)."""
-
-REASKS = 1
-"""How often a critique that leaves a constraint undecided is requested again, as a whole."""
 
 SAMPLED = "sampled"
 """The field of a row that names the model; null where some critiques are missing."""
@@ -124,22 +121,21 @@ class Expert:
         text: str | None = None
         problem: str | None = None
         expenses: list[Expense] = []
-        for attempt in range(1 + REASKS + retries()):
-            purpose = Purpose(
-                self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist), reask=attempt > 0
-            )
+        purpose = Purpose(self.name, tokens=EXPLAINED_TOKENS * len(sample.checklist))
+        for number in attempts():
             try:
-                completion = await complete(
+                completion = await attempt(
+                    number,
                     self.model,
                     messages,
                     self.sampling,
-                    sample=sample_index + REASK * attempt,
-                    purpose=purpose,
+                    purpose,
+                    expenses,
+                    sample=sample_index,
                 )
             except ModelError as error:
                 problem = problem or str(error)
                 break
-            expenses.append(expense(self.name, completion, reask=attempt > 0))
             if completion.cut_off:  # it may hold quoted verdicts and not yet its own
                 problem = CUT_OFF
                 continue

@@ -91,7 +91,7 @@ def checklist_data(
 
 
 def _row(sample: Sample, prompt: ChecklistPrompt) -> dict[str, Any]:
-    messages = [message.model_dump() for message in prompt.render(sample)]
+    messages = [message.model_dump(exclude_defaults=True) for message in prompt.render(sample)]
     completion = [{"role": "assistant", "content": prompt.write(sample)}]
     key = (sample.model_extra or {}).get("instruction_id", sample.id)
     about = {"id": key, "task": "checklist", "prompt_name": prompt.name}

@@ -74,7 +74,9 @@ class PreferencePair:
             "method": self.method,
             "prompt_name": self.prompt_name,
             **({"measure": True} if self.measure else {}),
-            "prompt": [message.model_dump(mode="json") for message in self.prompt],
+            "prompt": [
+                message.model_dump(mode="json", exclude_defaults=True) for message in self.prompt
+            ],
             "chosen": self.chosen,
             "rejected": self.rejected,
             "segments": [

@@ -10,9 +10,8 @@ import re
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError, UsageError
-from heedful.core.nouns import Message
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from heedful.core.nouns import Expense, Sample
+    from heedful.core.nouns import Expense, Message, Sample
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
@@ -41,9 +40,6 @@ _PLACES = (
     "raw_items",
 )
 _NEEDED = (("items", "raw_items"),)
-
-REASKS = 1
-"""How often constraints that a reply leaves out are requested again."""
 
 _OPEN = re.compile(r"^[ \t*]*<\s*[cC](\d{1,6})\s*>[ \t*]*", re.MULTILINE)
 _CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
@@ -92,19 +88,17 @@ class Calls:
         """
         answers: dict[int, T] = {}
         left = list(positions)
-        # Earlier requests are answered from the store, so a retry makes only new ones.
-        for attempt in range(1 + REASKS + retries()):
+        for number in attempts():
             if not left:
                 break
-            purpose = Purpose(caller, tokens=tokens * len(left), reask=attempt > 0)
+            purpose = Purpose(caller, tokens=tokens * len(left))
             try:
-                completion = await complete(
-                    model, render(left), sampling, sample=REASK * attempt, purpose=purpose
+                completion = await attempt(
+                    number, model, render(left), sampling, purpose, self.expenses
                 )
             except ModelError as error:
                 self.failures.append(f"{caller}: {error}")
                 break
-            self.expenses.append(expense(caller, completion, reask=attempt > 0))
             if completion.cut_off:
                 continue
             answers |= parse(completion.text, left)
@@ -163,7 +157,7 @@ def prompt(
         own: a text of the user's, in the place of ours.
         places: further texts of our own to fill in.
     """
-    turns = [turn.content for turn in sample.conversation]
+    turns = layout.spoken(sample.conversation)
     response = sample.response or ""
     fence = Fence.around([*turns, response], [text for _, text in items])
     places |= {
@@ -178,7 +172,7 @@ def prompt(
         "raw_response": response,
         "raw_items": "\n\n".join(text for _, text in items),
     }
-    return [Message(role="user", content=fill(template, places))]
+    return [layout.message(fill(template, places), sample.conversation)]
 
 
 def own_prompts(folder: Path | None) -> dict[str, str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core.errors import InputError, RowError
 from heedful.core.nouns import Constraint, Judgment, Status
+from heedful.core.text import common_prefix
 from heedful.critic.data import published
 from heedful.judges import prompts
 
@@ -121,21 +122,9 @@ def _span(critique: Segmented, position: int, text: str, write: Writer) -> Span:
         judgments = list(critique.judgments)
         judgments[position] = Judgment(status=status, explanation=explanation)
         probes.append(write(judgments, critique.constraints))
-    start = _shared(*probes)
+    start = common_prefix(*probes)
     # The two verdicts may end alike; the rest of their line belongs to them.
-    behind = _shared(*(probe[::-1] for probe in probes))
+    behind = common_prefix(*(probe[::-1] for probe in probes))
     line_end = probes[0].find("\n", len(probes[0]) - behind)
     tail = len(probes[0]) - line_end if line_end >= 0 else 0
     return start, len(text) - tail
-
-
-def _shared(left: str, right: str) -> int:
-    """Count the characters that two texts begin with alike, by bisection."""
-    low, high = 0, min(len(left), len(right))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if left[low:middle] == right[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low

@@ -17,9 +17,9 @@ from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.generate import (
     Recipe,
     RowsJob,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from heedful.core.nouns import Sample
+    from heedful.core.nouns import Expense, Sample
     from heedful.engine.inputs import Data, DataOptions
     from heedful.jobs.rows import Generated, Generation
     from heedful.models.base import Model
@@ -62,7 +62,6 @@ LEVELS = range(1, 6)
 """The scale of complexity."""
 
 TOKENS = 15
-REASKS = 1
 
 _PARSER = 1
 _PROMPT = "selection"
@@ -202,18 +201,15 @@ async def _sorted(sample: Sample, model: Model, sampling: Sampling) -> Addition:
     language = replies.language_of(sample)
     listed = "\n".join(f"- {name}: {meaning}" for name, meaning in CATEGORIES.items())
     messages = replies.prompt(_PROMPT, sample, [], language, categories=listed)
-    expenses = []
+    expenses: list[Expense] = []
     problem = f"{model.name} names no category and complexity"
-    for attempt in range(1 + REASKS + retries()):
-        purpose = Purpose(model.name, tokens=TOKENS, reask=attempt > 0)
+    purpose = Purpose(model.name, tokens=TOKENS)
+    for number in attempts():
         try:
-            completion = await complete(
-                model, messages, sampling, sample=REASK * attempt, purpose=purpose
-            )
+            completion = await attempt(number, model, messages, sampling, purpose, expenses)
         except ModelError as error:
             problem = str(error)
             break
-        expenses.append(expense(model.name, completion, reask=attempt > 0))
         answer = None if completion.cut_off else parse(completion.text)
         if answer is not None:
             tags = {**sample.tags, "complexity": answer[1]}

@@ -39,20 +39,14 @@ def publish(
         keep_adapter: leave the adapter beside the model, in the folder ``adapter``.
     """
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig
 
     dtype = AutoConfig.from_pretrained(base).get_text_config().dtype or torch.float32
-    adapted = (weights / "adapter_config.json").is_file()
-    source = base if adapted else weights
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32)
-    if adapted:
-        from peft import PeftModel
-
-        model = PeftModel.from_pretrained(model, str(weights)).merge_and_unload()
-        if keep_adapter:
-            (output / "adapter").mkdir(exist_ok=True)
-            for file in weights.glob("adapter_*"):
-                shutil.copy(file, output / "adapter")
+    model = whole_model(weights, base)
+    if keep_adapter and is_adapter(weights):
+        (output / "adapter").mkdir(exist_ok=True)
+        for file in weights.glob("adapter_*"):
+            shutil.copy(file, output / "adapter")
     model = model.to(dtype)
     model.config.dtype = dtype
     # In both places: which of the two is heeded depends on how the base model was saved.
@@ -66,3 +60,22 @@ def publish(
         shutil.copyfile(prompt_file, output / PROMPT_TEXT)
         about = {**about, "prompt_file": PROMPT_TEXT}
     write_json(output / RECORD, {key: each for key, each in about.items() if each is not None})
+
+
+def whole_model(weights: Path, base: Path) -> Any:
+    """Load what the trainer wrote, in float32; an adapter is added to its model."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    adapted = is_adapter(weights)
+    model = AutoModelForCausalLM.from_pretrained(base if adapted else weights, dtype=torch.float32)
+    if not adapted:
+        return model
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(model, str(weights)).merge_and_unload()
+
+
+def is_adapter(weights: Path) -> bool:
+    """Tell whether the trainer wrote an adapter, not a model."""
+    return (weights / "adapter_config.json").is_file()

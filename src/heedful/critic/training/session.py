@@ -7,17 +7,21 @@ of every evaluation; the first one writes and speaks.
 from __future__ import annotations
 
 from copy import copy
+from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
+from heedful.critic.training.publishing import publish, whole_model
+from heedful.critic.training.sharded import check, is_sharded, save_whole
 from heedful.critic.training.steps import TrainingResult
 from heedful.critic.training.watch import TrainingWatch, callback
 from heedful.models.folder import find_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from heedful.critic.training.plan import TrainingPlan
     from heedful.critic.training.steps import Step
@@ -108,7 +112,7 @@ class TrainingSession:
         if self._watch.interrupted:
             raise KeyboardInterrupt
         if job.settings.select == "last" or job.held_out is None:
-            self._trainer.save_model(str(job.folder.last))
+            save_whole(self._trainer, job.folder.last)
         self._state.wait_for_everyone()
         history: list[dict[str, Any]] = self._trainer.state.log_history
         return history
@@ -126,11 +130,7 @@ class TrainingSession:
         except ValueError as error:  # as of layers for LoRA that the model does not have
             what = next(iter(str(error).strip().splitlines()), "")
             raise UsageError(f"the model cannot be trained so: {what}") from error
-        if made.is_fsdp_enabled or made.is_deepspeed_enabled:
-            raise UsageError(
-                "weights in shards (FSDP, DeepSpeed) are not supported",
-                hint="launch it without, give --lora-rank, or train on the export with TRL itself",
-            )
+        check(made)
         made.remove_callback(PrinterCallback)
         every = job.settings.eval_every
         made.add_callback(
@@ -145,34 +145,51 @@ class TrainingSession:
     def _evaluate(self, state: Any) -> dict[str, Any]:
         """Judge the held-out samples with the weights as they are, and keep the best."""
         from heedful.critic.training.held_out import score
-        from heedful.models.engine import Engine
 
         trainer, folder = self._trainer, self._job.folder
-        model = trainer.accelerator.unwrap_model(trainer.model)
-        model.eval()
-        engine = Engine(self._job.model.name, self._job.chat.tokenizer, model)
+        weights = folder.checkpoints / f"best-{state.global_step}"
+        sharded = is_sharded(trainer)
+        if sharded:
+            save_whole(trainer, weights)
         with trainer.accelerator.autocast():
-            measured = self._measured(engine)
-        model.train()
+            measured = self._measured(self._engine(weights if sharded else None))
+        trainer.model.train()
         if self._job.settings.report_to:
-            pooled = measured["pooled"]
-            rates = {f"eval_{name}": pooled[name]["value"] for name in report.RATES}
-            logged = {name: value for name, value in rates.items() if value is not None}
-            logged["eval_coverage"] = measured["coverage"]
-            # Of a copy: it would take the step's own losses for logged, and drop them.
-            control = copy(trainer.control)
-            trainer.callback_handler.on_log(trainer.args, state, control, logged)
+            self._track(state, measured)
         best = folder.best()
         self._state.wait_for_everyone()  # all have looked before the first one writes
         if self._job.settings.select == "best" and (
             best is None or score(measured) >= best[1]["score"]
         ):
-            weights = folder.checkpoints / f"best-{state.global_step}"
-            trainer.save_model(str(weights))
+            if not sharded:
+                trainer.save_model(str(weights))
             if self._main:
                 folder.keep_best(weights, {"step": state.global_step, "score": score(measured)})
+        elif sharded and self._main:
+            rmtree(weights)
         self._state.wait_for_everyone()
         return measured
+
+    def _engine(self, weights: Path | None) -> Any:
+        """Make what generates: the weights that are trained, or whole ones that were saved."""
+        from heedful.models.engine import Engine
+
+        accelerator, model = self._trainer.accelerator, self._trainer.model
+        if weights is None:
+            model = accelerator.unwrap_model(model)
+        else:
+            model = whole_model(weights, self._job.model.path).to(accelerator.device)
+        return Engine(self._job.model.name, self._job.chat.tokenizer, model.eval())
+
+    def _track(self, state: Any, measured: dict[str, Any]) -> None:
+        """Report an evaluation to the trackers."""
+        trainer, pooled = self._trainer, measured["pooled"]
+        rates = {f"eval_{name}": pooled[name]["value"] for name in report.RATES}
+        logged = {name: value for name, value in rates.items() if value is not None}
+        logged["eval_coverage"] = measured["coverage"]
+        # Of a copy: it would take the step's own losses for logged, and drop them.
+        control = copy(trainer.control)
+        trainer.callback_handler.on_log(trainer.args, state, control, logged)
 
     def _measured(self, engine: Any) -> dict[str, Any]:
         """Measure a critic; each process judges its part of the samples."""
@@ -197,8 +214,6 @@ class TrainingSession:
         self, configuration: dict[str, Any], history: list[dict[str, Any]]
     ) -> TrainingResult:
         """Write the model's folder, measure what is in it, and write the report."""
-        from heedful.critic.training.publishing import publish
-
         job, folder = self._job, self._job.folder
         seconds = self._watch.seconds
         self._trainer = None  # its weights would stand beside those that are measured

@@ -30,7 +30,6 @@ __all__ = [
     "compiled_rows",
     "coverage_table",
     "lines",
-    "record",
     "write_samples",
 ]
 
@@ -88,20 +87,6 @@ def _measured(args: dict[str, Any]) -> str:
     if "phrases" in args:
         return f"how often {', '.join(repr(phrase) for phrase in args['phrases'])} occurs"
     return "its matches"
-
-
-def record(row: CompiledRow) -> dict[str, Any]:
-    """Write a row as JSON: its constraint, check, measures and reason."""
-    compiled = row.compiled
-    return {
-        "id": row.sample,
-        "position": row.position,
-        "text": row.constraint.text,
-        "type": row.constraint.type,
-        "check": compiled.check.model_dump() if compiled.check else None,
-        "measures": [measure.model_dump() for measure in compiled.measures],
-        "reason": compiled.reason,
-    }
 
 
 def write_samples(source: Iterable[Row | Sample], path: Path) -> None:

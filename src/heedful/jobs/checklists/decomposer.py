@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, ModelError
 from heedful.core.nouns import Constraint, Message
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import CHECKLIST_TOKENS, Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.checklists.prompt import make
 from heedful.jobs.checklists.spans import Instruction, Place, invents
 from heedful.jobs.generate import refuse_uninstructed
+from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 from heedful.verify.compiler.compile import compile_constraint
 
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Expense, Sample
     from heedful.jobs.checklists.prompt import ChecklistPrompt
     from heedful.models.base import Model
-
-REASKS = 1
-"""Repeated requests for a reply that cannot be read, or for what it invents."""
 
 _SPEECHLESS = ("assistant", "model", "tool", "function")
 """Roles that set no constraints."""
@@ -93,22 +91,17 @@ class Decomposer:
         request = self.prompt.render(sample)
         messages: Sequence[Message] = request
         reason = ""
-        # Earlier requests are answered from the cache, so a retry sends only new ones.
-        for attempt in range(1 + REASKS + retries()):
+        purpose = Purpose(self.model.name, tokens=CHECKLIST_TOKENS)
+        for number in attempts():
             try:
-                completion = await complete(
-                    self.model,
-                    messages,
-                    self.sampling,
-                    sample=REASK * attempt,
-                    purpose=Purpose(self.model.name, tokens=CHECKLIST_TOKENS, reask=attempt > 0),
+                completion = await attempt(
+                    number, self.model, messages, self.sampling, purpose, result.expenses
                 )
             except ModelError as error:  # what was paid before it counts all the same
                 result.problem = str(error)
                 return result
-            result.expenses.append(expense(self.model.name, completion, reask=attempt > 0))
             if completion.cut_off:
-                reason = "the reply was cut off (give --max-completion-tokens more)"
+                reason = CUT_OFF
                 continue
             try:
                 proposed = self.prompt.parse(completion.text)

@@ -246,13 +246,13 @@ def _prompt(own: str | None, name: str, sample: Sample, language: Language) -> M
         {"types": shipped(f"types.{language}.txt", __package__)},
     )
     template = fill(_text(own, name), {"format": form})
-    fence = Fence.around([turn.content for turn in sample.conversation])
+    fence = Fence.around(layout.spoken(sample.conversation))
     places = {
         "conversation": layout.conversation(sample.conversation, fence, language),
         "mark": fence.mark,
         "raw_instruction": layout.raw_instruction(template, sample),
     }
-    return Message(role="user", content=fill(template, places))
+    return layout.message(fill(template, places), sample.conversation)
 
 
 def _again(name: str, language: Language, rejected: Sequence[str]) -> Message:

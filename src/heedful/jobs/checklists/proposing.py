@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from heedful.core.errors import InputError, ModelError, UndecidedError, VerifierError
-from heedful.engine.call_cache import REASK, complete, expense, retries
 from heedful.engine.purpose import Purpose
+from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.checklists import proposals
 from heedful.jobs.checklists.grounding import difference
+from heedful.judges.prompts.base import CUT_OFF
 from heedful.models.base import Sampling
 from heedful.verify import Response
 from heedful.verify.base import check as run_check
@@ -200,19 +201,15 @@ class Proposer:
             ProposalError: it cannot be read either time.
         """
         reason = ""
-        for attempt in range(2 + retries()):
-            completion = await complete(
-                self.model,
-                messages,
-                self.sampling,
-                sample=REASK * attempt,
-                purpose=Purpose(self.model.name, tokens=tokens, reask=attempt > 0),
+        purpose = Purpose(self.model.name, tokens=tokens)
+        for number in attempts():
+            completion = await attempt(
+                number, self.model, messages, self.sampling, purpose, proposal.expenses
             )
-            proposal.expenses.append(expense(self.model.name, completion, reask=attempt > 0))
             try:
                 if not completion.cut_off:
                     return read(completion.text)
-                reason = "the reply was cut off"
+                reason = CUT_OFF
             except InputError as error:
                 reason = error.what
         raise ProposalError("unreadable", reason)

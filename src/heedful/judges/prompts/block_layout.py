@@ -1,4 +1,4 @@
-"""How a sample is laid out in a prompt: every text of the data stands between fences."""
+"""Layout of a sample in a prompt: every text of the data stands between fences."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ __all__ = [
     "facts",
     "language_of",
     "last_user_turn",
+    "message",
     "messages",
     "numbered",
     "raw_instruction",
+    "spoken",
 ]
 
 Language = Literal["en", "zh"]
@@ -111,10 +113,8 @@ def messages(
     if sample.response is None:
         raise RowError("the row has no response to judge", hint="give each row a response")
     label = _LABELS[language]
-    turns = [turn.content for turn in sample.conversation]
-    calls = [each.shown for turn in sample.conversation for each in turn.tool_calls]
     made = [each.shown for each in sample.tool_calls]
-    texts = [*turns, *calls, sample.response, *made, sample.reference or ""]
+    texts = [*spoken(sample.conversation), sample.response, *made, sample.reference or ""]
     fence = Fence.around(texts, [checklist, counted])
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
@@ -130,8 +130,19 @@ def messages(
         "raw_response": sample.response,
         "raw_checklist": "\n\n".join(filter(None, (checklist, counted))),
     }
-    images = tuple(image for turn in sample.conversation for image in turn.images)
-    return [Message(role="user", content=fill(template, filled), images=images)]
+    return [message(fill(template, filled), sample.conversation)]
+
+
+def message(text: str, turns: Sequence[Message]) -> Message:
+    """Make the message of a prompt that shows a conversation, whose images come after it."""
+    images = tuple(image for turn in turns for image in turn.images)
+    return Message(role="user", content=text, images=images)
+
+
+def spoken(turns: Sequence[Message]) -> list[str]:
+    """List the texts of a conversation that :func:`conversation` fences."""
+    calls = [call.shown for turn in turns for call in turn.tool_calls]
+    return [*(turn.content for turn in turns), *calls]
 
 
 def raw_instruction(template: str, sample: Sample) -> str:

@@ -1,4 +1,4 @@
-"""Which of several responses to one instruction are better: the prompt, and how its reply is read.
+"""Prompt that ranks several responses, and its parser.
 
 Prompt and words are ours.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from heedful.core.nouns import Message
 from heedful.core.text import unix_lines
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
@@ -18,7 +17,7 @@ from heedful.judges.prompts.template import fill, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heedful.core.nouns import Sample
+    from heedful.core.nouns import Message, Sample
 
 __all__ = ["parse", "prompt_version", "render"]
 
@@ -40,17 +39,17 @@ def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
         responses: at least two, in the order in which they are shown.
     """
     checklist = layout.numbered(sample.checklist, None, "en")
-    turns = [turn.content for turn in sample.conversation]
-    fence = Fence.around([*turns, checklist], responses)
+    turns = sample.conversation
+    fence = Fence.around([*layout.spoken(turns), checklist], responses)
     shown = enumerate(responses, start=1)
     places = {
         "mark": fence.mark,
-        "conversation": layout.conversation(sample.conversation, fence, "en"),
+        "conversation": layout.conversation(turns, fence, "en"),
         "checklist": fence.wrap("REQUIREMENTS", checklist),
         "responses": "\n\n".join(fence.wrap(f"RESPONSE {at}", text) for at, text in shown),
         "example": " > ".join(str(at) for at in range(len(responses), 0, -1)),
     }
-    return [Message(role="user", content=fill(shipped("ranking.txt"), places))]
+    return [layout.message(fill(shipped("ranking.txt"), places), turns)]
 
 
 def parse(text: str, responses: Sequence[str]) -> list[int] | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from heedful.models.attempts import failure
+from heedful.models.attempts import backoff, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
 from heedful.models.untrusted import MOST_TOKENS, parse
@@ -34,7 +34,6 @@ TIMEOUT_S = 600.0
 """Seconds without a byte after which a transfer is given up."""
 
 _OK = 200
-_RETRIED = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
 class BatchStatus(NamedTuple):
@@ -199,15 +198,13 @@ class Connection:
             try:
                 return (await self.send("GET", path))[0]
             except FaultError as error:
-                if error.fault.kind not in _RETRIED or attempt == ATTEMPTS - 1:
+                if not error.fault.kind.retryable or attempt == ATTEMPTS - 1:
                     raise
-                await asyncio.sleep(self.pause(attempt, error.fault))
+                pause = error.fault.retry_after or backoff(
+                    attempt, self._backoff_s, LONGEST_PAUSE_S
+                )
+                await asyncio.sleep(min(pause, LONGEST_PAUSE_S))
         raise AssertionError  # the last attempt raises or returns
-
-    def pause(self, attempt: int, fault: Fault) -> float:
-        """Return the seconds to wait after an attempt, counted from 0."""
-        longest = min(LONGEST_PAUSE_S, self._backoff_s * 2.0**attempt)
-        return min(fault.retry_after or longest * random.uniform(0.5, 1.0), LONGEST_PAUSE_S)
 
     async def send(
         self, method: str, path: str, **content: Any
@@ -279,20 +276,18 @@ class Connection:
             await session.close()
 
 
-class _faults:  # noqa: N801 - used as a function
+@asynccontextmanager
+async def _faults() -> AsyncIterator[None]:
     """Turn what goes wrong with a connection into faults."""
+    import aiohttp
 
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import aiohttp
-
-        if isinstance(error, TimeoutError):
-            raise FaultError(Fault(FaultKind.TRANSIENT, "no complete answer in time")) from None
-        if isinstance(error, aiohttp.ClientError | OSError):
-            what = f"the connection failed: {error or type(error).__name__}"
-            raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+    try:
+        yield
+    except TimeoutError:
+        raise FaultError(Fault(FaultKind.TRANSIENT, "no complete answer in time")) from None
+    except (aiohttp.ClientError, OSError) as error:
+        what = f"the connection failed: {error or type(error).__name__}"
+        raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
 
 
 def _too_large() -> Fault:

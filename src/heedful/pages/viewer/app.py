@@ -3,7 +3,8 @@
 ``GET /``, ``/run/KEY``, ``/run/KEY/samples``, ``/run/KEY/samples/NUMBER``, ``/audit/KEY``,
 ``/report/KEY``, ``/compare``; ``/runs.csv`` and ``/run/KEY/samples.csv``, or ``.jsonl``, download.
 The only addresses that write are ``POST /audit/KEY`` (an answer), ``POST /run/KEY/audit`` (an
-audit is sampled) and ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run).
+audit is sampled), ``POST /run/KEY/samples/NUMBER`` (a label, into a file beside the run) and ``POST
+/run/KEY/filters`` (a filter gets a name, in a file of the folder).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from heedful.pages.viewer import (
     pages_labels,
     pages_runs,
     pages_samples,
+    saved_filters,
 )
 from heedful.pages.viewer.security import Guard
 from heedful.reporting.html.environment import ASSETS
@@ -65,6 +67,7 @@ def make_app(viewer: Viewer, keys: Keys) -> Guard:
             Route("/run/{key}/samples", pages_samples.samples),
             Route("/run/{key}/samples/{number:int}", pages_samples.sample),
             Route("/run/{key}/samples/{number:int}", pages_labels.label, methods=["POST"]),
+            Route("/run/{key}/filters", saved_filters.save, methods=["POST"]),
             Route("/run/{key}/audit", pages_audit.draw, methods=["POST"]),
             Route("/report/{key}", pages_runs.report),
             Route("/audit/{key}", pages_audit.audit),

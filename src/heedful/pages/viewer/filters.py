@@ -1,4 +1,4 @@
-"""Which samples are wanted: a filter, as it stands in the address of a page."""
+"""Filters of samples, as they stand in the address of a page."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ GROUPS = {"undecided": tuple(status.value for status in Status if not status.set
 PROBLEM = "problem"
 """Chosen as a status: rows that could not be judged."""
 
+ORDERS = {"unmet": "most unmet first", "undecided": "most undecided first"}
+"""Orders of samples, beside that of the file."""
+
 DISAGREEMENTS = {"votes": VOTES, "label": LABEL}
 
 
@@ -42,6 +45,7 @@ class Filter:
         low: the least confidence.
         high: the largest confidence.
         tags: as ``name:value``; all of them.
+        sort: one of :data:`ORDERS`, or the order of the file.
     """
 
     text: str = ""
@@ -52,6 +56,7 @@ class Filter:
     low: float | None = None
     high: float | None = None
     tags: tuple[str, ...] = ()
+    sort: str = ""
 
     @classmethod
     def of(cls, query: QueryParams) -> Filter:
@@ -65,6 +70,9 @@ class Filter:
             raise UsageError(f"no such status: {status!r}", hint="choose one of the list")
         if disagreement and disagreement not in DISAGREEMENTS:
             raise UsageError(f"no disagreement is {disagreement!r}", hint="choose votes or label")
+        sort = query.get("sort", "")
+        if sort and sort not in ORDERS:
+            raise UsageError(f"no order is {sort!r}", hint=f"choose {' or '.join(ORDERS)}")
         return cls(
             text=query.get("q", "").strip(),
             status=status,
@@ -74,6 +82,7 @@ class Filter:
             low=_share(query.get("low", ""), "least confidence"),
             high=_share(query.get("high", ""), "largest confidence"),
             tags=tuple(dict.fromkeys(filter(None, query.getlist("tag")))),
+            sort=sort,
         )
 
     def query(self) -> str:
@@ -87,12 +96,13 @@ class Filter:
             ("low", "" if self.low is None else f"{self.low:g}"),
             ("high", "" if self.high is None else f"{self.high:g}"),
             *(("tag", tag) for tag in self.tags),
+            ("sort", self.sort),
         ]
         return urlencode([(name, value) for name, value in fields if value])
 
     def __bool__(self) -> bool:
         """Whether there is any condition."""
-        return self != Filter()
+        return self != Filter(sort=self.sort)
 
     @property
     def statuses(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from heedful.core.closing import closed_on_error
 from heedful.core.errors import UsageError
 from heedful.pages.viewer.building import COLUMNS, TEXT, about
 from heedful.pages.viewer.facts import STATUSES
-from heedful.pages.viewer.filters import DISAGREEMENTS, PROBLEM
+from heedful.pages.viewer.filters import DISAGREEMENTS, ORDERS, PROBLEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,18 +46,6 @@ class Covered(NamedTuple):
     text: int = 0
 
 
-class FilterChoice(NamedTuple):
-    """Something that a filter may ask for.
-
-    Attributes:
-        name: its name.
-        having: how many judgments, or samples for a tag, have it.
-    """
-
-    name: str
-    having: int
-
-
 class Index:
     """The index of a run, for reading; each query opens the file again.
 
@@ -80,14 +68,14 @@ class Index:
         except sqlite3.Error:
             return Covered()
 
-    def choices(self) -> dict[str, list[FilterChoice]]:
+    def choices(self) -> dict[str, list[tuple[str, int]]]:
         """Return what can be chosen: by ``status``, ``type``, ``judge`` and ``tag NAME``."""
-        choices: dict[str, list[FilterChoice]] = {}
+        choices: dict[str, list[tuple[str, int]]] = {}
         query = "SELECT kind, name, samples + judgments FROM names WHERE name != '' ORDER BY 3 DESC"
         try:
             with closing(self._open()) as db:
                 for kind, name, count in db.execute(query):
-                    choices.setdefault(kind, []).append(FilterChoice(name, count))
+                    choices.setdefault(kind, []).append((name, count))
         except sqlite3.Error:
             return {}
         return choices
@@ -120,6 +108,17 @@ class Index:
                     positions.append(position)
                     last = position
         return positions
+
+    def order(self, column: str) -> array[int]:
+        """Return the rows that are covered, those with most such verdicts first.
+
+        Args:
+            column: ``unmet`` or ``undecided``.
+        """
+        assert column in ORDERS  # noqa: S101 - filters hold no other
+        query = f"SELECT position FROM samples ORDER BY {column} DESC, position"  # noqa: S608
+        with closing(self._open()) as db:
+            return array("L", (position for (position,) in db.execute(query)))
 
     def forget(self) -> None:
         """Take the file away: it is damaged, and will be rebuilt."""

@@ -11,8 +11,9 @@ from heedful.core.turns import pieces
 from heedful.jobs.results import record
 from heedful.pages.viewer.downloads import file_response, known_kind
 from heedful.pages.viewer.facts import STATUSES, fact
-from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, PROBLEM, Filter
+from heedful.pages.viewer.filters import DISAGREEMENTS, GROUPS, ORDERS, PROBLEM, Filter
 from heedful.pages.viewer.pages_labels import labelling
+from heedful.pages.viewer.saved_filters import saved_filters
 from heedful.pages.viewer.texts import LONG, Span, marked, quotes, spans
 
 if TYPE_CHECKING:
@@ -105,6 +106,8 @@ def samples(request: Request) -> Response:
             choices=opened.index.choices(),
             statuses=[*STATUSES[:2], *GROUPS, *STATUSES[2:], PROBLEM],
             disagreements=list(DISAGREEMENTS),
+            orders=ORDERS,
+            filters=saved_filters(viewer.root),
             state=opened.state(),
             building=viewer.builds.under_way(opened),
         )

@@ -43,16 +43,18 @@ class RowSelection:
     """The rows that a filter wants.
 
     Attributes:
-        positions: their places in the run, in order.
+        positions: their places in the run, in the order in which they are shown.
         looked: how many rows, from the first on, were looked at.
         total: how many rows there are.
         candidates: rows from there on that the index names and nobody has looked at.
+        sorted: whether that order is another than the file's.
     """
 
     positions: Sequence[int]
     looked: int
     total: int
     candidates: Sequence[int] = ()
+    sorted: bool = False
 
     @property
     def exact(self) -> bool:
@@ -61,6 +63,8 @@ class RowSelection:
 
     def place(self, position: int) -> int | None:
         """Return where among the wanted rows one is."""
+        if self.sorted:
+            return self.positions.index(position) if position in self.positions else None
         at = bisect_left(self.positions, position)
         there = at < len(self.positions) and self.positions[at] == position
         return at if there else None
@@ -180,6 +184,28 @@ class Run(Closing):
         return self.saved.row(position, lambda entry: row(entry, judged=self.judged))
 
     def select(self, wanted: Filter) -> RowSelection:
+        """Find the rows that a filter wants, in its order; rows that aren't indexed come last."""
+        found = self._found(replace(wanted, sort=""))
+        limit = self.covered.columns
+        if not wanted.sort or not limit:
+            return found
+        key = self._identity, limit, wanted, len(found.positions)
+        cached = self._memory.get(key)
+        if cached is not None:
+            return replace(cached, looked=found.looked, total=found.total)
+        try:
+            order = self.index.order(wanted.sort)
+        except sqlite3.Error:
+            self.index.forget()
+            return found
+        chosen = set(found.positions)
+        positions = array("L", (position for position in order if position in chosen))
+        positions.extend(found.positions[bisect_left(found.positions, limit) :])
+        result = replace(found, positions=positions, candidates=(), sorted=True)
+        self._memory.keep(key, result)
+        return result
+
+    def _found(self, wanted: Filter) -> RowSelection:
         """Find the rows that a filter wants: by the index, and those that are not in it by looking.
 
         Longer texts are looked for in the rows that have all of their trigrams. Looking ends after

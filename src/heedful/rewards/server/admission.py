@@ -7,8 +7,11 @@ are cached, so a client that tries again gets them. Until then it counts as acce
 from __future__ import annotations
 
 import asyncio
+import time
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.requests import ClientDisconnect
 
 from heedful.core.errors import HeedfulError, StopRunError
 from heedful.core.text import amount
@@ -23,8 +26,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SLICE = 16
-"""Samples of a batch that are worked on before others get their turn."""
+SLICE_S = 0.01
+"""Seconds that a batch is worked on before others get their turn."""
 
 
 class LateError(HeedfulError):
@@ -97,6 +100,8 @@ class JudgingService:
                     if refused.status == FULL:  # who is still sending would not see the answer
                         await self._skip(stream)
                     raise
+        except ClientDisconnect:  # nobody reads the answer, and it is no defect to be logged
+            raise RefusedError(400, "the client went away") from None
         except TimeoutError:
             raise RefusedError(
                 408, "the request did not come in time", hint="send it faster, or less of it"
@@ -220,8 +225,10 @@ async def sliced(work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
         columns: its arguments, each a value for every sample.
     """
     done = []
-    for at, given in enumerate(zip(*columns, strict=True), 1):
+    began = time.perf_counter()
+    for given in zip(*columns, strict=True):
         done.append(work(*given))
-        if not at % SLICE:
+        if time.perf_counter() - began > SLICE_S:
             await asyncio.sleep(0)
+            began = time.perf_counter()
     return done

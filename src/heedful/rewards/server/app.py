@@ -14,7 +14,7 @@ from heedful.core.errors import HeedfulError, StopRunError
 from heedful.data.formats.fields import explain
 from heedful.data.formats.files import shown
 from heedful.rewards import Rewarded
-from heedful.rewards.adapters import openrlhf_samples
+from heedful.rewards.adapters import openrlhf_sample
 from heedful.rewards.server import bodies as shapes
 from heedful.rewards.server import openapi as document
 from heedful.rewards.server import replies
@@ -111,7 +111,8 @@ class Endpoints:
             sizes = f"{len(sent.query)}, {len(sent.prompts)} and {len(sent.labels)}"
             what = f"the numbers of queries, prompts and labels differ: {sizes}"
             raise RefusedError(MISSHAPEN, what, hint="send as many of each")
-        samples = openrlhf_samples(sent.query, sent.prompts, sent.labels)
+        places = range(1, len(sent.query) + 1)
+        samples = await sliced(openrlhf_sample, sent.query, sent.prompts, sent.labels, places)
         outcomes = await self._service.judge(
             samples, self._session.reward, counts_of(request.scope).body, until
         )

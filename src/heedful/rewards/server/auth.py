@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import re
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -55,6 +56,9 @@ def counts_of(scope: Mapping[str, Any]) -> RequestCounts:
     """Return the counts of a request."""
     counts: RequestCounts = scope[COUNTS]
     return counts
+
+
+_HOST = re.compile(rb"\s*(?:\[[0-9A-Fa-f:.]+\]|[\w.-]+)(?::\d{1,5})?\s*", re.ASCII)
 
 
 class AuthMiddleware:
@@ -135,7 +139,7 @@ def _of_a_page(headers: Iterable[tuple[bytes, bytes]]) -> RefusedError | None:
                 "requests of web pages are not answered without a token",
                 hint="start the server with a token",
             )
-        if name == b"host" and not _is_here(b"//" + value):
+        if name == b"host" and not (_HOST.fullmatch(value) and _is_here(b"//" + value)):
             return RefusedError(
                 421,
                 "without a token only requests to localhost or a loopback address are answered",

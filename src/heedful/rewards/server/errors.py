@@ -33,11 +33,6 @@ class RefusedError(HeedfulError):
         self.headers = dict(headers or {})
 
 
-def error_payload(error: HeedfulError, *, where: str = "") -> dict[str, Any]:
-    """Lay out an error for a response body: what is wrong, where, and the hint.
-
-    Args:
-        error: the error.
-        where: the place, where the error names none.
-    """
-    return {"what": error.what, "where": error.where or where, "hint": error.hint}
+def error_payload(error: HeedfulError) -> dict[str, Any]:
+    """Lay out an error for a response body: what is wrong, where, and the hint."""
+    return {"what": error.what, "where": error.where, "hint": error.hint}

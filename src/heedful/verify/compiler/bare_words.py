@@ -1,4 +1,4 @@
-"""Readers of what stands in a text without quotes: words, names, topics, affixes, date forms."""
+"""Readers of what stands without quotes: words, names, letters, affixes, date forms."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _Phrases = list[tuple[int, tuple[str, ...]]]
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]+(?![\w'-])")
 _OF_OTHER_WORDS = """count counts limit limits length order choice choices list lists bank usage
+above below given provided following
 processor cloud that which who is are must should appear appears and or not in of for to the a an"""
 
 
@@ -65,7 +66,9 @@ def word_series(form: str, written: str, at: int) -> _Phrases:
     return [(end, tuple(words))] if len(words) > 1 else []
 
 
-_NAME = re.compile(r"[A-Z][A-Za-z'-]+(?: [A-Z][A-Za-z'-]+){0,2}")
+_NAME = re.compile(
+    r"[A-Z](?:[A-Za-z'-]+|[A-Za-z0-9]*(?:\+\+|#)|[A-Za-z]+\.js)(?: [A-Z][A-Za-z'-]+){0,2}"
+)
 
 
 def names(form: str, written: str, at: int) -> _Phrases:
@@ -75,6 +78,68 @@ def names(form: str, written: str, at: int) -> _Phrases:
     pieces = re.split(r",\s*(?:and\s+)?|\s+and\s+", rest)
     good = len(pieces) > 1 and all(_NAME.fullmatch(piece) for piece in pieces)
     return [(at + len(rest), tuple(pieces))] if good else []
+
+
+_LABEL_GAP = re.compile(
+    r"\s*(?:[,、，/|]\s*(?:or\s+|and\s+|或者?|和)?|\s(?:or|and)\s+|或者?|和)\s*"
+)
+_LABEL = re.compile(rf"[A-Za-z0-9][\w+-]*(?: [A-Za-z][\w-]*)?|[{scripts.HAN}]{{1,6}}")
+_NO_LABEL = re.compile(
+    r"(?:^|.* )(?:please|etc|only|thanks|others?|so on|then|with|without|followed|based|depending"
+    r"|unless|if|when|where|each|no|not|nothing|more|less|sorted|too|all|both|as|in|on|by|for|to"
+    r"|the|an|of|is|are|be|use|\w{2,}(?:ly|ed|ing))(?: .*)?$|.*[等其请并且不每须须应要]",
+    re.IGNORECASE,
+)
+
+
+def labels(form: str, written: str, at: int) -> _Phrases:
+    """Read at least two short names that end the text: ``low, medium or high``, ``A/B``."""
+    del form
+    rest = written[at:].rstrip(" .。;；")
+    pieces = _LABEL_GAP.split(rest)
+    good = len(pieces) > 1 and all(
+        _LABEL.fullmatch(piece) and not _NO_LABEL.match(piece) for piece in pieces
+    )
+    return [(at + len(rest), tuple(pieces))] if good else []
+
+
+_OF_TABLE = re.compile(r"rows?|headers?|borders?|cells?|lines?|captions?|totals?|footers?")
+_COLUMN_GAP = re.compile(r",\s*(?:and\s+)?|\s+and\s+")
+
+
+def columns(form: str, written: str, at: int) -> _Phrases:
+    """Read at least two names of columns that end the text: ``Name, Unit Price and City``."""
+    del form
+    rest = written[at:].rstrip(" .;")
+    pieces = _COLUMN_GAP.split(rest)
+    good = len(pieces) > 1 and all(
+        _NAME.fullmatch(piece)
+        or (
+            _WORD.fullmatch(piece) and not _NO_LABEL.match(piece) and not _OF_TABLE.fullmatch(piece)
+        )
+        for piece in pieces
+    )
+    return [(at + len(rest), tuple(pieces))] if good else []
+
+
+_SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗郑梁谢宋唐许邓冯韩曹曾彭萧蔡潘田董袁于余叶蒋杜苏魏"
+    "吕丁沈任姚卢傅钟姜崔谭廖范汪陆石戴贾韦夏邱方侯邹熊孟秦白江阎薛尹段雷黎史龙陶贺顾毛郝龚邵"
+    "万钱严赖覃洪武莫孔"
+)
+_PERSON = re.compile(
+    f"[{_SURNAMES}][{scripts.HAN}]{{1,2}}(?![{scripts.HAN}])|小[{scripts.HAN}](?![{scripts.HAN}])"
+)
+_NO_PERSON = re.compile("时间|日期|单位|地点|方式|[名称人者司校门处等]|小组")
+
+
+def person(form: str, written: str, at: int) -> _Phrases:
+    """Read the name of a person, by its surname: ``王芳``, ``小明``."""
+    del form
+    match = _PERSON.match(written, at)
+    if match is None or _NO_PERSON.search(match[0]):
+        return []
+    return [(match.end(), (match[0],))]
 
 
 def topics(form: str, written: str, at: int) -> _Phrases:
@@ -97,6 +162,8 @@ _NO_TOPIC = re.compile(
 def topic(form: str, written: str, at: int) -> _Phrases:
     """Read a topic that ends a clause, one word without quotes: ``melatonin``, ``断桥``."""
     match = _TOPIC.match(written, at)
+    if match is None and (match := _TECHNICAL.match(written, at)):
+        return [(match.end(), (match[0],))]
     if match is not None:
         return [] if _NO_TOPIC.search(match[0]) else [(match.end(), (match[0],))]
     return [
@@ -107,6 +174,7 @@ def topic(form: str, written: str, at: int) -> _Phrases:
     ]
 
 
+_TECHNICAL = re.compile(r"[A-Z][A-Za-z]*(?:\+\+|#|\.js)(?![\w+#])")
 _OTHER_VERBS = "到及起供出升高醒问示取交前议防案拔携"
 """Letters that make another verb of 提: 提供, 提高."""
 
@@ -144,6 +212,25 @@ def affix(form: str, written: str, at: int) -> _Phrases:
             break
         at = gap.end()
     return [(end, tuple(affixes))] if affixes else []
+
+
+_LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
+_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
+
+
+def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
+    """Read single letters, quoted or not: ``e``, "x" and "z"."""
+    del form
+    words: list[str] = []
+    end = at
+    while (match := _LETTER.match(written, at)) and bool(match[1]) == bool(match[3]):
+        words.append(match[2])
+        end = match.end()
+        gap = _LETTER_GAP.match(written, end)
+        if gap is None:
+            break
+        at = gap.end()
+    return [(end, tuple(words))] if words else []
 
 
 _DATE_FORM = re.compile(

@@ -204,6 +204,8 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
         or (_SINGLE in later and not single)
         or (_SETTING in earlier and "at_least" in earlier and earlier.get("unit") in _COUNTED_PARTS)
         or (_MORE_SAID in later and not _says_where(grammar, before))
+        # "分点作答，标题加粗": the title of each point?
+        or (earlier.get("format") == "points" and later.get("part") == "title")
     ):
         return True
     # "不含标点，100字以内" may say how to count.

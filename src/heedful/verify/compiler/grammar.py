@@ -27,7 +27,6 @@ Match = tuple[int, Values]
 """End of a match, and the values that it bound."""
 
 
-_RULE = "check "
 _PIECE = re.compile(r"<[a-z_]+(?::[a-z_]+)?>|[\[\]()|]|(?:(?!<[a-z_]+(?::[a-z_]+)?>)[^\s\[\]()|])+")
 _BINDING = re.compile(r"(?<![a-z_])([a-z_]+)=(\S+)")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}

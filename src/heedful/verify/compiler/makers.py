@@ -10,7 +10,7 @@ from heedful.verify.compiler.bounds import either, phrase_check, plain
 
 def as_bound(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make a check of what was bound, as it is."""
-    for key in ("words", "text", "mark"):
+    for key in ("words", "text", "mark", "sign"):
         if key in bound:
             bound[key] = bool(bound[key]) if key == "words" else _single(bound[key])
     return Check(id=id_, args=bound)
@@ -20,11 +20,30 @@ def _single(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else value[0]
 
 
+_OF_LABELS, _DESCRIBED = 3, 4
+_OTHERWISE = {
+    1: "heedful:starts_with",
+    2: "heedful:contains_any",
+    _OF_LABELS: "heedful:contains_any",
+    _DESCRIBED: "heedful:mentions",
+}
+"""By what is bound as ``loose``: what else than to be a phrase may be enough."""
+
+
 def _equals(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
+    """Make the check of a whole response; "answer yes or no" may allow an explanation after it.
+
+    The answer that "must be one of: …" may be only a part of the response; and what isn't quoted
+    may only describe it, as "an apology" does.
+    """
     loose = bound.pop("loose", None)
     check = Check(id=id_, args=bound)
-    return either([check, Check(id="heedful:starts_with", args=bound)]) if loose else check
+    if loose == _OF_LABELS and not all(
+        each.isupper() or each.isdigit() for each in bound["phrases"]
+    ):
+        loose = _DESCRIBED
+    other = _OTHERWISE.get(loose)
+    return either([check, Check(id=other, args=bound)]) if other else check
 
 
 def _mentions(id_: str, bound: dict[str, Any]) -> Check:
@@ -39,6 +58,8 @@ def _starts(id_: str, bound: dict[str, Any]) -> Check | None:
     """Make the check of a beginning, which for list items comes after the mark of the item."""
     marks = bound.get("phrases", ()) if bound.get("part") == "list_item" else ()
     both, closing = bound.pop("both", None), bound.pop("closing", None)
+    if bound.pop("near", None):
+        return either([Check(id="heedful:contains_any", args=bound), Check(id=id_, args=bound)])
     if both or closing:
         return _of_both_edges(bound, closing)
     of_mark = bound.get("kind") == "number" and bound.get("part") == "list_item"
@@ -52,6 +73,18 @@ def _ends(id_: str, bound: dict[str, Any]) -> Check | None:
     if not bound.pop("near", None):
         return as_bound(id_, bound)
     return either([Check(id="heedful:contains", args=bound), Check(id=id_, args=bound)])
+
+
+def _at_end(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of what stands at the end; beside one emoji there, others may stand before."""
+    return None if bound.get("holds") == 1 else phrase_check(id_, bound)
+
+
+def _bullet_sign(id_: str, bound: dict[str, Any]) -> Check | None:
+    """Make the check of bullets; a word or several signs in quotes name none."""
+    check = as_bound(id_, bound)
+    sign = check.args["sign"] if check else ""
+    return check if len(sign) == 1 and not sign.isalnum() else None
 
 
 def _numbering(id_: str, bound: dict[str, Any]) -> Check:
@@ -125,14 +158,23 @@ def _only_keys(id_: str, bound: dict[str, Any], *, open_: bool) -> Check:
 
 
 def _any_of(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of phrases of which one is asked for, or so many."""
+    """Make the check of phrases of which one is asked for, or so many; of "a or b" one alone?"""
+    if bound.pop("or", None):
+        return either([Check(id=id_, args=bound), Check(id=id_, args=bound | {"at_most": 1})])
     if bound.get("at_least") == 1:
         del bound["at_least"]
     return Check(id=id_, args=bound)
 
 
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”".
+
+    "Use “a”, not “b”" may find nothing to use it for.
+    """
+    if bound.pop("instead", None):
+        instead = Check(id="heedful:mentions", args={"phrases": [*bound["first"]]})
+        without = Check(id=id_, args={"phrases": [*bound["second"]]})
+        return Check(id="heedful:all", args={"checks": [plain(without), plain(instead)]})
     if "first" in bound:
         return Check(id=id_, args={"phrases": [*bound["first"], *bound["second"]]})
     return phrase_check(id_, bound)
@@ -158,6 +200,9 @@ MAKERS = {
     "heedful:format": _numbering,
     "heedful:wrapped": _wrapped,
     **dict.fromkeys(("heedful:words_with", "heedful:table", "heedful:csv"), phrase_check),
+    "heedful:delimited": phrase_check,
+    "heedful:at_end": _at_end,
+    "heedful:bullet_sign": _bullet_sign,
     "heedful:json": _json,
     "heedful:equals": _equals,
     "heedful:mentions": _mentions,

@@ -13,6 +13,8 @@ _UNITS = {word: number for number, word in enumerate(_SMALL.split())}
 _TENS_WORDS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _TENS = {word: 10 * number for number, word in enumerate(_TENS_WORDS.split(), start=2)}
 _SCALES = {"hundred": 100, "thousand": 1000}
+_A_SCALE = re.compile(r"a (?=(?:hundred|thousand)\b)")
+_DOZENS = re.compile(r"(half )?a dozen(?![\w-])|(one|two|three|four|five) dozen(?![\w-])")
 _ENGLISH_WORD = re.compile(r"[a-z]+")
 _CHINESE = re.compile("[零〇一二两三四五六七八九十百千万]+")
 _CHINESE_DIGITS = {digit: number for number, digit in enumerate("零一二三四五六七八九")} | {
@@ -55,7 +57,16 @@ def _english(text: str, start: int) -> tuple[int, int] | None:
     """Read "two hundred and fifty", also with hyphens."""
     if start and text[start - 1].isascii() and text[start - 1].isalnum():
         return None
-    total, current, end, at = 0, 0, start, start
+    if dozens := _DOZENS.match(text, start):
+        return 6 if dozens[1] else 12 * _UNITS.get(dozens[2] or "one", 1), dozens.end()
+    article = _A_SCALE.match(text, start)
+    total, current, end = 0, int(bool(article)), article.end() if article else start
+    return _english_words(text, start, (total, current, end))
+
+
+def _english_words(text: str, start: int, known: tuple[int, int, int]) -> tuple[int, int] | None:
+    total, current, end = known
+    at = end
     while match := _ENGLISH_WORD.match(text, at):
         word = match[0]
         if word in _UNITS and (current % 10 == 0 or end == start):

@@ -14,8 +14,12 @@ from typing import Any, NamedTuple
 from heedful.core import scripts
 from heedful.verify.compiler.bare_words import (
     affix,
+    columns,
     date_form,
+    labels,
+    letters,
     names,
+    person,
     spoken_of,
     topic,
     topics,
@@ -63,7 +67,6 @@ _ENGLISH_TERM = re.compile(r"[A-Za-z][A-Za-z'-]{1,20}(?: [A-Za-z][A-Za-z'-]{1,20
 _UNLISTED = re.compile(
     r"等|之类|etc|并|且|必须|需|要|应|不|其|各|都|每|出现|加粗|次|个|以及|和|与|或"
 )
-_LONGEST_TITLE = 40
 
 
 def number(form: str, written: str, at: int) -> list[tuple[int, int]]:
@@ -248,25 +251,6 @@ def keys(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
     return [(match.end(), tuple(filter(None, names)))]
 
 
-_LETTER = re.compile(r"([\"'“‘]?)([A-Za-z])([\"'”’]?)(?![\w])")
-_LETTER_GAP = re.compile(r"\s*(?:,|、|/|，)\s*(?:and\s+|or\s+)?|\s+(?:and|or)\s+|\s*[和或与]\s*")
-
-
-def letters(form: str, written: str, at: int) -> list[tuple[int, tuple[str, ...]]]:
-    """Read single letters, quoted or not: ``e``, "x" and "z"."""
-    del form
-    words: list[str] = []
-    end = at
-    while (match := _LETTER.match(written, at)) and bool(match[1]) == bool(match[3]):
-        words.append(match[2])
-        end = match.end()
-        gap = _LETTER_GAP.match(written, end)
-        if gap is None:
-            break
-        at = gap.end()
-    return [(end, tuple(words))] if words else []
-
-
 _PAIRS = (
     *(("<<", ">>"), ("**", "**"), ("[[", "]]"), ("【", "】"), ("《", "》"), ("〖", "〗")),
     *(("「", "」"), ("『", "』")),
@@ -312,11 +296,21 @@ def tag_pair(form: str, written: str, at: int) -> _Phrases:
     return [(match.end(), (f"<{match[1]}>", f"</{match[1]}>"))] if match else []
 
 
+_FILLED_IN = re.compile(r"[\"'“]?\[[^\[\]\n\"”]{1,40}\][\"'”]?|\{\{?\w{1,40}\}\}?")
+_BARE_BULLET = re.compile(r"[-*+•·●○▪◦](?=\s)")
+
 _NUMBERING = re.compile(
     r"[\"“]?(?P<style>1\s?[.．、)）]|[(（]1[)）]|①)[\s、,，和\"“”]*"
     r"(?:2\s?[.．、)）]?|[(（]2[)）]|②)(?:[\s、,，和\"“”]*(?:3\s?[.．、)）]?|[(（]3[)）]|③))?"
     r"(?:\s?(?:…+|\.{3,}))?[\"”]?(?!\d)"
 )
+
+
+def placeholder(form: str, written: str, at: int) -> _Phrases:
+    """Read one placeholder, as it must stand there: ``[NAME]``, ``{{city}}``."""
+    del form
+    match = _FILLED_IN.match(written, at)
+    return [(match.end(), (match[0].strip("\"'“”"),))] if match else []
 
 
 def numbering(form: str, written: str, at: int) -> list[tuple[int, str]]:
@@ -353,7 +347,7 @@ _QUOTE = frozenset(_QUOTES)
 _LETTERS = frozenset(string.ascii_lowercase)
 
 SLOTS: dict[str, Slot] = {
-    "number": Slot(number, frozenset("0123456789零〇一二两三四五六七八九十百千万zotfsenh")),
+    "number": Slot(number, frozenset("0123456789零〇一二两三四五六七八九十百千万zotfsenha")),
     "ordinal": Slot(ordinal, frozenset("0123456789第倒最首末尾") | _LETTERS),
     "quoted": Slot(quoted, _QUOTE),
     "phrases": Slot(phrases, _QUOTE | {"["}),
@@ -365,6 +359,8 @@ SLOTS: dict[str, Slot] = {
     "figure": Slot(_matched(_FIGURE), frozenset(string.digits)),
     "address": Slot(_matched(_ADDRESS), _LETTERS | frozenset(string.digits)),
     "name": Slot(_matched(_ONE_NAME), _LETTERS),
+    "placeholder": Slot(placeholder, _QUOTE | frozenset("[{")),
+    "bare_bullet": Slot(_matched(_BARE_BULLET), frozenset("-*+•·●○▪◦")),
     "letters": Slot(letters, _QUOTE | _LETTERS),
     "word": Slot(word, _LETTERS),
     "topic": Slot(topic),
@@ -373,6 +369,9 @@ SLOTS: dict[str, Slot] = {
     "wordseries": Slot(word_series, _LETTERS),
     "names": Slot(names, _LETTERS),
     "topics": Slot(topics),
+    "labels": Slot(labels),
+    "columns": Slot(columns, _LETTERS),
+    "person_zh": Slot(person),
     "wordchoices": Slot(word_choices, _LETTERS),
     "tag_pair": Slot(tag_pair, _QUOTE | frozenset("<")),
     "pair": Slot(pair, _QUOTE | frozenset("<*【《「『〖[")),

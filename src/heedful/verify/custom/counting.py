@@ -185,9 +185,33 @@ def _points(layout: Layout) -> list[int]:
     kinds = [_sizes(layout.items(kind)[:1])[0] for kind in ("bullet", "number")]
     numerals = len(_NUMERAL.findall(layout.text))
     if len(outermost) > 1 and len(outermost) in kinds:
-        return [len(outermost), *([numerals] if numerals > 1 else [])]
+        lists = _lists(layout)
+        several = lists if len(lists) > 1 else []
+        return [len(outermost), *several, *([numerals] if numerals > 1 else [])]
     clauses = len(re.findall(r"[^\s,，、;；.。!！?？:：|]+", layout.text))
     return [min(numerals, 1), clauses, len(outermost)]
+
+
+def _lists(layout: Layout) -> list[int]:
+    """Count the outermost items of each list, where numbers start again or text parts bullets."""
+    marked = [line for line in layout.lines if line.kind in {"bullet", "number"}]
+    depth = min(line.depth for line in marked)
+    outermost = {id(line) for line in marked if line.depth == depth}
+    sizes, last, apart = [0], 0, False
+    for line in layout.lines:
+        if id(line) in outermost:
+            digits = _FIRST_NUMBER.match(line.text) if line.kind == "number" else None
+            number = int(digits[1]) if digits else 0
+            if sizes[-1] and (number <= last if digits else apart):
+                sizes.append(0)
+            sizes[-1] += 1
+            last, apart = number, False
+        elif line.kind in {"prose", "heading", "table"} and not line.text[0].isspace():
+            apart = True
+    return sizes
+
+
+_FIRST_NUMBER = re.compile(r"\D{0,20}(\d{1,3})")
 
 
 def _questions(layout: Layout) -> list[int]:

@@ -160,8 +160,9 @@ def case(
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         upper = sum(map(str.isupper, layout.plain))
-        # "ß" has no capital that is in use.
-        lower = sum(sign.islower() and len(sign.upper()) == 1 for sign in layout.plain)
+        lower = sum(map(str.islower, layout.plain))
+        if len(layout.plain.upper()) > len(layout.plain):  # "ß" has no capital that is in use
+            lower -= sum(sign.islower() and len(sign.upper()) > 1 for sign in layout.plain)
         reason = f"{upper} capital and {lower} lower-case letters"
         if not upper + lower:
             return None, "no letters that have a case"

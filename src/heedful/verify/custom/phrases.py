@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
-from heedful.verify.custom.structure import bounds, in_part
+from heedful.verify.custom.structure import bounds, in_part, within
 from heedful.verify.text.chinese import LETTERS, stands_alone
 
 if TYPE_CHECKING:
@@ -284,11 +284,14 @@ def excludes(
     return decide(*judged(response.layout, part, which, test))
 
 
+def _number(at_least: int, at_most: int | None) -> str:
+    return "at least one" if (at_least, at_most) == (1, None) else bounds(at_least, at_most)
+
+
 @verifier(
     "heedful:contains_any",
-    describe=lambda phrases, at_least, part, which: (
-        f"Use at least {'one' if at_least == 1 else at_least} of {quoted(phrases)}"
-        f"{in_part(part, which)}."
+    describe=lambda phrases, at_least, at_most, part, which: (
+        f"Use {_number(at_least, at_most)} of {quoted(phrases)}{in_part(part, which)}."
     ),
 )
 def contains_any(
@@ -296,10 +299,11 @@ def contains_any(
     *,
     phrases: list[str],
     at_least: int = 1,
+    at_most: int | None = None,
     part: Part = "response",
     which: Which = "each",
 ) -> Finding:
-    """At least one of the phrases occurs, or at least so many of them.
+    """At least one of the phrases occurs, or so many of them.
 
     Raises:
         UndecidedError: as for ``heedful:contains``.
@@ -310,7 +314,7 @@ def contains_any(
         used = [phrase for phrase, count in zip(phrases, counts, strict=True) if count.low]
         maybe = sum(1 for count in counts if count.high)
         reason = f"used: {quoted(used)}" if used else f"none of {quoted(phrases)} surely used"
-        return len(used) >= at_least or (None if maybe >= at_least else False), reason
+        return within(CountRange(len(used), maybe), at_least, at_most), reason
 
     return decide(*judged(response.layout, part, which, test))
 

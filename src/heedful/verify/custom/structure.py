@@ -99,16 +99,17 @@ def count(
         if part == "passage":
             outcome = _of_passage(count, at_least, at_most)
             return outcome, f"{words}, perhaps of a part only" if outcome is None else words
-        outcome = _within(count, at_least, at_most)
+        outcome = within(count, at_least, at_most)
         if outcome is None and unit == "lines" and layout.bare_lines == count.high:
             # Its first line may be a title to some, but not if so many lines are asked for.
-            outcome = _within(CountRange(count.high, count.high), at_least, at_most) or None
+            outcome = within(CountRange(count.high, count.high), at_least, at_most) or None
         return outcome, words
 
     return decide(*judged(response.layout, part, which, test))
 
 
-def _within(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+def within(count: CountRange, at_least: int | None, at_most: int | None) -> Outcome:
+    """Check bounds under each reading of a count; ``None`` where the readings disagree."""
     least, most = at_least or 0, float("inf") if at_most is None else at_most
     if count.high < least or count.low > most:
         return False

@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from heedful.verify.text.code import without_markdown_fences
 from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
 
@@ -45,6 +46,15 @@ class Response:
     def empty(self) -> bool:
         """Whether there is nothing but white space."""
         return not self.text or self.text.isspace()
+
+    @cached_property
+    def unfenced(self) -> tuple[Response, bool] | None:
+        """The response without the fences of blocks of Markdown, and whether one block is all.
+
+        ``None`` where there is no such block.
+        """
+        found = without_markdown_fences(self.text)
+        return found and (Response(found[0], self.faithful, self.calls), found[1])
 
     @cached_property
     def lower(self) -> str:

@@ -1,8 +1,8 @@
-"""Where the cache of calls finds answers other than at the models."""
+"""The part of a store that the cache of calls needs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from heedful.engine.records import UsageRecord
@@ -24,8 +24,8 @@ class CallStore(Protocol):
         """Record the usage of a call."""
         ...
 
-    def flush(self) -> None:
-        """Commit what is pending."""
+    def flush_soon(self) -> None:
+        """Commit what is pending, as soon as nothing else is due."""
         ...
 
     def meta(self, key: str) -> Any:
@@ -37,6 +37,7 @@ class CallStore(Protocol):
         ...
 
 
+@runtime_checkable
 class Claims(Protocol):
     """Says of calls whether another process makes them."""
 

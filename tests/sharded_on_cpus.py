@@ -1,0 +1,40 @@
+"""Runs heedful's command line with weights sharded over processes on CPUs.
+
+accelerate shards on GPUs and other accelerators only, and silently doesn't on CPUs; torch's
+``fully_shard`` works on both. What accelerate does for GPUs is done here for CPUs.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accelerate import Accelerator
+from accelerate.state import AcceleratorState, PartialState
+from accelerate.utils import DistributedType
+from torch.distributed._functional_collectives import AsyncCollectiveTensor
+
+from heedful.__main__ import main
+
+_begin, _gather = AcceleratorState.__init__, Accelerator.get_state_dict
+
+
+def _sharding(self: Any, *args: Any, **options: Any) -> None:
+    plugin = options.get("fsdp_plugin")
+    _begin(self, *args, **options)
+    if plugin is not None:
+        kind = PartialState._shared_state["distributed_type"] = DistributedType.FSDP  # noqa: SLF001
+        self.distributed_type = kind
+        self.fsdp_plugin = plugin
+
+
+def _arrived(self: Any, *args: Any, **options: Any) -> dict[str, Any]:
+    """Wait for gathered weights: those of a GPU have arrived when they are in memory."""
+    return {
+        name: weight.wait() if isinstance(weight, AsyncCollectiveTensor) else weight
+        for name, weight in _gather(self, *args, **options).items()
+    }
+
+
+if __name__ == "__main__":
+    AcceleratorState.__init__, Accelerator.get_state_dict = _sharding, _arrived
+    main()
