@@ -18,6 +18,7 @@ from heedful.judges import Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
+from heedful.rewards.rows import labelled
 from heedful.verify import Response, check, describe
 
 if TYPE_CHECKING:
@@ -85,6 +86,23 @@ def test_a_response_may_be_calls_alone() -> None:
     assert native.sample(message, 1).tool_calls == sample.tool_calls
 
 
+def test_a_message_as_a_client_dumps_it_has_nulls() -> None:
+    nulls: dict[str, Any] = dict.fromkeys(
+        ("tool_calls", "function_call", "refusal", "images", "audio")
+    )
+    said = [{"role": "user", "content": "Hi", **nulls}]
+    answers: list[dict[str, Any]] = [
+        {"content": "Hello."},
+        {"content": None, "refusal": "Hello."},
+        {"content": ["Hello."]},
+    ]
+    for answer in answers:
+        turns = [*said, {"role": "assistant"} | nulls | answer]
+        sample = native.sample({"messages": turns, "checklist": ["x"]}, 1)
+        assert (sample.response, sample.tool_calls) == ("Hello.", ())
+        assert [turn.content for turn in sample.conversation] == ["Hi"]
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": NaN}', '{"a": 1e999}', "[" * 100_000])
 def test_arguments_that_are_not_an_object_stay_text_and_fit_nothing(text: str) -> None:
     call = ToolCall(name="f", arguments=text)
@@ -101,6 +119,9 @@ def test_arguments_that_are_not_an_object_stay_text_and_fit_nothing(text: str) -
         ({"role": "assistant", "content": None}, "content is null, not text"),
         ({"role": "assistant", "content": None, "tool_calls": 3}, "not a list of calls"),
         ({"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}, "name is missing"),
+        ({"role": "user", "content": "x", "images": "a.png"}, "not a list of addresses"),
+        ({"role": "user", "content": "x", "images": [{"bytes": 1}]}, "not a list of addresses"),
+        ({"role": "assistant", "content": "x", "tool_calls": ["f"]}, "tool_calls[0]"),
         ({"role": "user", "content": [{"type": "audio"}]}, "of type 'audio'; heedful reads"),
         ({"role": "user", "content": [{"type": "image_url"}]}, "of type 'image_url'"),
     ],
@@ -190,6 +211,17 @@ def test_a_report_shows_calls_as_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;x" in page
     assert "<b>rome" not in page
     assert "rome" in page
+
+
+def test_a_reward_sees_the_calls_of_a_completion() -> None:
+    label = {"checklist": [{"text": "It books.", "check": {"id": TOOL_CALLS, "args": {}}}]}
+    about = {"prompt": "Book a room in Rome."}
+    for turns, response in ((openai(CALLS)[1:], "It is booked."), (openai(CALLS)[1:-1], "")):
+        sample = labelled(label, turns, about)
+        assert sample.response == response
+        assert asyncio.run(Rules().judge(sample)).judgments[0].status is Status.MET
+    (text,) = openai([])[1:]
+    assert asyncio.run(Rules().judge(labelled(label, [text], about))).judgments[0].status == "unmet"
 
 
 def test_a_broken_response_is_refused() -> None:

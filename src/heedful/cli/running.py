@@ -149,7 +149,7 @@ class RunFlags(CostFlags):
     Attributes:
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
-        reuse: Another run, such as that of fewer rows: what it was answered isn't requested again.
+        reuse: Reuse the answers stored in another run, such as one over fewer rows.
         executor: Where models are called: local, from this process; processes, from several on this
             machine; ray, from the workers of a Ray cluster; batch, through the provider's batch
             endpoint, at half the price and within a day.

@@ -87,7 +87,7 @@ class ServerFlags:
 @Parameter(name="*")
 @dataclass(frozen=True, kw_only=True)
 class ServedJudgeFlags:
-    """Who judges what.
+    """The judge, and the reward made of its verdicts.
 
     Attributes:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),

@@ -71,7 +71,7 @@ _FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get|makes?|made|earns?|costs?|pays?
     |takes?|took|spends?|needs?|has|have|had|left|but|total\ of|sum\ of|interval|set|point
-    |wait)\b[,:]?
+    |wait|leaving\ \w+\ with)\b[,:]?
     |\b(?:giving|leaving|making)\s(?:an?|the)\s[a-z]+\sof\b|:
     |[为是得有共剩选即故于])\s{0,3}[:：]?\s{0,3}(?:(?!and\b|or\b)[a-zA-Z]+\s+){0,2}$""",
     re.IGNORECASE | re.VERBOSE,

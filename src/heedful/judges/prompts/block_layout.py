@@ -1,4 +1,4 @@
-"""How a sample is laid out in a prompt: every text of the data stands between fences."""
+"""Layout of a sample in a prompt: every text of the data stands between fences."""
 
 from __future__ import annotations
 
