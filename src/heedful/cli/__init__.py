@@ -42,7 +42,7 @@ def main(argv: list[str] | None = None) -> None:
     """Run the command line and exit with its code.
 
     0: done. 1: done, but rows could not be read or coverage is too low. 2: wrong use.
-    3: done, and a gate was not passed. 130: interrupted; the same command goes on.
+    3: done, and a gate was not passed. 130: interrupted; re-run the same command to resume.
     """
     # Imports and JSON make many objects and few cycles; the collector's default rhythm costs an
     # eighth of a short command.
