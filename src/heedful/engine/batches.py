@@ -247,7 +247,7 @@ class BatchQueue:
             raise StopRunError(
                 f"stopped before --max-cost: {dollars(spent + promised)} of ${self._max_cost:g} is "
                 f"spent or submitted, and the next batch may cost {dollars(spool.dollars)}",
-                hint="the same command with a higher --max-cost goes on from here",
+                hint="re-run the same command with a higher --max-cost to resume",
             )
 
     async def _find(self, tag: str) -> str | None:

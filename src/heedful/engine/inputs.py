@@ -1,4 +1,4 @@
-"""How data comes into a run: opened, named by its content, row by row."""
+"""Input of a run: opened, named by its content, read row by row."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class _FormatOptions(TypedDict, total=False):
 
 
 class OpeningOptions(_FormatOptions, total=False):
-    """How a file is opened."""
+    """Options of opening a file."""
 
     responses: str | os.PathLike[str] | None
 

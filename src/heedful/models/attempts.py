@@ -35,7 +35,7 @@ _waiting: dict[int, float] = {}
 """When the pauses of calls end (``time.monotonic``), by a number of their own."""
 _numbers = count()
 
-REACH_HINT = "start the server, or check the base URL; the same command goes on from here"
+REACH_HINT = "start the server, or check the base URL; then re-run the same command to resume"
 
 
 class Attempts:
@@ -210,7 +210,10 @@ def failure(
     """
     kinds: dict[FaultKind, tuple[type[HeedfulError], str]] = {
         FaultKind.AUTH: (AuthError, key_hint),
-        FaultKind.QUOTA: (QuotaError, "pay or raise the limit there; the run goes on from here"),
+        FaultKind.QUOTA: (
+            QuotaError,
+            "pay or raise the limit there, then re-run the same command to resume",
+        ),
         FaultKind.NOT_FOUND: (ModelNotFound, name_hint),
         FaultKind.UNREACHABLE: (Unreachable, REACH_HINT),
     }
