@@ -202,7 +202,7 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
     fault = Fault(FaultKind.OVERLOADED, "too many", retry_after=7200.0)
     counted: list[tuple[int, float]] = []
 
-    async def request() -> tuple[Completion, float]:
+    async def request(_: None) -> tuple[Completion, float]:
         if len(counted) < 2:
             counted.append(waiting())
             asyncio.get_running_loop().call_later(0.05, lambda: counted.append(waiting()))
@@ -210,7 +210,7 @@ def test_a_long_retry_after_is_bounded_by_the_timeout_and_the_wait_is_counted() 
         return Completion(text="fine"), 0.0
 
     attempts = Attempts("m", 6, 0.001, None, Redactor([]), timeout_s=0.3)
-    done = asyncio.run(attempts.make(request, ASK, adapted=lambda _: False))
+    done = asyncio.run(attempts.make(lambda: None, request, ASK))
     assert done.attempts == 2
     (before, _), (during, seconds) = counted[:2]
     assert (before, during) == (0, 1)

@@ -51,6 +51,10 @@ MISSED = {
     frozenset({"ABD", "BAD"}),
     frozenset({"A、B、D", "ABD"}),
     frozenset({"3!!", "3"}),
+    frozenset({r"1+2+\cdots+100", "5050"}),
+    frozenset({"1.2k", "1200"}),
+    frozenset({"two and a half million", "2500000"}),
+    frozenset({"大于5", "x>5"}),
 }
 """Pairs that are equal, and that the comparison doesn't find to be so."""
 
@@ -212,6 +216,37 @@ def test_numbers_of_statements_are_a_set_and_not_the_numbers(
     assert compare(together, listed).equal is True
     assert compare(digits, together).equal is not True
     assert compare(together, "".join(circled[:-1])).equal is not True
+
+
+@FEW
+@given(st.integers(2, 40), st.integers(-99, 99), st.integers(-9, 9), st.integers(1, 99))
+def test_congruences_are_the_same_by_their_residues(
+    modulus: int, residue: int, times: int, other: int
+) -> None:
+    gold = rf"x \equiv {residue} \pmod{{{modulus}}}"
+    moved = residue + times * modulus
+    for answer in (f"x ≡ {moved} (mod {modulus})", rf"x\equiv{moved}\text{{ (mod {modulus})}}"):
+        assert compare(gold, answer).equal is True
+    same = other % modulus == residue % modulus
+    assert compare(gold, f"x ≡ {other} (mod {modulus})").equal is same
+    assert compare(gold, f"x ≡ {residue} (mod {modulus + 1})").equal is False
+    assert compare(gold, f"n ≡ {residue} (mod {modulus})").equal is not True
+
+
+@FEW
+@given(
+    st.integers(1, 400),
+    st.sampled_from([("year", "month", 12), ("decade", "year", 10), ("gallon", "quart", 4)]),
+)
+def test_units_without_a_metre_are_converted_too(number: int, units: tuple[str, str, int]) -> None:
+    large, small, size = units
+    assert compare(f"{number} {large}s", f"{number * size} {small}s").equal is True
+    assert compare(f"{number} {large}s", f"{number * size + 1} {small}s").equal is False
+    assert compare(f"{number} years", f"{number * 365} days").equal is None
+    grouped = f"{number * 1000:,}"
+    for mark in ("'", "_"):
+        assert compare(grouped, grouped.replace(",", mark)).equal is True
+        assert compare(str(number), grouped.replace(",", mark)).equal is False
 
 
 @FEW

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from heedful import Check, Constraint, Sample, Status, evaluate, report
 from heedful.core.errors import RowError, VerifierError
@@ -18,6 +19,7 @@ from heedful.judges import Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
+from heedful.rewards.rows import labelled
 from heedful.verify import Response, check, describe
 
 if TYPE_CHECKING:
@@ -74,6 +76,38 @@ def test_both_shapes_are_the_same_and_survive_a_round_trip(calls: list[tuple[str
     assert native.sample(json.loads(json.dumps(native.write(sample))), 1) == sample
 
 
+PART = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "tool_use", "tool_result", "image", "thinking", "x"])},
+    optional={
+        "text": JSON,
+        "name": JSON,
+        "input": JSON,
+        "content": JSON,
+        "source": st.fixed_dictionaries({}, optional={"url": JSON, "data": JSON}),
+        "tool_use_id": JSON,
+    },
+)
+TURN = st.fixed_dictionaries(
+    {"role": st.sampled_from(["user", "assistant", "tool", "system"])},
+    optional={
+        "content": JSON | st.lists(PART, max_size=3),
+        "tool_calls": JSON | st.lists(st.fixed_dictionaries({"name": JSON, "arguments": JSON})),
+        "function_call": JSON,
+        "images": JSON,
+    },
+)
+
+
+@given(st.lists(TURN, min_size=1, max_size=3), st.none() | st.text(max_size=3))
+def test_any_turn_is_read_the_same_again_or_refused(turns: list[Any], said: str | None) -> None:
+    record = {"messages": turns, "checklist": ["x"]} | ({} if said is None else {"response": said})
+    try:
+        sample = native.sample(record, 1)
+    except (RowError, ValidationError):  # which files turn into a failed row
+        return
+    assert native.sample(json.loads(json.dumps(native.write(sample))), 1) == sample
+
+
 def test_a_response_may_be_calls_alone() -> None:
     turns = openai(CALLS)[:2]
     sample = row(turns, Check(id="heedful:tool_calls", args={"name": "search"}))
@@ -83,6 +117,23 @@ def test_a_response_may_be_calls_alone() -> None:
     assert again.tool_calls == sample.tool_calls
     message = {"prompt": "Book.", "response": turns[1], "checklist": ["x"]}
     assert native.sample(message, 1).tool_calls == sample.tool_calls
+
+
+def test_a_message_as_a_client_dumps_it_has_nulls() -> None:
+    nulls: dict[str, Any] = dict.fromkeys(
+        ("tool_calls", "function_call", "refusal", "images", "audio")
+    )
+    said = [{"role": "user", "content": "Hi", **nulls}]
+    answers: list[dict[str, Any]] = [
+        {"content": "Hello."},
+        {"content": None, "refusal": "Hello."},
+        {"content": ["Hello."]},
+    ]
+    for answer in answers:
+        turns = [*said, {"role": "assistant"} | nulls | answer]
+        sample = native.sample({"messages": turns, "checklist": ["x"]}, 1)
+        assert (sample.response, sample.tool_calls) == ("Hello.", ())
+        assert [turn.content for turn in sample.conversation] == ["Hi"]
 
 
 @pytest.mark.parametrize("text", ["{", "[1]", '{"a": NaN}', '{"a": 1e999}', "[" * 100_000])
@@ -101,6 +152,9 @@ def test_arguments_that_are_not_an_object_stay_text_and_fit_nothing(text: str) -
         ({"role": "assistant", "content": None}, "content is null, not text"),
         ({"role": "assistant", "content": None, "tool_calls": 3}, "not a list of calls"),
         ({"role": "assistant", "content": None, "tool_calls": [{"id": "c"}]}, "name is missing"),
+        ({"role": "user", "content": "x", "images": "a.png"}, "not a list of addresses"),
+        ({"role": "user", "content": "x", "images": [{"bytes": 1}]}, "not a list of addresses"),
+        ({"role": "assistant", "content": "x", "tool_calls": ["f"]}, "tool_calls[0]"),
         ({"role": "user", "content": [{"type": "audio"}]}, "of type 'audio'; heedful reads"),
         ({"role": "user", "content": [{"type": "image_url"}]}, "of type 'image_url'"),
     ],
@@ -190,6 +244,17 @@ def test_a_report_shows_calls_as_text(tmp_path: Path) -> None:
     assert "&lt;script&gt;x" in page
     assert "<b>rome" not in page
     assert "rome" in page
+
+
+def test_a_reward_sees_the_calls_of_a_completion() -> None:
+    label = {"checklist": [{"text": "It books.", "check": {"id": TOOL_CALLS, "args": {}}}]}
+    about = {"prompt": "Book a room in Rome."}
+    for turns, response in ((openai(CALLS)[1:], "It is booked."), (openai(CALLS)[1:-1], "")):
+        sample = labelled(label, turns, about)
+        assert sample.response == response
+        assert asyncio.run(Rules().judge(sample)).judgments[0].status is Status.MET
+    (text,) = openai([])[1:]
+    assert asyncio.run(Rules().judge(labelled(label, [text], about))).judgments[0].status == "unmet"
 
 
 def test_a_broken_response_is_refused() -> None:

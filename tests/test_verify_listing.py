@@ -134,8 +134,22 @@ def test_points_of_several_lists_are_those_of_each_or_of_all(sizes: list[int], m
 
 
 def test_two_blocks_are_no_single_one() -> None:
-    assert Response("```markdown\na\n```\nb\n```\nc\n```").unfenced is None
+    for text in ("```markdown\na\n```\nb\n```\nc\n```", "```md\n```py\na\n```\n```", "```md\na"):
+        found = Response(text).unfenced
+        assert found is not None
+        assert found[1] is False
     assert Response("```python\na\n```").unfenced is None
+
+
+@pytest.mark.parametrize("text", OF_A_BLOCK)
+def test_beside_other_text_a_block_of_markdown_is_decided_only_where_fences_change_nothing(
+    text: str,
+) -> None:
+    try:
+        response = Response(f"Here you go:\n\n```markdown\n{OF_A_BLOCK[text]}\n```")
+        assert check(compiled(text), response).met is not text.startswith("Start")
+    except UndecidedError:
+        pass
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
+from heedful.cli.running import INCOMPLETE, Outcome, Quiet, RequiredOutput, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +134,7 @@ class WatchFlags:
     """
 
     evaluation: Path | None = None
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
+    quiet: Quiet = False
 
 
 def sft(
@@ -142,7 +142,7 @@ def sft(
     /,
     *,
     model: Annotated[str, Parameter(name=["--model", "-m"])],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
     group_by_length: bool | None = None,
@@ -175,7 +175,7 @@ def dpo(
     /,
     *,
     model: Annotated[str, Parameter(name=["--model", "-m"])],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
     preference: PreferenceFlags = PreferenceFlags(),

@@ -86,7 +86,7 @@ heedful evaluate samples.jsonl --judge checklist --model critic
                 """Fine-tune a model on critiques, or on checklists.
 
 DATA is an export (heedful critic export --to trl), filtered critiques, or the
-output of heedful critic checklists. The same command goes on where it stopped.
+output of heedful critic checklists. Re-run the same command to resume.
 Several GPUs: accelerate launch -m heedful critic train sft …
 
 heedful critic train sft sft -m Qwen/Qwen3-4B-Instruct-2507 --evaluation heldout.jsonl -o critic-sft

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from heedful.models import Price
 
 T = TypeVar("T")
+
+# Fields of flags that others inherit are read with the names of the heir's module, so they can't
+# use these.
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+RequiredOutput = Annotated[Path, Parameter(name=["--output", "-o"])]
+FormatName = Annotated[str | None, Parameter(name=["--format", "-f"])]
 
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""
@@ -54,7 +61,7 @@ class FormatFlags:
         if self.map is None:
             return
         if self.format is not None:
-            raise UsageError("--map and --format are both given", hint="a mapping is a format")
+            raise UsageError("--map and --format are both given", hint="leave out --format")
         object.__setattr__(self, "format", f"map:{self.map}")
 
 
@@ -142,7 +149,7 @@ class RunFlags(CostFlags):
     Attributes:
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
-        reuse: Another run, such as that of fewer rows: what it was answered isn't requested again.
+        reuse: Reuse the answers stored in another run, such as one over fewer rows.
         executor: Where models are called: local, from this process; processes, from several on this
             machine; ray, from the workers of a Ray cluster; batch, through the provider's batch
             endpoint, at half the price and within a day.

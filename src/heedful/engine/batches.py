@@ -57,7 +57,6 @@ ROUNDS = 6
 INSERT = "INSERT OR REPLACE INTO batch_requests VALUES (?, ?, ?, ?, ?, 0)"
 ANSWERED = "UPDATE batch_requests SET answered = 1 WHERE key = ?"
 USED = "DELETE FROM batch_requests WHERE key = ?"
-_AGAIN = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
 class _BatchCall(NamedTuple):
@@ -225,7 +224,7 @@ class BatchQueue:
                     return await spool.service.submit(requests, spool.tag)
             except FaultError as error:
                 fault = error.fault
-            if fault.kind not in _AGAIN or attempt == ROUNDS - 1:
+            if not fault.kind.retryable or attempt == ROUNDS - 1:
                 await self._drop(spool.tag)
                 raise _stopping(spool.service.failure(fault))
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
@@ -248,7 +247,7 @@ class BatchQueue:
             raise StopRunError(
                 f"stopped before --max-cost: {dollars(spent + promised)} of ${self._max_cost:g} is "
                 f"spent or submitted, and the next batch may cost {dollars(spool.dollars)}",
-                hint="the same command with a higher --max-cost goes on from here",
+                hint="re-run the same command with a higher --max-cost to resume",
             )
 
     async def _find(self, tag: str) -> str | None:
@@ -320,7 +319,7 @@ class BatchQueue:
                     del left[number]
                 break
             except FaultError as error:
-                if error.fault.kind not in _AGAIN or attempt == ROUNDS - 1:
+                if not error.fault.kind.retryable or attempt == ROUNDS - 1:
                     raise
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
         missing = Fault(FaultKind.TRANSIENT, "the batch has no answer to this request")
@@ -355,7 +354,7 @@ class BatchQueue:
         self._rounds[call.key] += 1
         if service.adapt(fault):
             return 1
-        if fault.kind in _AGAIN and self._rounds[call.key] < ROUNDS:
+        if fault.kind.retryable and self._rounds[call.key] < ROUNDS:
             return 0
         error = service.failure(fault)
         if isinstance(error, StopRunError):

@@ -212,7 +212,7 @@ class Budget:
         return StopRunError(
             f"stopped before --max-cost: {dollars(self.spent)} of ${self.limit:g} is spent, and "
             f"the next call may cost {dollars(most)}",
-            hint="the same command with a higher --max-cost goes on from here",
+            hint="re-run the same command with a higher --max-cost to resume",
         )
 
 
@@ -303,5 +303,5 @@ def _uncounted(name: str) -> StopRunError:
     return StopRunError(
         "the server does not count tokens, so --max-cost cannot be enforced",
         where=f"model {name}",
-        hint="leave --max-cost out; the same command goes on from here",
+        hint="re-run the same command without --max-cost to resume",
     )

@@ -1,4 +1,4 @@
-"""What the cache of calls needs of a store."""
+"""The part of a store that the cache of calls needs."""
 
 from __future__ import annotations
 

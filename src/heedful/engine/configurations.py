@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def differences(stored: Mapping[str, Any], config: Mapping[str, Any]) -> list[str]:
-    """Say in which values a run's configuration differs from the one it has now."""
+    """Say in which values a run's configuration differs from the one it has now.
+
+    >>> was, now = ([{"judge": "compiled", "grammar": number}] for number in (1, 2))
+    >>> differences({"judges": was}, {"judges": now})
+    ['compiled: grammar was 1, now 2']
+    """
     return [
         _difference(key, stored.get(key), config.get(key))
         for key in sorted({*stored, *config})
@@ -23,6 +28,14 @@ def _difference(key: str, was: Any, now: Any) -> str:
     """Say in an error how a value of the configuration differs."""
     if key == "input":
         return "the input is another one, or was changed"
+    if _show(was) == _show(now):  # what differs is within
+        if isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+            pairs = zip(was, now, strict=True)
+            return "; ".join(_difference(key, one, other) for one, other in pairs if one != other)
+        if isinstance(was, dict) and isinstance(now, dict):
+            name = was.get("judge", key)
+            within = differences(was, now)
+            return "; ".join(f"{name}: {each}" for each in within)
     return f"{key} was {_show(was)}, now {_show(now)}"
 
 

@@ -1,4 +1,4 @@
-"""Where the calls of a run are made: from this process, from others, or in batches."""
+"""Executors: where the calls of a run are made."""
 
 from __future__ import annotations
 

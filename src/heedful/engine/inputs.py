@@ -1,4 +1,4 @@
-"""How data comes into a run: opened, named by its content, row by row."""
+"""Input of a run: opened, named by its content, read row by row."""
 
 from __future__ import annotations
 
@@ -53,7 +53,26 @@ the samples of a finished run (:class:`~heedful.engine.saved_run.SavedRun`).
 """
 
 
-class DataOptions(RunOptions, total=False):
+class _FormatOptions(TypedDict, total=False):
+    format: str | None
+    task: str | None
+    exclude_generation_failures: bool
+
+
+class OpeningOptions(_FormatOptions, total=False):
+    """Options of opening a file."""
+
+    responses: str | os.PathLike[str] | None
+
+
+class ReadingOptions(_FormatOptions, total=False):
+    """The part of :class:`DataOptions` that says how data is read."""
+
+    limit: int | None
+    sample: int | None
+
+
+class DataOptions(ReadingOptions, RunOptions, total=False):
     """Options of jobs over a data set: how it is read, and how the job is run.
 
     Attributes:
@@ -64,31 +83,6 @@ class DataOptions(RunOptions, total=False):
         limit: take only the first so many rows; the turns of one record count as one.
         sample: take only so many rows at random, by the seed of the job, where it has one.
     """
-
-    format: str | None
-    task: str | None
-    exclude_generation_failures: bool
-    limit: int | None
-    sample: int | None
-
-
-class OpeningOptions(TypedDict, total=False):
-    """How a file is opened."""
-
-    format: str | None
-    responses: str | os.PathLike[str] | None
-    task: str | None
-    exclude_generation_failures: bool
-
-
-class ReadingOptions(TypedDict, total=False):
-    """The part of :class:`DataOptions` that says how data is read."""
-
-    format: str | None
-    task: str | None
-    exclude_generation_failures: bool
-    limit: int | None
-    sample: int | None
 
 
 def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:

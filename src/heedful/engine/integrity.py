@@ -26,7 +26,7 @@ def refuse_version(version: int, path: Path) -> None:
     """Refuse a store of another version.
 
     Raises:
-        RunError: it is one.
+        RunError: another version wrote it.
     """
     if version != VERSION:
         raise RunError(

@@ -1,4 +1,4 @@
-"""How a job is run: where its run is kept, how fast, at what price."""
+"""Options of a run: where it is kept, how fast it goes, at what price."""
 
 from __future__ import annotations
 

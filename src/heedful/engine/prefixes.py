@@ -1,4 +1,4 @@
-"""How much of the prompts of a run a server's prefix cache would hold."""
+"""Estimate of what a server's prefix cache would hold."""
 
 from __future__ import annotations
 

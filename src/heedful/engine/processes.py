@@ -103,7 +103,8 @@ class Workers:
     def _give(self, number: int, text: str, future: asyncio.Future[str]) -> None:
         if not self._workers:
             what = "every process that worked on rows has died"
-            raise StopRunError(what, hint="the same command goes on; is there memory enough?")
+            hint = "check that there is enough memory, then re-run the same command to resume"
+            raise StopRunError(what, hint=hint)
         worker = min(self._workers, key=lambda worker: len(worker.rows))
         worker.rows[number] = text, future
         worker.send("row", number, text)

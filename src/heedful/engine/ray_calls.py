@@ -301,7 +301,7 @@ def _told(error: Exception) -> str:
 
 
 def _none_left(reason: str) -> StopRunError:
-    hint = "the same command goes on; is the same heedful installed on every node?"
+    hint = "install the same heedful on every node, then re-run the same command to resume"
     return StopRunError(f"no Ray worker is left: {reason}", hint=hint)
 
 

@@ -73,7 +73,7 @@ class Reader(Store):
             raise RunError(
                 "holds no run: its store is empty",
                 where=str(self.directory),
-                hint="give the command that made it again",
+                hint="re-run the command that created it",
             )
         ((version,),) = self.query("PRAGMA user_version")
         refuse_version(version, self.path)

@@ -89,7 +89,7 @@ class UsageRecord(NamedTuple):
 
     @property
     def who(self) -> tuple[str, str, str, str]:
-        """Who called which model, and how: what usage is summed up by."""
+        """Key under which usage is summed: caller, requested and answering model, tier."""
         return self[:4]
 
 

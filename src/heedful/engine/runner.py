@@ -56,14 +56,14 @@ class Item(NamedTuple, Generic[T]):
 
 @dataclass(slots=True)
 class Progress:
-    """How far a run is.
+    """Progress of a run.
 
     Attributes:
         total: rows in the input, where that is known before it has been read.
         read: rows read.
         done: rows finished in this or an earlier session of the run.
         resumed: rows that were finished before this session.
-        failed: rows that came to nothing in this session.
+        failed: rows that failed in this session.
         started: when this session began (``time.monotonic``).
         spent: returns the dollars that the run has cost so far, where that is known; called only
             when they are shown.
@@ -71,7 +71,7 @@ class Progress:
             where the work decides anything; also called only then.
         waiting: returns how many calls pause before another attempt, and the seconds until the
             first continues.
-        hopeless: rows among those that failed that fail again as long as they are as they are.
+        hopeless: failed rows that would fail again unchanged, such as those without a response.
         unread: rows among those that failed that could not be worked on.
         postponed: rows that are to be worked on in another pass.
         note: what the run waits for, in words.

@@ -45,15 +45,15 @@ def seal(store: Store) -> None:
 
 
 def unseal(store: Store) -> None:
-    """Go on with a run, whose rows will be others; see :func:`seal`."""
+    """Reopen a finished run: its rows may change; see :func:`seal`."""
     store.set_meta(SEAL, None)
 
 
 def refuse_incomplete(store: Store) -> None:
-    """Refuse a run that has not the rows with which it was sealed.
+    """Refuse a finished run with missing rows.
 
     Raises:
-        RunError: it is one.
+        RunError: rows are missing.
     """
     sealed = store.meta(SEAL)
     if sealed is not None and sealed != _counts(store):

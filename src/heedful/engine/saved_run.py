@@ -132,7 +132,7 @@ class SavedRun(Closing):
             raise RunError(
                 "this run was stopped before it began",
                 where=where,
-                hint="give the command that made it again",
+                hint="re-run the command that created it",
             )
         if self.command not in commands:
             wanted = " or ".join(f"heedful {command}" for command in commands)

@@ -1,4 +1,4 @@
-"""What a judge sees beside text: tool calls and images, if its prompt shows them.
+"""Tool calls and images, shown to a judge whose prompt has a place for them.
 
 An image's address on the web is passed on as it is; whoever serves the model fetches it. A file is
 read only where its folder was named, since rows may come from anybody.

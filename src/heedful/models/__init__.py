@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
     from heedful.models.anyllm import AnyLLMModel
@@ -60,14 +61,4 @@ _HOMES = {
     ),
     "scripted": ("ScriptedModel",),
 }
-_HOME = {name: module for module, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used; judging by code needs none."""
-    if name not in _HOME:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = exports(__name__, {name: home for home, names in _HOMES.items() for name in names})

@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import time
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -122,19 +123,10 @@ class AnyLLMModel:
             QuotaError: the account is empty.
             ModelNotFound: the provider has no such model.
         """
-        fields: dict[str, Any] = {}
-
-        async def request() -> tuple[Completion, float]:
-            nonlocal fields
-            fields = self._fields(sampling, sample)
-            return await self._request(messages, fields)
-
-        def adapted(fault: Fault) -> bool:
-            self._adapt(fault, fields)
-            return self._fields(sampling, sample) != fields
-
+        fields = partial(self._fields, sampling, sample)
+        request = partial(self._request, messages)
         try:
-            return await self._attempts.make(request, messages, adapted=adapted)
+            return await self._attempts.make(fields, request, messages, adapt=self._adapt)
         except FaultError as error:
             fault = error.fault
         raise failure(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from contextlib import contextmanager
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
@@ -17,16 +16,18 @@ from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.metering import affordable, charge
 from heedful.models.pricing import estimate_tokens
 
+T = TypeVar("T")
+
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from heedful.core.nouns import Message
     from heedful.models.base import Completion
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.redaction import Redactor
 
-    Request = Callable[[], Awaitable[tuple[Completion, float]]]
-    """Sends a request; returns the answer and the seconds that it took."""
+    Request = Callable[[T], Awaitable[tuple[Completion, float]]]
+    """Sends a body; returns the answer and the seconds that it took."""
 
 BACKOFF_CAP_S = 60.0
 
@@ -34,7 +35,7 @@ _waiting: dict[int, float] = {}
 """When the pauses of calls end (``time.monotonic``), by a number of their own."""
 _numbers = count()
 
-REACH_HINT = "start the server, or check the base URL; the same command goes on from here"
+REACH_HINT = "start the server, or check the base URL; then re-run the same command to resume"
 
 
 class Attempts:
@@ -78,19 +79,20 @@ class Attempts:
 
     async def make(
         self,
-        request: Request,
+        body: Callable[[], T],
+        request: Request[T],
         messages: Sequence[Message],
         *,
-        adapted: Callable[[Fault], bool],
+        adapt: Callable[[Fault, T], object] = lambda _, __: None,
     ) -> Completion:
         """Make a request as often as it takes.
 
         Args:
-            request: sends it and returns the completion and how many seconds that took; raises
-                :class:`FaultError` where there is no completion.
+            body: makes what is sent.
+            request: sends it; returns the completion and the seconds that took, or raises a fault.
             messages: what it sends, for the limit on tokens.
-            adapted: changes the request after a fault, if that may help. Where it returns true,
-                the request is repeated at once and the fault does not count.
+            adapt: takes note of a fault and of what was sent. Where the body differs then, the
+                request is repeated at once and the fault does not count.
 
         Returns:
             The completion, with the number of attempts, the seconds and a name.
@@ -101,54 +103,53 @@ class Attempts:
         """
         attempts = faults = 0
         left = self._timeout_s
+        sent: T
+
+        async def send() -> tuple[Completion, float]:
+            nonlocal sent
+            sent = body()  # other calls may have changed it while this one waited
+            return await request(sent)
+
         while True:
             attempts += 1
             try:
-                completion, latency_s = await self._limited(request, messages)
+                completion, latency_s = await self._limited(send, messages)
             except FaultError as error:
                 fault = error.fault
-                charge(fault.model or self._name, fault.usage)
             else:
-                about = {
-                    "attempts": attempts,
-                    "latency_s": latency_s,
-                    "model": completion.model or self._name,
-                }
+                model = completion.model or self._name
+                about = {"attempts": attempts, "latency_s": latency_s, "model": model}
                 return completion.model_copy(update=about)
-            if adapted(fault):
+            charge(fault.model or self._name, fault.usage)
+            adapt(fault, sent)
+            if body() != sent:
                 await affordable()
                 continue
             faults += 1
-            if fault.kind not in {FaultKind.TRANSIENT, FaultKind.OVERLOADED}:
+            if not fault.kind.retryable:
                 raise FaultError(fault)
             if faults >= self._max_attempts:
                 what = f"no answer in {amount(attempts, 'attempt')}, at last: {fault.text}"
                 raise FaultError(Fault(fault.kind, what))
             pause = self._pause(fault, faults, left)
             left -= pause
-            logger.warning(
-                "model %s: trying again in %.1f s after attempt %d: %s",
-                self._name,
-                pause,
-                attempts,
-                self._redact(fault.text),
-            )
-            with _shown_waiting(pause):
-                await asyncio.sleep(pause)
+            again = "model %s: trying again in %.1f s after attempt %d: %s"
+            logger.warning(again, self._name, pause, attempts, self._redact(fault.text))
+            await _wait(pause)
             await affordable()
 
     async def _limited(
-        self, request: Request, messages: Sequence[Message]
+        self, send: Callable[[], Awaitable[tuple[Completion, float]]], messages: Sequence[Message]
     ) -> tuple[Completion, float]:
         """Make one request, under the limiter."""
         if self._limiter is None:
-            return await request()
+            return await send()
         estimate = 0
         if self._limiter.counts_tokens:
             estimate = sum(estimate_tokens(message.content) for message in messages)
         async with self._limiter.permit(estimate) as permit:
             try:
-                completion, latency_s = await request()
+                completion, latency_s = await send()
             except FaultError as error:
                 if error.fault.kind is FaultKind.OVERLOADED:
                     self._limiter.overloaded()
@@ -167,17 +168,20 @@ class Attempts:
         """
         if fault.retry_after and left > 0:  # 0 would be no pause at all
             return min(fault.retry_after, left) * random.uniform(1.0, 1.1)
-        longest = min(BACKOFF_CAP_S, self._backoff_s * 2.0 ** (faults - 1))
-        return longest * random.uniform(0.5, 1.0)
+        return backoff(faults - 1, self._backoff_s, BACKOFF_CAP_S)
 
 
-@contextmanager
-def _shown_waiting(pause: float) -> Iterator[None]:
-    """Have :func:`waiting` count a pause."""
+def backoff(attempt: int, base_s: float, cap_s: float) -> float:
+    """Return the seconds to wait after an attempt, counted from 0; jitter parts equal calls."""
+    return min(cap_s, base_s * 2.0**attempt) * random.uniform(0.5, 1.0)
+
+
+async def _wait(pause: float) -> None:
+    """Sleep, and have :func:`waiting` count the pause."""
     key = next(_numbers)
     _waiting[key] = time.monotonic() + pause
     try:
-        yield
+        await asyncio.sleep(pause)
     finally:
         del _waiting[key]
 
@@ -206,7 +210,10 @@ def failure(
     """
     kinds: dict[FaultKind, tuple[type[HeedfulError], str]] = {
         FaultKind.AUTH: (AuthError, key_hint),
-        FaultKind.QUOTA: (QuotaError, "pay or raise the limit there; the run goes on from here"),
+        FaultKind.QUOTA: (
+            QuotaError,
+            "pay or raise the limit there, then re-run the same command to resume",
+        ),
         FaultKind.NOT_FOUND: (ModelNotFound, name_hint),
         FaultKind.UNREACHABLE: (Unreachable, REACH_HINT),
     }

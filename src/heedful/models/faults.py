@@ -17,6 +17,7 @@ from heedful.models.untrusted import label, parse, storable, usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OK = 200
 _OVERLOADED = frozenset({408, 429, 503, 504, 529})
 _NO_ENDPOINT = frozenset({301, 302, 303, 307, 308, 404, 405})
 _REFUSED = frozenset({401, 403})
@@ -57,6 +58,11 @@ class FaultKind(Enum):
     """The provider's content filter will refuse this again."""
     INVALID = auto()
     """This request will be refused again as it is."""
+
+    @property
+    def retryable(self) -> bool:
+        """Whether the same request may succeed the next time."""
+        return self in (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
 @dataclass(frozen=True, slots=True)

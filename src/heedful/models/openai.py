@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -16,7 +17,7 @@ from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.connections import connections, reason
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
 from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
@@ -41,7 +42,6 @@ BODY_LIMIT = 64 * 2**20
 UNREACHED = 2
 """Connections that fail before any succeeds, after which the run stops."""
 
-_OK = 200
 _OURS = ("messages", "model", "n", "stream")
 _DROPPABLE = ("temperature", "top_p")
 _TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -158,19 +158,9 @@ class OpenAIModel:
                 where=f"model {self.name}",
                 hint=f"{self._key_hint()}; for a model on another server give its base URL",
             )
-        body: dict[str, Any] = {}
-
-        async def request() -> tuple[Completion, float]:
-            nonlocal body
-            body = self.body(messages, sampling, sample)
-            return await self._request(body)
-
-        def adapted(fault: Fault) -> bool:
-            self.adapt(fault, body)
-            return self.body(messages, sampling, sample) != body
-
+        body = partial(self.body, messages, sampling, sample)
         try:
-            return await self._attempts.make(request, messages, adapted=adapted)
+            return await self._attempts.make(body, self._request, messages, adapt=self.adapt)
         except FaultError as error:
             fault = error.fault
         raise self.failure(fault)
@@ -211,7 +201,7 @@ class OpenAIModel:
                     kind = FaultKind.UNREACHABLE
             raise FaultError(Fault(kind, what)) from None
         self._reached = True
-        if reply.status != _OK:
+        if reply.status != OK:
             raise FaultError(fault_of(*reply))
         return read_completion(reply.content), time.perf_counter() - started
 

@@ -1,4 +1,4 @@
-"""How models are called: one set of options for all that call one."""
+"""Options of calls to models, the same for all that make them."""
 
 from __future__ import annotations
 

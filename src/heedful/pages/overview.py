@@ -13,7 +13,7 @@ from heedful.core.text import dollars, one_line
 from heedful.engine.inputs import RUNS
 from heedful.engine.lock import is_held
 from heedful.engine.saved_run import SUMMARY, SavedRun
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import WORDS, label, ranked
 from heedful.reporting.notation import bounds, cells
 
 if TYPE_CHECKING:
@@ -32,15 +32,6 @@ FOLDERS = 20_000
 REASON_CHARACTERS = 200
 
 FOREIGN = "the summary is of another version of heedful, or damaged"
-
-IN_WORDS = {
-    ("cfbench", "csr"): "constraints met",
-    ("cfbench", "isr"): "responses fully met",
-    ("cfbench", "psr"): "met by priority",
-    ("infobench", "drfr"): "constraints met, pooled",
-    ("rubric", "score"): "weighted score",
-}
-"""Rates that say the same in all runs, in plain words; others keep their benchmark's names."""
 
 
 class Rate(NamedTuple):
@@ -178,12 +169,12 @@ def _summed_up(line: RunLine, summary: Mapping[str, Any]) -> RunLine:
 
 def _rates(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Rate]]:
     """Yield the rates by name: those in plain words first."""
-    for (family, name), words in IN_WORDS.items():
+    for (family, name), words in WORDS.items():
         if name in metrics.get(family, {}):
             yield words, _rate(metrics[family][name])
     for family in ranked(metrics):
         for name, measure in metrics[family].items():
-            if (family, name) not in IN_WORDS:
+            if (family, name) not in WORDS:
                 yield label(family, name), _rate(measure)
 
 

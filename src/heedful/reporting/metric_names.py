@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["FAMILIES", "KEYS", "in_words", "label", "ranked"]
+__all__ = ["FAMILIES", "KEYS", "WORDS", "in_words", "label", "ranked"]
 
 FAMILIES = {
     "multiif": "Multi-IF",
@@ -68,8 +68,11 @@ KEYS = {
 WORDS = {
     ("cfbench", "csr"): "constraints met",
     ("cfbench", "isr"): "responses fully met",
+    ("cfbench", "psr"): "met by priority",
     ("infobench", "drfr"): "constraints met, pooled",
+    ("rubric", "score"): "weighted score",
 }
+"""Rates that say the same in all runs, in plain words; others keep their benchmark's names."""
 
 
 def in_words(family: str, name: str) -> str:
@@ -78,8 +81,8 @@ def in_words(family: str, name: str) -> str:
     >>> in_words("cfbench", "isr"), in_words("ifeval", "prompt_strict")
     ('responses fully met (CFBench ISR)', 'IFEval prompt strict')
     """
-    words = WORDS.get((family, name))
-    return label(family, name) if words is None else f"{words} ({label(family, name)})"
+    words, named = WORDS.get((family, name)), label(family, name)
+    return named if words is None or words in named else f"{words} ({named})"
 
 
 def label(family: str, name: str) -> str:

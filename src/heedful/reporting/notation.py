@@ -1,4 +1,4 @@
-"""How numbers are written: rates, intervals, differences, p-values, prices."""
+"""Notation of rates, intervals, differences, p-values and prices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LEVEL = 0.05
 """A smaller p-value shows a difference."""
 
 NOTHING = "–"
-"""Where nothing was decided, or there is no interval."""
+"""Shown where there is no value or no interval."""
 
 INTERVAL = "95 % CI"
 """Heading of a column of intervals."""

@@ -1,4 +1,4 @@
-"""How the verdicts on a checklist become one number.
+"""Aggregates: one number from the verdicts on a checklist.
 
 An aggregate is a function of the constraints and of verdicts that are all decided. What to do about
 verdicts that are not is settled once for all aggregates, in :mod:`heedful.rewards.terms`; it asks

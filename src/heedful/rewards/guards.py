@@ -42,7 +42,7 @@ _CRITERIA = {
 }
 
 _OPEN_END = (*",，、;；(（[【{「『“‘—–", " -", " and", " or", " the", " a", " of", " to")
-"""How no finished text ends."""
+"""Endings of a text that breaks off."""
 
 _BARE_MARK = re.compile(r"(?:[-*•+]|\d{1,3}[.)、])")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)

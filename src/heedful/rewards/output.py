@@ -1,4 +1,4 @@
-"""Where policy data goes: one file of JSON lines, or a data set for a training tool."""
+"""Output of policy data: one file of JSON lines, or a data set for a training tool."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
 from heedful.core.text import is_blank
-from heedful.data.formats import if_critic, native
+from heedful.core.turns import ToolCall
+from heedful.data.formats import chat, if_critic, native
+from heedful.data.formats.fields import messages
 from heedful.data.formats.files import shown
 
 if TYPE_CHECKING:
@@ -97,11 +99,36 @@ def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int 
         if not any(fields.get(key) for key in ("conversation", "messages")):
             fields |= prompt_of(fields) or prompt_of(about)
         completed = {"response": reply_text(completion), FINISH: about.get(FINISH)}
-        return read({**fields, "completion": None, **completed}, number)
+        sample = read({**fields, "completion": None, **completed}, number)
+        return _with_calls(sample, completion)
     except RowError as error:
         return unread(error, number)
     except RecursionError:
         return unread(RowError("the row is nested too deeply"), number)
+
+
+def _with_calls(sample: Sample, completion: Any) -> Sample:
+    """Take in the tool calls of a completion that is messages, and the turns before its last.
+
+    One that ends with a tool's result has an empty response.
+
+    Raises:
+        RowError: its messages cannot be read.
+    """
+    if not isinstance(completion, list) or not any(map(_calls_tools, completion)):
+        return sample
+    turns = messages(_plain(completion), "completion")
+    text, calls = "", tuple[ToolCall, ...]()
+    if turns[-1].role == "assistant":
+        text, calls = chat.answered(turns[-1], "completion")
+        turns = turns[:-1]
+    conversation = (*sample.conversation, *turns)
+    update = {"conversation": conversation, "response": text, "tool_calls": calls}
+    return sample.model_copy(update=update)
+
+
+def _calls_tools(turn: Any) -> bool:
+    return isinstance(turn, dict) and bool(turn.get("tool_calls") or turn.get("function_call"))
 
 
 def unread(error: RowError, number: int) -> Sample:

@@ -182,12 +182,15 @@ def check(check: Check, response: Response) -> Finding:
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
         return Finding(met=False, found="the response is empty")
-    content = response.unfenced if response.text[:1] in _BEFORE_CONTENT else None
-    if content is None or not _is_of_content(check):
+    fenced = "```" in response.text or "~~~" in response.text
+    unfenced = response.unfenced if fenced and _is_of_content(check) else None
+    if unfenced is None:
         return _run(check, binding, response)
+    content, is_all = unfenced
     finding = _run(check, binding, content)
-    if _is_of_fences(check) and finding.met is not _run(check, binding, response).met:
-        raise UndecidedError("cannot be decided by code: all of it stands in a block of Markdown")
+    open_ = not is_all or _is_of_fences(check)
+    if open_ and finding.met is not _run(check, binding, response).met:
+        raise UndecidedError("cannot be decided by code: it stands in a block of Markdown")
     return finding
 
 
@@ -196,8 +199,6 @@ def _is_of_content(check: Check) -> bool:
     return check.id.startswith("heedful:") and "checks" not in check.args
 
 
-_BEFORE_CONTENT = frozenset("`~ \t\n")
-"""Signs that a block of Markdown can start with."""
 _OF_FENCES = frozenset(
     {"code_blocks", "markdown_marks", "code_block", "code", "markdown", "plain_text"}
 )

@@ -55,7 +55,7 @@ PER = 1_000
 """Costs are given for as many constraints."""
 
 UNITS = ("dollars", "tokens", "calls")
-"""What protocols cost: the first that is known of all of them."""
+"""Units of cost, in order of preference."""
 
 
 @dataclass

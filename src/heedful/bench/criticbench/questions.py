@@ -57,7 +57,7 @@ class BuildPlan:
         return [*self.generators, *self.code_generators]
 
     def generators_of(self, problem: Problem) -> list[Model]:
-        """Who answers a problem."""
+        """Return the models that answer a problem."""
         return self.models if problem.kind == "code" else [*self.generators]
 
     def samples_of(self, problem: Problem) -> int:

@@ -39,7 +39,10 @@ _TRAILING = (
         re.VERBOSE | re.IGNORECASE,
     ),
     re.compile(r",? (?:when|where|at|for)(?: and only when)? \$?\\?\(?[a-zA-Z](?:\s?=|_)"),
-    re.compile(r",\s(?:(?:who|whose)\b|which\sis\s\d[\d.]{0,9}\\?%)|,?\s(?:since|because)\b"),
+    re.compile(
+        r",\s(?:(?:who|whose)\b|which\sis\s\d[\d.]{0,9}\\?%)|,?\s(?:since|because)\b"
+        r"|,\sas\s(?:shown|seen|found|computed|calculated|derived|required|expected|desired|stated)\b"
+    ),
     re.compile(
         r",\s(?:which\s(?:is|are|was)\s\S{1,20}|\\?\$?\d\S{0,19})\s(?:[a-z]+\s)?(?:more|less|fewer|[a-z]+er)\sthan\b"
     ),
@@ -55,7 +58,7 @@ _TRAILING = (
     ),
     re.compile(r"\sfrom\s(?:the|his|her|their|its|an?)\s\\?\$?\d"),
     re.compile(
-        r"(?<=\d)(?<![./]\d)(?<![./]\d\d)\s(?:out\s)?of\s(?:the|his|her|their|its|these|those|all)\s\d"
+        r"(?<=\d)(?<![./]\d)(?<![./]\d\d)\s(?:out\s)?of\s(?:the|his|her|their|its|these|those|all)\s\\?\$?\d"
     ),
     re.compile(r"\s(?:for|to|among|between)\s(?:each|all)\s(?:of\s)?(?:the\s)?\d"),
     re.compile(r"\swhen\s(?:\S{1,20}\sis\s)?divided\sby\s\S{1,20}\W{0,3}$"),

@@ -249,7 +249,7 @@ _NO_VALUE = (
     (
         re.compile(
             r"\bno (?:real |integer |such |valid |possible )?(?:solutions?|roots?)\b"
-            r"|无(?:实数|整数)?解|没有(?:实数|整数)?解|无实根",
+            r"|(?:无|没有)(?:实数?|整数)?[解根]",
             re.IGNORECASE,
         ),
         "no solution",

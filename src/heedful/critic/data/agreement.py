@@ -1,4 +1,4 @@
-"""How far sampled critiques agree with the expert's, verdict by verdict."""
+"""Agreement of sampled critiques with the expert's, verdict by verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How good the critic is while it is trained: it judges held-out samples, and is measured."""
+"""Held-out evaluation: the critic judges samples while it is trained, and is measured."""
 
 from __future__ import annotations
 

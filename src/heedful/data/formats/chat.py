@@ -18,15 +18,13 @@ if TYPE_CHECKING:
 
 _TEXT = ("text", "input_text", "output_text", "refusal")
 _REASONING = ("thinking", "redacted_thinking", "reasoning")
-_OWN = ("role", "content", "tool_calls", "function_call", "images")
+_BESIDE = frozenset({"tool_calls", "function_call", "images"})
+_OWN = _BESIDE | {"role", "content"}
 
 
 def is_plain(message: Mapping[str, Any]) -> bool:
     """Tell whether a message is its text and nothing else."""
-    content = message.get("content")
-    return isinstance(content, str) and not (
-        message.get("tool_calls") or message.get("function_call") or message.get("images")
-    )
+    return isinstance(message.get("content"), str) and _BESIDE.isdisjoint(message)
 
 
 def turns(message: Mapping[str, Any], where: str) -> list[Message]:
@@ -41,20 +39,22 @@ def turns(message: Mapping[str, Any], where: str) -> list[Message]:
     """
     calls = _calls(message, where)
     content = message.get("content")
+    if content is None and isinstance(message.get("refusal"), str):
+        content = message["refusal"]
     if content in (None, []) and not calls:
         is_what = f"{shown(content)}, not text" if "content" in message else "missing"
         raise RowError(f"{where}.content is {is_what}")
     made: list[Message] = []
     texts: list[str] = []
-    images = [*(message.get("images") or ())]
+    images = _images(message.get("images"), where)
     for part, place in _parts(content, f"{where}.content"):
         kind = part.get("type", "text")
         if kind == "tool_result":
             made.append(_result(part, place))
         elif kind == "tool_use":
             calls.append({name: each for name, each in part.items() if name != "type"})
-        elif _image(part) is not None:
-            images.append(_image(part))
+        elif (url := _image(part)) is not None:
+            images.append(url)
         elif kind not in _REASONING:
             texts.append(_text(part, place))
     said = {"content": "".join(texts), "tool_calls": calls, "images": images}
@@ -105,6 +105,14 @@ def _calls(message: Mapping[str, Any], where: str) -> list[Any]:
         raise RowError(f"{where}.tool_calls is {shown(calls)}, not a list of calls")
     old = message.get("function_call")
     return [*calls, *([old] if isinstance(old, dict) else [])]
+
+
+def _images(urls: Any, where: str) -> list[str]:
+    if urls is None:
+        return []
+    if not isinstance(urls, list) or not all(isinstance(url, str) for url in urls):
+        raise RowError(f"{where}.images is {shown(urls)}, not a list of addresses or paths")
+    return [*urls]
 
 
 def _parts(content: Any, where: str) -> Iterator[tuple[dict[str, Any], str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
+from heedful.core.lazy import exports
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,25 +62,18 @@ other names are read as heedful's own."""
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_TEXTS, *_VERDICTS)
 
-_HOMES = {
-    "AdvancedIF": "advancedif",
-    "CFBench": "cfbench",
-    "IFCritic": "if_critic",
-    "Plain": "plain",
-    "Structured": "structured",
-    "JudgePrompt": "base",
-    "unfence": "fence",
-}
-
-
-def __getattr__(name: str) -> object:
-    """Import a public name when it is first used."""
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    value = getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = exports(
+    __name__,
+    {
+        "AdvancedIF": "advancedif",
+        "CFBench": "cfbench",
+        "IFCritic": "if_critic",
+        "Plain": "plain",
+        "Structured": "structured",
+        "JudgePrompt": "base",
+        "unfence": "fence",
+    },
+)
 
 
 def make(

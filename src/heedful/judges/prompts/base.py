@@ -32,11 +32,10 @@ NO_INSTRUCTION = (
     "the row has no instruction, and a model cannot judge a response without it; give the row a "
     "prompt (or conversation)"
 )
-"""Why a row is not judged of which nobody can know what its response was to do."""
+"""Reason given for a row without an instruction."""
 
 CUT_OFF = "the reply was cut off (give --max-completion-tokens more)"
-"""Why a reply that the limit of tokens cut off decides nothing: of what stands in it, nobody can
-tell whether the judge still quotes a response or has come to verdicts of its own."""
+"""Reason given for a truncated reply: its verdicts may be quotations from the response."""
 
 
 _VERDICT = r"(?:unmet|not met|met|没有满足|[不未]?满足)"

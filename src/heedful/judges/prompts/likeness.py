@@ -1,4 +1,4 @@
-"""How alike a judge's words are to a criterion that it should have repeated."""
+"""Likeness of a judge's words to a criterion that it should have repeated."""
 
 from __future__ import annotations
 

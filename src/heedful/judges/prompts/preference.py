@@ -1,4 +1,4 @@
-"""Which of two explanations of the same verdict is better: the prompt, and how its reply is read.
+"""Prompt that compares two explanations of one verdict, and its parser.
 
 Prompt and words are ours.
 """

@@ -1,4 +1,4 @@
-"""Which of several responses to one instruction are better: the prompt, and how its reply is read.
+"""Prompt that ranks several responses, and its parser.
 
 Prompt and words are ours.
 """

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import re
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from heedful.models.attempts import failure
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.attempts import backoff, failure
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
 from heedful.models.untrusted import MOST_TOKENS, parse
 
@@ -28,13 +28,13 @@ BODY_LIMIT = 64 * 2**20
 UNCLEAR = ""
 """Stands for the name of a batch of which nobody can tell yet whether it was submitted."""
 
+SKEW_S = 3600
+"""How far the server's clock may be off, in seconds."""
+
 ATTEMPTS = 6
 LONGEST_PAUSE_S = 30.0
 TIMEOUT_S = 600.0
 """Seconds without a byte after which a transfer is given up."""
-
-_OK = 200
-_RETRIED = (FaultKind.TRANSIENT, FaultKind.OVERLOADED)
 
 
 class BatchStatus(NamedTuple):
@@ -199,15 +199,13 @@ class Connection:
             try:
                 return (await self.send("GET", path))[0]
             except FaultError as error:
-                if error.fault.kind not in _RETRIED or attempt == ATTEMPTS - 1:
+                if not error.fault.kind.retryable or attempt == ATTEMPTS - 1:
                     raise
-                await asyncio.sleep(self.pause(attempt, error.fault))
+                pause = error.fault.retry_after or backoff(
+                    attempt, self._backoff_s, LONGEST_PAUSE_S
+                )
+                await asyncio.sleep(min(pause, LONGEST_PAUSE_S))
         raise AssertionError  # the last attempt raises or returns
-
-    def pause(self, attempt: int, fault: Fault) -> float:
-        """Return the seconds to wait after an attempt, counted from 0."""
-        longest = min(LONGEST_PAUSE_S, self._backoff_s * 2.0**attempt)
-        return min(fault.retry_after or longest * random.uniform(0.5, 1.0), LONGEST_PAUSE_S)
 
     async def send(
         self, method: str, path: str, **content: Any
@@ -223,7 +221,7 @@ class Connection:
                 body += chunk
                 if len(body) > BODY_LIMIT:
                     raise FaultError(_too_large())
-            if response.status != _OK:
+            if response.status != OK:
                 raise FaultError(fault_of(response.status, response.headers, bytes(body)))
             return (_object(bytes(body)) if body else {}), response.headers
 
@@ -234,7 +232,7 @@ class Connection:
             FaultError: it cannot be read to its end.
         """
         async with _faults(), await self._open("GET", path, {}) as response:
-            if response.status != _OK:
+            if response.status != OK:
                 body = await response.content.read(BODY_LIMIT)
                 raise FaultError(fault_of(response.status, response.headers, body))
             rest = bytearray()
@@ -279,20 +277,18 @@ class Connection:
             await session.close()
 
 
-class _faults:  # noqa: N801 - used as a function
+@asynccontextmanager
+async def _faults() -> AsyncIterator[None]:
     """Turn what goes wrong with a connection into faults."""
+    import aiohttp
 
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        import aiohttp
-
-        if isinstance(error, TimeoutError):
-            raise FaultError(Fault(FaultKind.TRANSIENT, "no complete answer in time")) from None
-        if isinstance(error, aiohttp.ClientError | OSError):
-            what = f"the connection failed: {error or type(error).__name__}"
-            raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
+    try:
+        yield
+    except TimeoutError:
+        raise FaultError(Fault(FaultKind.TRANSIENT, "no complete answer in time")) from None
+    except (aiohttp.ClientError, OSError) as error:
+        what = f"the connection failed: {error or type(error).__name__}"
+        raise FaultError(Fault(FaultKind.TRANSIENT, what)) from None
 
 
 def _too_large() -> Fault:

@@ -12,7 +12,7 @@ from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder
 from heedful.pages.report.sections import breakdowns, leading, metrics, sizes, verdicts
-from heedful.reporting.metric_names import label
+from heedful.reporting.metric_names import in_words
 from heedful.reporting.notation import bounds, counted, interval, percent
 from heedful.reporting.table import Table
 
@@ -144,7 +144,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 behind = f"{interval(measure['interval'])} · {behind}"
             if measure["coverage"] < 1:
                 behind += f" · {percent(measure['coverage'], 1)} % decided: {bounds(measure)}"
-            figures.append((label(family, name), percent(measure["value"], 1), behind))
+            figures.append((in_words(family, name), percent(measure["value"], 1), behind))
     counts = summary["verdicts"]
     decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts decided"
     failed = summary["rows"]["failed"]

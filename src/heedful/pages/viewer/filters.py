@@ -1,4 +1,4 @@
-"""Which samples are wanted: a filter, as it stands in the address of a page."""
+"""Filters of samples, as they stand in the address of a page."""
 
 from __future__ import annotations
 

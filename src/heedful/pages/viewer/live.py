@@ -1,4 +1,4 @@
-"""How far a run under way is: rows, rate, time left, failures, cost."""
+"""Progress of a run under way: rows, rate, time left, failures, cost."""
 
 from __future__ import annotations
 

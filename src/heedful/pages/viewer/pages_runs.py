@@ -15,7 +15,7 @@ from heedful.jobs.evaluate_tables import notes, tables
 from heedful.pages.overview import line_of
 from heedful.pages.viewer.bench import document_of, report_of
 from heedful.pages.viewer.downloads import known_kind, table_response
-from heedful.reporting.metric_names import label, ranked
+from heedful.reporting.metric_names import in_words, ranked
 from heedful.reporting.notation import bounds, cells, cost_line, percent
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
             possible = bounds(measure)
             if possible:
                 interval += f", bounds {possible}"
-            yield label(family, name), value, interval
+            yield in_words(family, name), value, interval
 
 
 def _first(summary: Mapping[str, Any], number: int) -> list[tuple[str, str, str]]:

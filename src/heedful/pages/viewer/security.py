@@ -1,4 +1,4 @@
-"""Who may see the pages: a browser that was given the token, from this machine, and no other site.
+"""Access to the pages: for a browser with the token, on this machine, and no other site.
 
 What each part is against:
 

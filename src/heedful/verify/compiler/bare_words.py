@@ -10,6 +10,7 @@ _Phrases = list[tuple[int, tuple[str, ...]]]
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z'-]+(?![\w'-])")
 _OF_OTHER_WORDS = """count counts limit limits length order choice choices list lists bank usage
+above below given provided following
 processor cloud that which who is are must should appear appears and or not in of for to the a an"""
 
 

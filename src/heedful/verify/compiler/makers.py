@@ -20,14 +20,29 @@ def _single(value: str | tuple[str, ...]) -> str:
     return value if isinstance(value, str) else value[0]
 
 
+_OF_LABELS, _DESCRIBED = 3, 4
+_OTHERWISE = {
+    1: "heedful:starts_with",
+    2: "heedful:contains_any",
+    _OF_LABELS: "heedful:contains_any",
+    _DESCRIBED: "heedful:mentions",
+}
+"""By what is bound as ``loose``: what else than to be a phrase may be enough."""
+
+
 def _equals(id_: str, bound: dict[str, Any]) -> Check:
     """Make the check of a whole response; "answer yes or no" may allow an explanation after it.
 
-    The answer that "must be one of: …" may be only a part of the response.
+    The answer that "must be one of: …" may be only a part of the response; and what isn't quoted
+    may only describe it, as "an apology" does.
     """
     loose = bound.pop("loose", None)
     check = Check(id=id_, args=bound)
-    other = {1: "heedful:starts_with", 2: "heedful:contains_any"}.get(loose or 0)
+    if loose == _OF_LABELS and not all(
+        each.isupper() or each.isdigit() for each in bound["phrases"]
+    ):
+        loose = _DESCRIBED
+    other = _OTHERWISE.get(loose)
     return either([check, Check(id=other, args=bound)]) if other else check
 
 

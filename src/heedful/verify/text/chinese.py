@@ -1,4 +1,4 @@
-"""Where a Chinese phrase surely stands as words, and where it may only cross them.
+"""Chinese phrases: places where one surely stands as words, or may only cross them.
 
 Chinese has no spaces: 北京 in 东北京剧 is the end of a word and the beginning of another. An
 occurrence is in doubt where a letter of it makes a common word with the letter beside it.

@@ -44,6 +44,35 @@ def without_code(text: str) -> str:
     return "\n".join(lines)
 
 
+_OPENING = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
+
+
+def without_markdown_fences(text: str) -> tuple[str, bool] | None:
+    r"""Leave out the fences around blocks of Markdown, which a reader sees as what they hold.
+
+    Returns:
+        The text, and whether a single block is all of it; ``None`` without such a block.
+
+    >>> without_markdown_fences("```markdown\n- a\n```"), without_markdown_fences("```\na\n```")
+    (('- a', True), None)
+    """
+    kept: list[str] = []
+    fence, inner, blocks, alone = "", False, 0, True
+    for line in text.split("\n"):
+        bare = line.strip()
+        if not fence and (opening := _OPENING.fullmatch(line)):
+            fence = opening[1]
+            blocks += 1
+        elif fence and bare == fence and not inner:
+            fence = ""
+        else:
+            if fence and bare.startswith(fence):
+                inner, alone = bare != fence, False
+            alone = alone and (bool(fence) or not bare)
+            kept.append(line)
+    return ("\n".join(kept), alone and blocks == 1 and not fence) if blocks else None
+
+
 def _without_spans(text: str) -> str:
     spanless = _SPAN.sub(_OBJECT, text) if "`" in text else text
     return _ESCAPED.sub(_OBJECT, spanless) if "\\" in spanless else spanless

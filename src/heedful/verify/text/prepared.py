@@ -6,6 +6,7 @@ import re
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from heedful.verify.text.code import without_markdown_fences
 from heedful.verify.text.english import splitter
 from heedful.verify.text.tokens import bare_words, count_capital_words, treebank_words
 
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
 
 _WORD = re.compile(r"\w+")
-_MARKDOWN_BLOCK = re.compile(
-    r"\s*(?P<fence>`{3,}+|~{3,}+)(?:markdown|md)[^\S\n]*+\n(?P<content>.*)\n(?P=fence)\s*",
-    re.DOTALL | re.IGNORECASE,
-)
 
 
 class Response:
@@ -51,12 +48,13 @@ class Response:
         return not self.text or self.text.isspace()
 
     @cached_property
-    def unfenced(self) -> Response | None:
-        """What a single block of Markdown holds that is the whole response; else ``None``."""
-        block = _MARKDOWN_BLOCK.fullmatch(self.text)
-        if block is None or re.search(rf"^\s*{block['fence']}", block["content"], re.MULTILINE):
-            return None
-        return Response(block["content"], self.faithful, self.calls)
+    def unfenced(self) -> tuple[Response, bool] | None:
+        """The response without the fences of blocks of Markdown, and whether one block is all.
+
+        ``None`` where there is no such block.
+        """
+        found = without_markdown_fences(self.text)
+        return found and (Response(found[0], self.faithful, self.calls), found[1])
 
     @cached_property
     def lower(self) -> str:

@@ -1,0 +1,228 @@
+"""Each class of wrong verdict over generated texts: negation, each and total, ranges, units.
+
+What is decided must be what the text says; it may stay undecided, and a text may not compile.
+"""
+
+from __future__ import annotations
+
+import operator
+from itertools import cycle, islice
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from heedful.core.errors import UndecidedError
+from heedful.verify import Response, check
+from heedful.verify.compiler.compile import compile_constraint
+from plain_responses import bullets, characters, numbered
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+pytestmark = pytest.mark.slow  # many cases
+
+WORDS = ["rain", "falls", "on", "old", "town", "and", "people", "walk", "home", "under", "clouds"]
+SETTINGS = settings(max_examples=50, deadline=None)
+
+
+def sentence(number: int) -> str:
+    return " ".join(islice(cycle(WORDS), number)).capitalize() + "."
+
+
+def verdict(text: str, response: str) -> bool | None:
+    """What code decides; nothing where the text does not compile."""
+    compiled = compile_constraint(text).check
+    try:
+        return None if compiled is None else check(compiled, Response(response)).met
+    except UndecidedError:
+        return None
+
+
+def decided(text: str, response: str) -> bool:
+    found = verdict(text, response)
+    assert found is not None, (text, response)
+    return found
+
+
+# --- negation -------------------------------------------------------------------------------------
+
+DO = [
+    "Use {}.", "Include {}.", "The response must contain {}.", "Make sure to use {}.",
+    "Does the response contain {}?",
+]  # fmt: skip
+DO_NOT = [
+    "Do not use {}.", "Don't include {}.", "Never use {}.", "Avoid {}.", "No {}.",
+    "Write without {}.",
+    "The response must not contain {}.", "Refrain from using {}.", "{} are not allowed.",
+    "The answer should be free of {}.", "Does the response avoid {}?", "Make sure not to use {}.",
+]  # fmt: skip
+THINGS = {
+    "emojis": "Rain 🌧️🌧️🌧️ fell.",
+    "exclamation marks": "Rain fell! And! Fell!",
+    "question marks": "Rain? Wind? Snow?",
+    "hashtags": "Rain #wet #cold #grey",
+    "commas": "Rain, wind, snow, hail.",
+    "semicolons": "Rain; wind; snow; hail.",
+    'the word "rain"': "Rain fell on rain.",
+    'the phrase "old town"': "An old town in the old town.",
+    "bullet points": "- wet\n- cold\n- grey",
+    "headings": "# Wet\n\nIt fell.\n\n# Cold\n\nIt froze.\n\n# Grey\n\nIt is.",
+}
+WITHOUT = "It fell on us."
+DO_ZH = ["使用{}", "包含{}", "回答要使用{}", "必须有{}"]
+DO_NOT_ZH = ["不要使用{}", "禁止出现{}", "回答不得包含{}", "避免使用{}", "不能有{}", "请勿使用{}"]
+THINGS_ZH = {
+    "表情符号": "今天😀下雨😀了😀。",
+    "感叹号": "下雨！刮风！下雪！",
+    "“下雨”": "下雨，下雨，下雨。",
+    "话题标签": "今天。#雨 #风 #雪",
+    "小标题": "## 雨\n\n冷。\n\n## 风\n\n大。",
+}
+
+
+@SETTINGS
+@given(st.sampled_from(DO), st.sampled_from(DO_NOT), st.sampled_from(sorted(THINGS)))
+def test_what_is_asked_for_and_what_is_forbidden_are_opposites(
+    do: str, do_not: str, thing: str
+) -> None:
+    for text, wanted in ((do, True), (do_not, False)):
+        assert verdict(text.format(thing), THINGS[thing]) in {wanted, None}
+        assert verdict(text.format(thing), WITHOUT) in {not wanted, None}
+
+
+@SETTINGS
+@given(st.sampled_from(DO_ZH), st.sampled_from(DO_NOT_ZH), st.sampled_from(sorted(THINGS_ZH)))
+def test_they_are_opposites_in_chinese(do: str, do_not: str, thing: str) -> None:
+    for text, wanted in ((do, True), (do_not, False)):
+        assert verdict(text.format(thing), THINGS_ZH[thing]) in {wanted, None}
+        assert verdict(text.format(thing), "今天很冷") in {not wanted, None}
+
+
+def test_most_of_these_are_decided() -> None:
+    cases = [(text, thing) for text in (*DO, *DO_NOT) for thing in THINGS]
+    found = [verdict(text.format(thing), THINGS[thing]) is not None for text, thing in cases]
+    assert sum(found) > 0.75 * len(cases)
+
+
+# --- each, some, all together ---------------------------------------------------------------------
+
+EACH = [
+    "Each {part} must have at most {n} words.", "No {part} may exceed {n} words.",
+    "Use at most {n} words in each {part}.", "{part}s of at most {n} words each.",
+    "Every {part} should be no longer than {n} words.", "Limit each {part} to {n} words.",
+    "Keep {part}s under {more} words each.",
+]  # fmt: skip
+TOTAL = [
+    "Use at most {n} words in total.", "The whole response must not exceed {n} words.",
+    "At most {n} words altogether.", "Your answer must have no more than {n} words.",
+]  # fmt: skip
+JOINED = {"paragraph": "\n\n", "sentence": " "}
+
+
+@SETTINGS
+@given(
+    st.lists(st.integers(10, 60), min_size=2, max_size=5),
+    st.integers(31, 200),
+    st.sampled_from(sorted(JOINED)),
+    st.sampled_from(EACH),
+    st.sampled_from(TOTAL),
+)
+def test_each_is_of_each_and_a_total_of_all(
+    sizes: list[int], number: int, part: str, each: str, total: str
+) -> None:
+    response = JOINED[part].join(map(sentence, sizes))
+    values = {"n": number, "more": number + 1, "part": part}
+    of_each = each.format(**values)
+    assert verdict(of_each[0].upper() + of_each[1:], response) in {max(sizes) <= number, None}
+    assert decided(total.format(**values), response) is (sum(sizes) <= number)
+
+
+EACH_ZH = ["每段不超过{n}字", "每个段落{n}字以内", "每段最多{n}字", "各段不得超过{n}字"]
+TOTAL_ZH = ["全文不超过{n}字", "总字数不超过{n}字", "回答一共不超过{n}字"]
+
+
+@SETTINGS
+@given(
+    st.lists(st.integers(20, 90), min_size=2, max_size=4),
+    st.integers(31, 300),
+    st.sampled_from(EACH_ZH),
+    st.sampled_from(TOTAL_ZH),
+)
+def test_each_and_total_differ_in_chinese(
+    sizes: list[int], number: int, each: str, total: str
+) -> None:
+    response = "\n\n".join(map(characters, sizes))
+    # A full stop may count.
+    of_each = {max(sizes) <= number, max(sizes) + 1 <= number, None}
+    of_all = {sum(sizes) <= number, sum(sizes) + len(sizes) <= number, None}
+    assert verdict(each.format(n=number), response) in of_each
+    assert verdict(total.format(n=number), response) in of_all
+
+
+# --- ranges and bounds ----------------------------------------------------------------------------
+
+BOUNDS: dict[str, Callable[[int, int], bool]] = {
+    "at least {n}": operator.ge, "no fewer than {n}": operator.ge, "a minimum of {n}": operator.ge,
+    "{n} or more": operator.ge, "at most {n}": operator.le, "no more than {n}": operator.le,
+    "up to {n}": operator.le, "a maximum of {n}": operator.le, "{n} or fewer": operator.le,
+    "more than {n}": operator.gt, "over {n}": operator.gt, "fewer than {n}": operator.lt,
+    "less than {n}": operator.lt, "under {n}": operator.lt, "exactly {n}": operator.eq,
+}  # fmt: skip
+RANGES = [
+    "between {low} and {high}", "{low} to {high}", "{low}-{high}", "from {low} to {high}",
+    "at least {low} but no more than {high}", "at least {low} and at most {high}", "{low}–{high}",
+]  # fmt: skip
+UNITS: dict[str, Callable[[int], str]] = {
+    "words": lambda number: sentence(number) if number else "…",
+    "sentences": lambda number: " ".join([sentence(5)] * number),
+    "paragraphs": lambda number: "\n\n".join([f"{sentence(9)} {sentence(8)}"] * number),
+    "bullet points": bullets,
+    "numbered items": lambda number: numbered(min(number, 8)),
+    "commas": lambda number: f"Rain{', rain' * number}.",
+    "emojis": lambda number: f"Rain {'🌧️ ' * number}fell.",
+    "hashtags": lambda number: "Rain fell." + " #wet" * number,
+}
+
+
+@SETTINGS
+@given(
+    st.sampled_from(sorted(BOUNDS)),
+    st.sampled_from(sorted(UNITS)),
+    st.integers(2, 8),
+    st.integers(1, 8),
+    st.sampled_from(["Use {}.", "Write {}.", "The response must have {}.", "{}"]),
+)
+def test_a_bound_on_any_unit_is_that_bound(
+    bound: str, unit: str, number: int, written: int, frame: str
+) -> None:
+    text = frame.format(f"{bound.format(n=number)} {unit}")
+    assert verdict(text, UNITS[unit](written)) in {BOUNDS[bound](written, number), None}
+
+
+@SETTINGS
+@given(
+    st.sampled_from(RANGES),
+    st.sampled_from(sorted(UNITS)),
+    st.integers(1, 7),
+    st.integers(1, 4),
+    st.integers(1, 8),
+)
+def test_a_range_has_both_its_ends(
+    spelled: str, unit: str, low: int, more: int, written: int
+) -> None:
+    text = f"Use {spelled.format(low=low, high=low + more)} {unit}."
+    assert verdict(text, UNITS[unit](written)) in {low <= written <= low + more, None}
+    backwards = f"Use {spelled.format(low=low + more, high=low)} {unit}."
+    assert compile_constraint(backwards).check is None
+
+
+@SETTINGS
+@given(st.sampled_from(sorted(UNITS)), st.sampled_from(sorted(UNITS)), st.integers(3, 8))
+def test_a_unit_is_counted_and_no_other(unit: str, other: str, number: int) -> None:
+    text, response = f"Write exactly {number} {unit}.", UNITS[other](number)
+    if unit == other:
+        assert verdict(text, response) in {True, None}
+    elif {unit, other} <= {"commas", "emojis", "hashtags"}:
+        assert verdict(text, response) is False
