@@ -1,11 +1,12 @@
 """What each executor costs: rows per second, and processor time a row, by process.
 
     python benchmarks/executors.py
+    python benchmarks/executors.py --at-once --executors local processes
 
 Rows and server are those of judging_throughput.py. The executors take turns; each is measured from
 the first row that is done, as Ray takes seconds to start, to the end of the results file. Processor
 time is that of the run's own process, and that of all others that it has started: workers, and
-Ray's own processes.
+Ray's own processes. With ``--at-once`` the model is growth.py's, which costs nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import tempfile
 import threading
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from growth import AtOnce
 from judging_throughput import IN_FLIGHT, records, serving
 
 from heedful import evaluate
@@ -26,6 +29,9 @@ from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel
 from heedful.models.limiter import AdaptiveLimiter
+
+if TYPE_CHECKING:
+    from heedful.models import Model
 
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -70,9 +76,8 @@ class Descendants:
         self._thread.join()
 
 
-def judge(executor: str, url: str, rows: Path, run: Path, others: Descendants) -> list[float]:
+def judge(executor: str, model: Model, rows: Path, run: Path, others: Descendants) -> list[float]:
     """Judge a file; return seconds by the clock, of this process and of others."""
-    model = OpenAIModel("bench", base_url=url, api_key="none", limiter=AdaptiveLimiter(IN_FLIGHT))
     begun: list[float] = []
 
     def now() -> list[float]:
@@ -95,6 +100,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--executors", nargs="+", default=["local", "processes", "ray"])
+    parser.add_argument("--at-once", action="store_true", help="a model that costs nothing")
     options = parser.parse_args()
     measured: dict[str, list[list[float]]] = {name: [] for name in options.executors}
     with tempfile.TemporaryDirectory() as folder, serving() as url:
@@ -106,7 +112,13 @@ def main() -> None:
             for name, times in measured.items():
                 others = Descendants({*map(int, children)})
                 try:
-                    times.append(judge(name, url, rows, Path(folder) / f"{name}-{turn}", others))
+                    limiter = AdaptiveLimiter(IN_FLIGHT)
+                    model: Model = OpenAIModel(
+                        "bench", base_url=url, api_key="none", limiter=limiter
+                    )
+                    if options.at_once:
+                        model = AtOnce()
+                    times.append(judge(name, model, rows, Path(folder) / f"{name}-{turn}", others))
                 finally:
                     others.stop()
     for name, times in measured.items():

@@ -56,7 +56,14 @@ heedful evaluate haiku.jsonl --judge rules,checklist --model large --run runs/b
 heedful evaluate small.jsonl --judge rules,checklist --model large --run runs/c
 """
 
-FLAGS_OF_OTHERS = {"--help", "--remote_rm_url", "--reward", "--served-model-name", "--strict"}
+FLAGS_OF_OTHERS = {
+    "--flash-attn",
+    "--help",
+    "--remote_rm_url",
+    "--reward",
+    "--served-model-name",
+    "--strict",
+}
 
 IFEVAL = {
     "input_data.jsonl": {

@@ -178,6 +178,7 @@ TAKE_NONE = {
     "respond",
     "checklist",
     "checklist-lint",
+    "choose",
     "view",  # tested below: it serves
     "runs",  # lists any run, a damaged one too; tested below
     "serve",

@@ -10,12 +10,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from heedful.cli.command import Command
-from heedful.cli.commands import COMMANDS
+from heedful.cli.commands import COMMANDS, EVERYDAY
 from heedful.cli.config import SAVE, Config
 from heedful.cli.help import HELP_ALL, HelpText
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
     from cyclopts import App
 
@@ -138,6 +138,7 @@ def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
         help_text: renders it; by default with all flags.
     """
     from cyclopts import App
+    from cyclopts import Group as Panel
 
     from heedful.core.version import __version__
 
@@ -150,17 +151,23 @@ def application(epilogue: str = "", help_text: HelpText | None = None) -> App:
         help_formatter=help_text or HelpText(everything=True),
         version=__version__,
         version_flags=["--version"],
+        group_commands=Panel("Commands", sort_key=1),
     )
-    _register(app, COMMANDS)
+    _register(app, COMMANDS, EVERYDAY)
     return app
 
 
-def _register(app: App, commands: Mapping[str, Command | Group]) -> None:
+def _register(
+    app: App, commands: Mapping[str, Command | Group], everyday: Container[str] = ()
+) -> None:
     from cyclopts import App
+    from cyclopts import Group as Panel
 
+    first = Panel("Everyday", sort_key=0)
     for name, each in commands.items():
+        panel = first if name in everyday else None
         if isinstance(each, Command):
-            app.command(each.target, name=name, help=each.help)
+            app.command(each.target, name=name, help=each.help, group=panel)
         else:
             group = App(name=name, help=each.help, help_format="plaintext")
             _register(group, each.commands)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import PROBLEMS_SHOWN, Outcome, print_outcome
+from heedful.cli.running import PROBLEMS_SHOWN, Outcome, Output, Quiet, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ def grade(
     files: list[Path],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     from_: Annotated[Literal["solution", "pred"], Parameter(name="--from")] = "solution",
     timeout: float = 5.0,
     workers: int | None = None,
     accept_choice_text: Annotated[bool, Parameter(negative="")] = False,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Grade the solutions in RealCritic's files against their gold answers, without a model.
 

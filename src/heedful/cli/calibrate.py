@@ -6,11 +6,11 @@ import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import Outcome, Output, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -42,7 +42,7 @@ def calibrate(
     drawing: DrawingFlags = DrawingFlags(),
     labels: Path | None = None,
     rate: Literal["csr", "isr"] = "csr",
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
 ) -> int:
     """Estimate the rate that people would find, from a run and a few labels.
 

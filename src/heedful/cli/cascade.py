@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import Outcome, Output, Quiet, print_outcome
 
 
 def cascade(
@@ -17,8 +14,8 @@ def cascade(
     *,
     truth: Path | None = None,
     margin: float = 1.0,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    output: Output = None,
+    quiet: Quiet = False,
 ) -> int:
     """Find from which confidence a small judge may be trusted, without a call.
 

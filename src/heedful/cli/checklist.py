@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import Outcome, PartFlags, RunFlags, print_outcome
+from heedful.cli.running import Outcome, Output, PartFlags, RunFlags, print_outcome
 from heedful.core.errors import UsageError
 from heedful.core.text import printable
 
@@ -38,7 +38,7 @@ def checklist(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     compile: Annotated[bool, Parameter(negative="")] = False,  # noqa: A002 - the flag's name
     decomposition: DecompositionFlags = DecompositionFlags(),
     data: PartFlags = PartFlags(),  # noqa: B008 - immutable

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE, DataFlags
+from heedful.cli.running import INCOMPLETE, DataFlags, Output, Quiet
 from heedful.core.text import amount, printable
 
 if TYPE_CHECKING:
@@ -24,10 +24,10 @@ def lint(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     golden: Path | None = None,
     errors_only: Annotated[bool, Parameter(negative="")] = False,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Look for faults in checklists and rubrics, without a model.

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect, sampling
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import PartFlags, RunFlags
+from heedful.cli.running import Output, PartFlags, RunFlags
 from heedful.core.errors import UsageError
 
 
@@ -18,7 +18,7 @@ def choose(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     data: PartFlags = PartFlags(),  # noqa: B008 - immutable
     model_flags: Annotated[CallFlags, Parameter(name="*", group="Model")] = CallFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable

@@ -13,6 +13,9 @@ from heedful.cli.grouped_commands import CRITIC, CRITICBENCH, REALCRITIC, REWARD
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+EVERYDAY = frozenset({"init", "evaluate", "runs", "view", "compare", "report"})
+"""Commands that most users need; the overview shows them first."""
+
 COMMANDS: Mapping[str, Command | Group] = {
     "evaluate": Command(
         "heedful.cli.evaluate:evaluate",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import Outcome, Output, Quiet, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ def compare(
     comparison: ComparisonFlags = ComparisonFlags(),
     gate: GateFlags = GateFlags(),
     seed: int = 0,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     comment: Path | None = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Compare the same samples under several models or judges.
 

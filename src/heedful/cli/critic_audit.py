@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import critic_data
+from heedful.cli.rows import show
+from heedful.cli.running import FormatName, Output, Quiet  # noqa: TC001 - cyclopts reads annotations at run time
 from heedful.core.errors import UsageError
 
 
@@ -32,11 +33,11 @@ def audit(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     filled: Annotated[bool, Parameter(negative="")] = False,
     draw: DrawFlags = DrawFlags(),
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    format: FormatName = None,  # noqa: A002
+    quiet: Quiet = False,
 ) -> int:
     """Choose samples for a person to check, or read the answers.
 
@@ -62,11 +63,11 @@ def audit(
         result = read_back(input)
         if output is not None:
             write_json(output, result)
-        return critic_data.show("audit", result, output, broken=0, quiet=quiet)
+        return show("audit", result, output, broken=0, quiet=quiet)
     if output is None:
         hint = "name one with -o audit.csv; --filled reads an audit back"
         raise UsageError("there is no file to write to", hint=hint)
     drawn = drawing.draw(
         input, output, subject=draw.of, samples=draw.samples, seed=draw.seed, format=format
     )
-    return critic_data.show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)
+    return show("draw", drawn, output, broken=drawn["unusable"], quiet=quiet)

@@ -7,18 +7,18 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import FormatName, Outcome, Quiet, RequiredOutput, print_outcome
 
 
 def checklists(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     prompt: str = "plain",
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
+    format: FormatName = None,  # noqa: A002
     task: Annotated[str | None, Parameter(name=["--task", "-t"])] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write each instruction once, with its checklist, to train a checklist generator on.
 

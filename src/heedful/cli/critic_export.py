@@ -8,7 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import critic_data
+from heedful.cli.rows import show
+from heedful.cli.running import FormatName, Quiet, RequiredOutput  # noqa: TC001 - cyclopts reads annotations at run time
 
 
 @Parameter(name="*")
@@ -53,12 +54,12 @@ def export(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     to: Literal["trl", "parquet", "alpaca", "sharegpt", "openai"] = "trl",
     card: CardFlags = CardFlags(),
     asked: AskedFlags = AskedFlags(),
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    format: FormatName = None,  # noqa: A002
+    quiet: Quiet = False,
 ) -> int:
     """Export critiques, to fine-tune on, or pairs.
 
@@ -89,4 +90,4 @@ def export(
         settings=ExportSettings(**asdict(asked)),
         funnel=card.funnel,
     )
-    return critic_data.show("export", result, output, broken=result["dropped"], quiet=quiet)
+    return show("export", result, output, broken=result["dropped"], quiet=quiet)

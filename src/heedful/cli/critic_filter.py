@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from heedful.cli import rows
 from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
+from heedful.cli.running import DataFlags, Outcome, Output, RunFlags, carry_out
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def filter(  # noqa: A001 - the command's name; the options of a command
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     stages: StageFlags = StageFlags(),
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
     model_flags: FilterModelFlags = FilterModelFlags(),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-from cyclopts import Parameter
-
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import Outcome, Quiet, RequiredOutput, print_outcome
 
 if TYPE_CHECKING:
     from heedful.models.folder import ModelFolder
@@ -18,9 +16,9 @@ def gguf(
     input: str,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     dtype: Literal["float32", "float16", "bfloat16"] | None = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Write a trained model as a GGUF file.
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated, Literal
+from typing import Literal
 
 from cyclopts import Parameter
 
-from heedful.cli import critic_data
+from heedful.cli.rows import show
+from heedful.cli.running import FormatName, Quiet, RequiredOutput  # noqa: TC001 - cyclopts reads annotations at run time
 
 
 @Parameter(name="*")
@@ -37,12 +38,12 @@ def pairs(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     choice: ChoiceFlags = ChoiceFlags(),
     reading: Literal["published", "strict"] = "published",
     prompt_file: Path | None = None,
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    format: FormatName = None,  # noqa: A002
+    quiet: Quiet = False,
 ) -> int:
     """Make preference pairs.
 
@@ -72,4 +73,4 @@ def pairs(
         format=format,
     ).write(output)
     broken = summary["items"]["broken"]
-    return critic_data.show("pairs", summary, output, broken=broken, quiet=quiet)
+    return show("pairs", summary, output, broken=broken, quiet=quiet)

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, connect_one, sampling
 from heedful.cli.rows import add_to_rows
-from heedful.cli.running import PartFlags, RunFlags
+from heedful.cli.running import Output, PartFlags, RunFlags
 
 
 @Parameter(name="*", group="Model")
@@ -47,7 +47,7 @@ def sample(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     sampled: CritiqueFlags = CritiqueFlags(),
     data: PartFlags = PartFlags(),  # noqa: B008 - immutable
     model_flags: ExpertFlags = ExpertFlags(),

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 
 from heedful.cli import rows
 from heedful.cli.connection import CallFlags, connect_one, sampling
-from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
+from heedful.cli.running import DataFlags, Outcome, Output, RunFlags, carry_out
 
 if TYPE_CHECKING:
     from heedful.critic.data import SelectedInstructions
@@ -20,7 +20,7 @@ def select(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     count: Annotated[int | None, Parameter(name=["--count", "-n"])] = None,
     seed: int = 0,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
-from typing import Annotated
 
-from cyclopts import Parameter
-
-from heedful.cli import critic_data
+from heedful.cli.rows import show
+from heedful.cli.running import FormatName, Quiet, RequiredOutput  # noqa: TC001 - cyclopts reads annotations at run time
 
 
 def split(
     input: Path,  # noqa: A002 - shown to users as INPUT
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     share: float = 0.6,
     seed: int = 42,
-    format: Annotated[str | None, Parameter(name=["--format", "-f"])] = None,  # noqa: A002
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    format: FormatName = None,  # noqa: A002
+    quiet: Quiet = False,
 ) -> int:
     """Split samples in two parts by instruction.
 
@@ -37,4 +35,4 @@ def split(
     from heedful.critic.data.split import InstructionSplit
 
     summary = InstructionSplit(input, share=share, seed=seed, format=format).write(output)
-    return critic_data.show("split", summary, output, broken=summary["unplaced"], quiet=quiet)
+    return show("split", summary, output, broken=summary["unplaced"], quiet=quiet)

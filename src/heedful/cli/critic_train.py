@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE, Outcome, print_outcome
+from heedful.cli.running import INCOMPLETE, Outcome, Quiet, RequiredOutput, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,6 +43,9 @@ class TrainingFlags:
         lora_alpha: Its scale. Default: twice the rank.
         lora_dropout: On its input. Default: 0.
         lora_targets: Names of layers that get one. Default: all linear ones.
+        lora_4bit: Keep the weights that LoRA leaves alone in four bits (QLoRA).
+        attention: How attention is computed. Default: as transformers chooses.
+        optimizer: AdamW (default), AdamW with its state in 8 bits, or Adafactor.
         keep_adapter: Leave the adapter beside the merged model.
         save_every: Steps from checkpoint to checkpoint. Default: a tenth of the training.
         eval_every: Steps from evaluation to evaluation. Default: a tenth of the training.
@@ -78,6 +81,9 @@ class TrainingFlags:
     lora_alpha: float | None = None
     lora_dropout: float | None = None
     lora_targets: tuple[str, ...] | None = None
+    lora_4bit: bool | None = None
+    attention: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] | None = None
+    optimizer: Literal["adamw", "adamw_8bit", "adafactor"] | None = None
     keep_adapter: bool | None = None
     save_every: int | None = None
     eval_every: int | None = None
@@ -128,7 +134,7 @@ class WatchFlags:
     """
 
     evaluation: Path | None = None
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
+    quiet: Quiet = False
 
 
 def sft(
@@ -136,7 +142,7 @@ def sft(
     /,
     *,
     model: Annotated[str, Parameter(name=["--model", "-m"])],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
     group_by_length: bool | None = None,
@@ -169,7 +175,7 @@ def dpo(
     /,
     *,
     model: Annotated[str, Parameter(name=["--model", "-m"])],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     watch: WatchFlags = WatchFlags(),
     config: Path | None = None,
     preference: PreferenceFlags = PreferenceFlags(),

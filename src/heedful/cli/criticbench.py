@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import Outcome, RunFlags, carry_out, print_outcome
+from heedful.cli.running import Outcome, Output, Quiet, RunFlags, carry_out, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -155,7 +155,7 @@ def build(
     questions: QuestionFlags = QuestionFlags(),
     kept: TripletFlags = TripletFlags(),
     checking: CheckerFlags = CheckerFlags(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     model_flags: GeneratorFlags = GeneratorFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
@@ -210,7 +210,7 @@ def run(
     *,
     examination_flags: ExaminationFlags = ExaminationFlags(),
     counting: NumberFlags = NumberFlags(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     model_flags: CriticFlags = CriticFlags(),
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable
 ) -> int:
@@ -267,11 +267,11 @@ def report(
     runs: list[Path],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     charts: Literal["svg", "png", "pdf"] | None = None,
     counting: NumberFlags = NumberFlags(),
     prices: Path | None = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Put runs of critics over one benchmark together, without a model.
 

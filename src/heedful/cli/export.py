@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE
+from heedful.cli.running import INCOMPLETE, Output
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def export(
     *runs: Annotated[Path, Parameter(name="RUN")],
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     otel: Annotated[bool, Parameter(negative="")] = False,
     salvage: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:

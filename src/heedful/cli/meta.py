@@ -13,7 +13,14 @@ from cyclopts import Parameter
 from heedful.cli import judging, terminal
 from heedful.cli.connection import connect
 from heedful.cli.judging import CHECKLIST, JudgeFlags
-from heedful.cli.running import PROBLEMS_SHOWN, CostFlags, FormatFlags, Outcome, print_outcome
+from heedful.cli.running import (
+    PROBLEMS_SHOWN,
+    CostFlags,
+    FormatFlags,
+    Outcome,
+    Output,
+    print_outcome,
+)
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -100,7 +107,7 @@ def meta(
     judges: MeasuredFlags = MeasuredFlags(),
     labels: LabelFlags = LabelFlags(),
     measure: MeasureFlags = MeasureFlags(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
     flags: CostFlags = CostFlags(),  # noqa: B008 - immutable
 ) -> int:

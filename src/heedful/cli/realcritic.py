@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from heedful.cli.connection import CallFlags, Names, connect, sampling
-from heedful.cli.running import Outcome, RunFlags, carry_out, print_outcome
+from heedful.cli.running import (
+    Outcome,
+    Output,
+    Quiet,
+    RequiredOutput,
+    RunFlags,
+    carry_out,
+    print_outcome,
+)
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 
@@ -161,11 +169,11 @@ def report(
     runs: list[Path],
     /,
     *,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     charts: Literal["svg", "png", "pdf"] | None = None,
     scoring: Literal["strict", "faithful"] = "strict",
     labels: Literal["shipped", "corrected"] = "shipped",
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
 ) -> int:
     """Make the tables and charts of finished runs, without a call.
 
@@ -198,7 +206,7 @@ def build(
     sources: list[str],
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     cap: int = 300,
     seed: int = 0,
     model_flags: RealCriticFlags = RealCriticFlags(),

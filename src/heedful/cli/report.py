@@ -8,13 +8,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import INCOMPLETE
+from heedful.cli.running import INCOMPLETE, RequiredOutput
 from heedful.core.text import amount
 
 
 def report(
     *runs: Annotated[Path, Parameter(name="RUN")],
-    output: Annotated[Path, Parameter(name=["--output", "-o"])] = Path("report.html"),
+    output: RequiredOutput = Path("report.html"),
     examples: int = 10,
     charts: bool = True,
 ) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from heedful.cli.running import Outcome, print_outcome
+from heedful.cli.running import Outcome, Output, Quiet, RequiredOutput, print_outcome
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def pairs(
     judged: list[Path],
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     to: Layouts | None = None,
     pairing: PairingFlags = PairingFlags(),
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
     """Make preference pairs for DPO: the best and the worst response to each instruction.
@@ -154,11 +154,11 @@ def best(
     judged: list[Path],
     /,
     *,
-    output: Annotated[Path, Parameter(name=["--output", "-o"])],
+    output: RequiredOutput,
     to: Layouts | None = None,
     ties: Literal["random", "first", "shortest"] = "random",
     seed: int = 0,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
     """Keep the best of the responses to each instruction.
@@ -188,8 +188,8 @@ def stats(
     *,
     other: Annotated[list[Path] | None, Parameter(negative="")] = None,
     other_aggregate: Aggregates | None = None,
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    output: Output = None,
+    quiet: Quiet = False,
     rewarding: RewardFlags = RewardFlags(),
 ) -> int:
     """Describe a reward: distribution, groups without signal, best of n, length, agreement.

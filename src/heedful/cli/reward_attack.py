@@ -13,7 +13,7 @@ from cyclopts import Parameter
 from heedful.cli import judging
 from heedful.cli.judging import JudgeFlags
 from heedful.cli.reward import gate_names
-from heedful.cli.running import DataFlags, Outcome, RunFlags, carry_out
+from heedful.cli.running import DataFlags, Outcome, Output, RunFlags, carry_out
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def attack(
     *,
     judge: Annotated[str, Parameter(name=["--judge", "-j"])],
     attacks: AttackFlags = AttackFlags(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable
     flags: RunFlags = RunFlags(),  # noqa: B008 - immutable

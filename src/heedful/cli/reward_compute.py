@@ -8,7 +8,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from heedful.cli.running import DataFlags, Outcome, print_outcome
+from heedful.cli.running import DataFlags, Outcome, Output, print_outcome
 
 
 @Parameter(name="*")
@@ -36,7 +36,7 @@ def compute(
     *,
     parameters: Annotated[float, Parameter(name=["--parameters", "-p"])],
     protocols: ComputeFlags = ComputeFlags(),
-    output: Annotated[Path | None, Parameter(name=["--output", "-o"])] = None,
+    output: Output = None,
     data: DataFlags = DataFlags(),  # noqa: B008 - immutable
 ) -> int:
     """Estimate the compute of judging by protocol, without a call.

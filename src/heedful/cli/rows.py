@@ -1,11 +1,11 @@
-"""Running the commands that add something to samples, and printing their results."""
+"""Running the commands that add something to samples or make data of them, and their results."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING
 
-from heedful.cli.running import Outcome, carry_out
+from heedful.cli.running import Outcome, carry_out, print_outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -105,4 +105,33 @@ def rows_outcome(
         resumed=resumed,
         hints=(retry,) if rows["failed"] > hopeless else (),
         complete=not (rows["failed"] or rows["unread"]),
+    )
+
+
+def show(
+    view: str, summary: Mapping[str, Any], output: Path | None, *, broken: int, quiet: bool
+) -> int:
+    """Print a summary, and on standard error the rows with which something is wrong.
+
+    Args:
+        view: one of :data:`heedful.critic.data.views.VIEWS`.
+        summary: the command's result.
+        output: the file or folder that was written.
+        broken: how many rows something is wrong with.
+        quiet: print no summary.
+
+    Returns:
+        The exit code.
+    """
+    from heedful.critic.data.views import VIEWS
+
+    return print_outcome(
+        Outcome(
+            view=lambda: VIEWS[view](summary).terminal(),
+            written=(output,),
+            problems=() if quiet else summary.get("problems", ()),
+            failed=0 if quiet else broken,
+            complete=not broken,
+        ),
+        quiet=quiet,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from cyclopts import Parameter
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
     from heedful.models import Price
 
 T = TypeVar("T")
+
+# Fields of flags that others inherit are read with the names of the heir's module, so they can't
+# use these.
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")]
+Output = Annotated[Path | None, Parameter(name=["--output", "-o"])]
+RequiredOutput = Annotated[Path, Parameter(name=["--output", "-o"])]
+FormatName = Annotated[str | None, Parameter(name=["--format", "-f"])]
 
 INCOMPLETE = 1
 """The exit code for: done, but some of the input is not in the numbers."""

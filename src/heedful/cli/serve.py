@@ -15,6 +15,7 @@ from heedful.cli import judging
 from heedful.cli.judging import JudgeFlags
 from heedful.cli.logs import LogFlags
 from heedful.cli.reward import RewardFlags
+from heedful.cli.running import Quiet  # noqa: TC001 - cyclopts reads annotations at run time
 
 if TYPE_CHECKING:
     from heedful.judges import Judge
@@ -102,7 +103,7 @@ def serve(
     *,
     judging_flags: ServedJudgeFlags = ServedJudgeFlags(),
     prices: Path | None = None,
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False,
+    quiet: Quiet = False,
     serving: ServerFlags = ServerFlags(),
     rewarding: RewardFlags = RewardFlags(),  # noqa: B008 - immutable
     model_flags: JudgeFlags = JudgeFlags(),  # noqa: B008 - immutable

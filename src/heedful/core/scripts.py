@@ -9,6 +9,8 @@ Code that reproduces a published metric keeps that metric's own ranges.
 
 from __future__ import annotations
 
+import re
+
 __all__ = [
     "ARABIC",
     "BURMESE",
@@ -16,6 +18,7 @@ __all__ = [
     "HALFWIDTH_KANA",
     "HAN",
     "HANGUL",
+    "HAN_CHARACTER",
     "INDIC",
     "KANA",
     "KANA_LETTERS",
@@ -29,6 +32,8 @@ __all__ = [
 
 HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese characters, with extensions and compatibility forms; without 々, 〆 and 〇."""
+
+HAN_CHARACTER = re.compile(f"[{HAN}]")
 
 KANA = "\u3040-\u30ff"
 """Hiragana and katakana, with their marks."""

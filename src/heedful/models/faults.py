@@ -17,6 +17,7 @@ from heedful.models.untrusted import label, parse, storable, usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+OK = 200
 _OVERLOADED = frozenset({408, 429, 503, 504, 529})
 _NO_ENDPOINT = frozenset({301, 302, 303, 307, 308, 404, 405})
 _REFUSED = frozenset({401, 403})

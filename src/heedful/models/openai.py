@@ -17,7 +17,7 @@ from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
 from heedful.models.connections import connections, reason
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
 from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
@@ -42,7 +42,6 @@ BODY_LIMIT = 64 * 2**20
 UNREACHED = 2
 """Connections that fail before any succeeds, after which the run stops."""
 
-_OK = 200
 _OURS = ("messages", "model", "n", "stream")
 _DROPPABLE = ("temperature", "top_p")
 _TOKENS_FIELDS = ("max_tokens", "max_completion_tokens")
@@ -202,7 +201,7 @@ class OpenAIModel:
                     kind = FaultKind.UNREACHABLE
             raise FaultError(Fault(kind, what)) from None
         self._reached = True
-        if reply.status != _OK:
+        if reply.status != OK:
             raise FaultError(fault_of(*reply))
         return read_completion(reply.content), time.perf_counter() - started
 

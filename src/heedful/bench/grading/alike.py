@@ -14,7 +14,7 @@ from heedful.bench.grading import latex
 from heedful.bench.grading.numerals import has_base, numeral
 from heedful.bench.grading.tidying import tidy
 from heedful.bench.grading.units import SAID_UNIT
-from heedful.bench.grading.words import CIRCLED
+from heedful.bench.grading.words import STATEMENT
 
 LONGEST = 4_000
 """Characters; a longer text isn't an answer."""
@@ -51,7 +51,6 @@ _FLOOR = re.compile(
 )
 _SIZED = re.compile(r"\d+(?:\s*(?:\\times|-|x|by)\s*\d+)+\s+[a-z]{3,}.*")
 _APPLIED = re.compile(r"\\(?:zeta|(?:var)?phi|sigma|tau|mu|eta|Phi)\s*\(\s*\d+\s*\)")
-_STATEMENT = re.compile(f"[{CIRCLED}]")
 _CHOICES = re.compile(r"[A-F]{2,6}")
 _PREPOSITION = re.compile(r"(?:on|in|at|by)\s+", re.IGNORECASE)
 _SET = re.compile(r"\\mathbb\s*\{\s*([A-Z])\s*\}")
@@ -68,7 +67,6 @@ _NUMBER_WORD = re.compile(
 )
 _TONNES = re.compile(r"[\d.,]{1,20} ?t")
 _CONJUGATE = re.compile(r"\\(?:overline|bar)\s*\{[^{}]*i[^{}]*\}")
-_MACRO = re.compile(r"\\[a-zA-Z]+")
 _WORDS = re.compile(r"(?<![a-zA-Z\\])[a-zA-Z]{3,}(?:\s+[a-zA-Z]+)*")
 _APPROXIMATE = re.compile(r"\\approx(?![a-z])|≈")
 _LEFT = re.compile(r"[，；,;]\s?(?:还|则)?[剩余]\D{0,4}\d")
@@ -107,13 +105,13 @@ def _likeness(one: str, other: str) -> str:
         and re.search(r"k?g\b|\bton", other),
         "a conjugate, or a bar": _CONJUGATE.search(one),
         "they differ only in words": (
-            _WORD.search(_MACRO.sub(" ", one))
-            and not _WORD.search(_MACRO.sub(" ", other))
+            _WORD.search(latex.MACRO.sub(" ", one))
+            and not _WORD.search(latex.MACRO.sub(" ", other))
             and number
             and latex.key(_WORDS.sub("", one)) == latex.key(other)
         ),
         "a unit, or variables": _has_close_unit(one, other),
-        "a statement, or a number": _STATEMENT.search(one) and number,
+        "a statement, or a number": STATEMENT.search(one) and number,
         "a function with a name": _APPLIED.search(one) and not _APPLIED.search(other),
         "letters of several choices": (
             _CHOICES.fullmatch(one) and sorted(one) == sorted(latex.parts(tidy(other)))

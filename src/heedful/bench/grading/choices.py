@@ -27,13 +27,13 @@ _PHRASES = (
     (
         rf"\b(?:final|correct|best|right|most\ likely)?\s*{_WORD}"
         rf"(?:\s+(?:to|for|among|of|from)\ [^.\n]{{1,120}}?)?\s*"
-        rf"[*_]*(?:is|are|would\ be|should\ be|must\ be|will\ be|:|：|=|[-–—])\s*"
+        rf"[*_\"']*(?:is|are|would\ be|should\ be|must\ be|will\ be|:|：|=|[-–—])\s*"
         rf"(?:therefore|thus|clearly|indeed|likely|most\ likely|probably|but|it['’]?\ ?i?s)?\s*"
         rf"(?:{_WORD}|letter)?\s*{_LEAD}(?:L{_END}|@{_STOP})"
     ),
     rf"{_ANSWER}\s*(?:est|ist|es|é|è|는|은|は|[:：=])\s*{_LEAD}L(?![A-Za-z])",
     (
-        rf"(?:答案|正确答案|正确选项|最佳答案|正确的选项|正确的是)[】\]]?\s*(?:应该|应当|应)?\s*(?:而?是|为|选|:|：)*"
+        rf"(?:答案|答(?=\s?[:：])|正确答案|正确选项|最佳答案|正确的选项|正确的是)[】\]]?\s*(?:应该|应当|应)?\s*(?:而?是|为|选|:|：)*"
         rf"\s*(?:选项)?{_LEAD}L(?![A-Za-z])"
     ),
     rf"(?:故选|应选|因此选|所以选|应该选择|应选择|我选择|我选|选择|选)\s*(?:选项)?{_LEAD}L(?![A-Za-z])",
@@ -57,6 +57,8 @@ _PHRASES = (
         rf"[,:：]?\s*(?:it\ is\s+|it['’]s\s+)?(?:the\s+)?(?:{_WORD}\s+)?{_LEAD}L{_STOP}"
     ),
     rf"(?:而是|只能是|只有|是)\s*{_LEAD}L{_STOP}",
+    rf"\bonly\s+{_LEAD}L{_END}[)）\]]?\s+(?:fits|works|matches|remains|holds|is\ left)\b",
+    rf"(?<!\w){_LEAD}L{_END}[)）\]]?\s+(?:remains|is\ left)\b",
     r"(?:^|\n)[^(（\[【\n]*[(（\[【]L[)）\]】]\s*[.。]?\s*$",
 )
 _ALONE = rf"(?:^|\n|[?？]\s)\s{{0,6}}{_LEAD}L(?:[)）\]】}}*_.。:$\\\s]{{0,12}})(?=$|\n)"

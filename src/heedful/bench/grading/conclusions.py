@@ -67,7 +67,6 @@ _VALUED = {"formula", "date", "time", "number"}
 _VALUED_SIGNS = set("√π∞")
 _PAIRS = {"(": ")]", "[": ")]", "{": "}"}
 _ARITHMETIC = re.compile(r"\s*\d[\d.\s]*(?:(?:[-+*/]|\\cdot|\\times)\s*\d[\d.\s]*)+")
-_MACRO = re.compile(r"\\[a-zA-Z]+")
 _FRACTION = re.compile(r"\d{1,40}\s{0,3}/\s{0,3}\d{1,40}")
 _INTRODUCED = re.compile(
     r"""(?:[=<>≤≥≈]|\b(?:is|are|was|were|be|equals?|only|so|gives?|giving|leaves?|leaving|get|makes?|made|earns?|costs?|pays?
@@ -356,7 +355,8 @@ def _is_derived(texts: list[str], before: str, between: str) -> bool:
     if not all(len(each) > 1 for each in sides):
         return False
     names = [_NAME.fullmatch(each[0]) is not None for each in sides]
-    shared = set.intersection(*({*re.findall("[a-z]", _MACRO.sub("", text))} for text in texts))
+    bare = (latex.MACRO.sub("", text) for text in texts)
+    shared = set.intersection(*({*re.findall("[a-z]", text)} for text in bare))
     return not all(names) and (names[0] or names[-1]) and bool(shared)
 
 

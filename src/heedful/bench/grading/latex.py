@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+MACRO = re.compile(r"\\[a-zA-Z]+")
 _TOKEN = re.compile(r"\\[a-zA-Z]+|\\.|[^\s]", re.DOTALL)
 _COUNTING_SPACE = re.compile(r"(?<=\d)\s+(?=\d)|(?<=\d,)\s+(?=\d{3}(?!\d))")
 _SPACED_COMMA = re.compile(r"(?<=\d)\s+,\s*(?=\d{3}(?!\d))")

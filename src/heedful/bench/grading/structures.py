@@ -19,7 +19,6 @@ MOST_ITEMS = 64
 
 _DOTS = re.compile(r"\.\.\.|\\[lcd]?dots")
 _OR = re.compile(r"(?<![a-zA-Z\\])or(?![a-zA-Z])")
-_MACRO = re.compile(r"\\[a-zA-Z]+")
 _LETTERS = re.compile("[a-zA-Z]")
 _LETTER = re.compile("[A-Z]")
 _MEMBER = re.compile(r"^\s*[a-zA-Z]\s*\\in(?![a-z])\s*")
@@ -350,7 +349,7 @@ def _equations(gold: str, answer: str) -> EqualityResult | None:
 
 def _two_equations(gold: tuple[str, str], answer: tuple[str, str]) -> EqualityResult:
     """Compare equations; those without letters say what comes out of a calculation."""
-    if not any(_LETTERS.search(_MACRO.sub("", side)) for side in (*gold, *answer)):
+    if not any(_LETTERS.search(latex.MACRO.sub("", side)) for side in (*gold, *answer)):
         result = compared(gold[1], answer[1])
         if result.equal and not compared(gold[0], answer[0]).equal:
             return EqualityResult(None, "symbolic", "what comes out of different calculations")

@@ -20,7 +20,7 @@ TEXT_RUN = 4
 
 _COMMAND = re.compile(r"\\(?:begin|end)\s*\{[a-z]+\}|\\[a-zA-Z]+")
 _RUN = re.compile(r"[a-zA-Z]+")
-_STATEMENT = re.compile(f"[{CIRCLED}]")
+STATEMENT = re.compile(f"[{CIRCLED}]")
 _FUNCTION = re.compile(
     r"(?:arc)?(?:sin|cos|tan|cot|sec|csc)h?|log|ln|exp|lim|max|min|sup|inf|det|gcd|lcm|mod|dim|ker"
 )
@@ -71,7 +71,7 @@ _SAME = (
 def is_text(text: str) -> bool:
     """Check whether a tidied answer has words in it, and not just letters for variables."""
     runs = [_FUNCTION.sub("", run.casefold()) for run in _RUN.findall(_COMMAND.sub(" ", text))]
-    return any(len(run) >= TEXT_RUN for run in runs) or bool(_STATEMENT.search(text))
+    return any(len(run) >= TEXT_RUN for run in runs) or bool(STATEMENT.search(text))
 
 
 def is_phrase(text: str) -> bool:

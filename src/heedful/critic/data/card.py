@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
+from heedful.critic.data.funnel import LEVELS
 from heedful.data.training_sets.card import table
 
 if TYPE_CHECKING:
@@ -70,13 +71,10 @@ def _funnel(summary: Mapping[str, Any]) -> str:
             stage.get("stage"),
             *(
                 f"{stage['in'].get(level, 0):,} → {stage['out'].get(level, 0):,}"
-                for level in _LEVELS
+                for level in LEVELS
             ),
             "; ".join(f"{why} {n:,}" for why, n in stage.get("reasons", {}).items()),
         )
         for stage in funnel.get("stages", ())
     ]
-    return table(("stage", *_LEVELS, "judgments dropped"), rows)
-
-
-_LEVELS = ("judgments", "constraints", "rows")
+    return table(("stage", *LEVELS, "judgments dropped"), rows)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import taxonomy
 from heedful.core.text import amount
+from heedful.critic.data.funnel import LEVELS
 from heedful.reporting.document import Document
 from heedful.reporting.notation import cost_line, percent
 from heedful.reporting.table import Table
@@ -27,7 +28,6 @@ TITLES = {
 CHOICE = "explanation"
 """The stage that leaves one of many by design: what it drops says nothing of the data."""
 
-LEVELS = ("judgments", "constraints", "rows")
 GROUPS_SHOWN = 12
 BAR = 20
 

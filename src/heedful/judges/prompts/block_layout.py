@@ -66,7 +66,6 @@ _LABELS: dict[Language, dict[str, str]] = {
     },
 }
 _ROLES = {"developer": "system", "function": "tool", "model": "assistant"}
-_HAN = re.compile(f"[{scripts.HAN}]")
 # Kana and hangul count one by one, as Han characters do: Japanese isn't Chinese.
 _OTHER = re.compile(
     rf"[{scripts.KANA}{scripts.HANGUL}]"
@@ -83,7 +82,7 @@ def language_of(text: str) -> Language:
     """Tell whether a text is mostly Chinese: more Han characters than words of other scripts."""
     if text.isascii():
         return "en"
-    return "zh" if len(_HAN.findall(text)) > len(_OTHER.findall(text)) else "en"
+    return "zh" if len(scripts.HAN_CHARACTER.findall(text)) > len(_OTHER.findall(text)) else "en"
 
 
 def messages(

@@ -14,6 +14,7 @@ from pydantic_core import to_json
 from heedful.core.errors import UsageError
 from heedful.models.base import Completion, Usage
 from heedful.models.batches.base import (
+    SKEW_S,
     UNCLEAR,
     BatchStatus,
     Connection,
@@ -39,7 +40,6 @@ ADDRESS = "https://api.anthropic.com"
 MAX_TOKENS = 8192
 """Tokens that an answer may have where nobody says; the API wants a number."""
 
-SKEW_S = 3600
 _PAGE = 1000
 _PAGES = 20
 _COUNTS = ("processing", "succeeded", "errored", "canceled", "expired")

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from heedful.models.attempts import backoff, failure
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.redaction import Redactor
 from heedful.models.untrusted import MOST_TOKENS, parse
 
@@ -28,12 +28,13 @@ BODY_LIMIT = 64 * 2**20
 UNCLEAR = ""
 """Stands for the name of a batch of which nobody can tell yet whether it was submitted."""
 
+SKEW_S = 3600
+"""How far the server's clock may be off, in seconds."""
+
 ATTEMPTS = 6
 LONGEST_PAUSE_S = 30.0
 TIMEOUT_S = 600.0
 """Seconds without a byte after which a transfer is given up."""
-
-_OK = 200
 
 
 class BatchStatus(NamedTuple):
@@ -220,7 +221,7 @@ class Connection:
                 body += chunk
                 if len(body) > BODY_LIMIT:
                     raise FaultError(_too_large())
-            if response.status != _OK:
+            if response.status != OK:
                 raise FaultError(fault_of(response.status, response.headers, bytes(body)))
             return (_object(bytes(body)) if body else {}), response.headers
 
@@ -231,7 +232,7 @@ class Connection:
             FaultError: it cannot be read to its end.
         """
         async with _faults(), await self._open("GET", path, {}) as response:
-            if response.status != _OK:
+            if response.status != OK:
                 body = await response.content.read(BODY_LIMIT)
                 raise FaultError(fault_of(response.status, response.headers, body))
             rest = bytearray()

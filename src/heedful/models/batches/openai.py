@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic_core import to_json
 
-from heedful.models.batches.base import BatchStatus, Connection, count, items, name, within
-from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
+from heedful.models.batches.base import SKEW_S, BatchStatus, Connection, count, items, name, within
+from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of
 from heedful.models.replies import read_completion
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Sampling
     from heedful.models.openai import OpenAIModel
 
-_OK = 200
 _ENDED = frozenset({"completed", "expired", "cancelled"})
 _PAGE = 100
 _PAGES = 50
@@ -34,9 +33,6 @@ _UNKNOWN_PATH = ("HTTP 404", "HTTP 405", "HTTP 501")
 
 ADAPTABLE = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
 """Parameters that a batch of an earlier session may have had."""
-
-SKEW_S = 3600
-"""How far the server's clock may be off, in seconds."""
 
 
 class OpenAIBatches:
@@ -153,7 +149,7 @@ def _answer(line: dict[str, Any]) -> Completion | Fault:
     if error and str(error.get("code")) in _AGAIN:
         return Fault(FaultKind.TRANSIENT, str(error.get("message") or error.get("code")))
     status = count(response.get("status_code"))
-    if status == _OK:
+    if status == OK:
         try:
             return read_completion(to_json(response.get("body")))
         except FaultError as fault:

@@ -39,7 +39,6 @@ _OF_LETTER = ("letter", 1)
 _NUMBERING = re.compile(r"\s*(?:\(?\d{1,2}(?:[.)、]|）)(?!\d)|[-*•]\s)?\s*")
 _TRAILING = " \t\n\u3000。.；;!！?？,，、吗"
 _CLAUSE_END = re.compile(r"[，,。；;：:？?！!\n]|\.\s|\s(?=and\s|but\s)")
-_HAN = re.compile(f"[{scripts.HAN}]")
 _INSIDE_WORD = re.compile("(?:(?<=[a-z0-9])[a-z0-9]+)?")
 
 
@@ -63,7 +62,11 @@ class CompiledConstraint:
     @property
     def language(self) -> str:
         """``zh`` for a text with Chinese characters outside of quotes, else ``en``."""
-        return "zh" if _HAN.search(re.sub(r"[\"“「].*?[\"”」]", "", self.text)) else "en"
+        return (
+            "zh"
+            if scripts.HAN_CHARACTER.search(re.sub(r"[\"“「].*?[\"”」]", "", self.text))
+            else "en"
+        )
 
 
 _Clauses = tuple[Clause, ...]
@@ -117,7 +120,7 @@ def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
     """
     check = together(grammar, clauses)
     alone = len(clauses) == 1 and not {_IN_PASSAGE, _OF_LETTER} & set(clauses[0].values)
-    if check is None or not alone or _HAN.search(bare):
+    if check is None or not alone or scripts.HAN_CHARACTER.search(bare):
         return check
     parts = list(_readings_within(check)) if check.id == "heedful:either_reading" else [check]
     return either([_of_response(part) for part in parts])

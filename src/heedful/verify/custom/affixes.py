@@ -6,19 +6,17 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from heedful.core import scripts
 from heedful.core.errors import VerifierError
 from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
-from heedful.verify.custom.structure import bounds, in_part
+from heedful.verify.custom.structure import bounds, in_part, within
+from heedful.verify.text.tokens import EDGES, UNSPACED
 
 if TYPE_CHECKING:
     from heedful.verify.text.layout import Layout
     from heedful.verify.text.prepared import Response
 
-_UNSPACED = re.compile(f"[{scripts.UNSPACED}]")
-_EDGE_SIGNS = re.compile(r"^[\W_]+|[\W_]+$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -66,21 +64,16 @@ def words_with(
     if not starts and not ends:
         raise VerifierError("no letters are given", hint="give starts or ends")
     required = bounds(at_least, at_most)
-    most = float("inf") if at_most is None else at_most
 
     def test(layout: Layout) -> tuple[Outcome, str]:
-        if _UNSPACED.search(layout.text):
+        if UNSPACED.search(layout.text):
             return None, "its script does not part words by spaces"
         counts = [
             _count(text, tuple(map(_bare, starts or [""])), tuple(map(_bare, ends or [""])))
             for text in {layout.plain, layout.body}
         ]
-        low, high = min(each.low for each in counts), max(each.high for each in counts)
-        number = str(low) if low == high else f"{low} to {high}"
-        reason = f"{number} of its words, asked for {required}"
-        if high < (at_least or 0) or low > most:
-            return False, reason
-        return (True if low >= (at_least or 0) and high <= most else None), reason
+        count = CountRange(min(each.low for each in counts), max(each.high for each in counts))
+        return within(count, at_least, at_most), f"{count} of its words, asked for {required}"
 
     return decide(*judged(response.layout, part, which, test))
 
@@ -104,7 +97,7 @@ def _count(text: str, starts: tuple[str, ...], ends: tuple[str, ...]) -> CountRa
     sure: set[str] = set()
     possible = 0
     for piece in text.split():
-        word = _EDGE_SIGNS.sub("", piece)
+        word = EDGES.sub("", piece)
         letters = _LETTERS.findall(word)
         if not any(map(fits, letters)) and not fits(word):
             continue

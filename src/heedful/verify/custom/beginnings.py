@@ -31,7 +31,6 @@ _GLIMPSE = 20
 _CHANCE = 2
 """Letters of an acrostic. More hardly come about by chance, whatever is taken for a line."""
 _FIRST_WORDS = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
-_HAN = re.compile(f"[{scripts.HAN}]")
 
 
 def _first(text: str) -> str:
@@ -268,7 +267,7 @@ def acrostic(response: Response, *, text: str, part: Part = "line") -> Finding:
     """
     wanted = [_bare(sign) for sign in folded(text) if sign.isalnum()]
     parts: tuple[Part, ...] = (part,)
-    if part in {"sentence", "verse"} and _HAN.search(response.text):
+    if part in {"sentence", "verse"} and scripts.HAN_CHARACTER.search(response.text):
         parts = ("sentence", "verse", "line")
     spelt = {
         "".join(_initials(texts)) for each in parts for texts in readings(response.layout, each)

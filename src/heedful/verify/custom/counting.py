@@ -34,6 +34,10 @@ class CountRange(NamedTuple):
     low: int
     high: int
 
+    def __str__(self) -> str:
+        """Write it, as one number where the readings agree."""
+        return str(self.low) if self.low == self.high else f"{self.low} to {self.high}"
+
 
 def count_units(layout: Layout, unit: Unit) -> CountRange | None:
     """Count a unit in a text; ``None`` where the text has no such unit, as Chinese has no words.

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 # --- language and case --------------------------------------------------------------------------
 
-_HAN = re.compile(f"[{scripts.HAN}]")
 _KANA = re.compile(f"[{scripts.KANA}]")
 _LATIN_WORD = re.compile(f"[A-Za-z{scripts.LATIN_ACCENTED}]+")
 _OTHER_LETTER = re.compile(rf"[^\W\d_A-Za-z{scripts.LATIN_ACCENTED}{scripts.KANA}{scripts.HAN}]")
@@ -43,7 +42,7 @@ def language(response: Response, *, language: str) -> Finding:
 
 def _in_language(response: Response, language: str) -> tuple[Outcome, str]:
     text = response.layout.plain
-    han, latin = len(_HAN.findall(text)), len(_LATIN_WORD.findall(text))
+    han, latin = len(scripts.HAN_CHARACTER.findall(text)), len(_LATIN_WORD.findall(text))
     other = len(_OTHER_LETTER.findall(text)) // 4  # words of four letters, for a fair comparison
     kana = len(_KANA.findall(text))
     everything = han + kana + latin + other
@@ -99,7 +98,7 @@ def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
         UndecidedError: it holds characters of both, or few that tell.
     """
     text = response.layout.plain
-    signs = _HAN.findall(text)
+    signs = scripts.HAN_CHARACTER.findall(text)
     if not signs or _KANA.search(text):
         other_language = not signs and any(map(str.isalpha, text))
         return decide(False if other_language else None, "no Chinese characters, or Japanese ones")

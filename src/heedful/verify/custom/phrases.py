@@ -15,6 +15,7 @@ from heedful.verify.base import Finding, quoted, verifier
 from heedful.verify.custom.counting import CountRange
 from heedful.verify.custom.parts import Outcome, Part, Which, decide, judged
 from heedful.verify.custom.structure import bounds, in_part, within
+from heedful.verify.text.characters import HYPHEN
 from heedful.verify.text.chinese import LETTERS, stands_alone
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def occurrences(layout: Layout, phrase: str, doubt: _Doubt = _PRESENT) -> CountR
     """
     wanted = folded(phrase)
     if wanted == "-":
-        return CountRange(*(len(each.findall(layout.text)) for each in (_HYPHEN, _DASH)))
+        return CountRange(*(len(each.findall(layout.text)) for each in (HYPHEN, _DASH)))
     if not wanted:
         return CountRange(layout.text.count(phrase), layout.text.count(phrase))
     write = cased if doubt.names or " " not in wanted else folded
@@ -234,21 +235,20 @@ def contains(
             parts can be separated in several ways that matter.
     """
     required = bounds(at_least, at_most)
-    most = float("inf") if at_most is None else at_most
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         outcome: Outcome = True
         lacking = []
         for phrase in phrases:
-            low, high = occurrences(layout, phrase, _PRESENT._replace(inside=inside))
-            if high < (at_least or 0) or low > most:
-                outcome = False
-            elif low >= (at_least or 0) and high <= most:
+            count = occurrences(layout, phrase, _PRESENT._replace(inside=inside))
+            kept = within(count, at_least, at_most)
+            if kept:
                 continue
+            if kept is False:
+                outcome = False
             elif outcome:
                 outcome = None
-            number = str(low) if low == high else f"{low} to {high}"
-            lacking.append(f"'{phrase}' occurs {number} times, asked for {required}")
+            lacking.append(f"'{phrase}' occurs {count} times, asked for {required}")
         return outcome, "; ".join(
             lacking
         ) or f"{quoted(phrases)} as often as asked for ({required})"
@@ -367,5 +367,4 @@ def _any_used(
 
 
 _NUMERO = re.compile(r"(?<!\w)No\.(?=\s*\S)")
-_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _DASH = re.compile("[-‐‑‒–—―−]")

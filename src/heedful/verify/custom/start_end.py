@@ -270,7 +270,9 @@ def _of_words(test: _Test, phrases: list[str], edge: int) -> _Test:
             ):
                 return True, reason
             # A run of Chinese letters is more than a word; what stands at its edge decides.
-            if _HAN.search(phrase) and (outcome or _at_edge(written, sought, edge)):
+            if scripts.HAN_CHARACTER.search(phrase) and (
+                outcome or _at_edge(written, sought, edge)
+            ):
                 return True, reason
         return None, reason
 
@@ -281,9 +283,6 @@ def _at_edge(written: list[str], sought: list[str], edge: int) -> bool:
     if not written or len(sought) != 1:
         return False
     return written[0].startswith(sought[0]) if edge == 0 else written[-1].endswith(sought[0])
-
-
-_HAN = re.compile(f"[{scripts.HAN}]")
 
 
 def _starting(phrases: list[str]) -> _Test:

@@ -129,9 +129,7 @@ def amounts(count: CountRange, unit: Unit) -> str:
     >>> amounts(CountRange(1, 1), "commas"), amounts(CountRange(98, 104), "words")
     ('1 comma', '98 to 104 words')
     """
-    if count.low == count.high:
-        return f"{count.low} {NOUNS[unit][0] if count.low == 1 else plural(unit)}"
-    return f"{count.low} to {count.high} {plural(unit)}"
+    return f"{count} {NOUNS[unit][0] if count == (1, 1) else plural(unit)}"
 
 
 # --- poems --------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 LONGEST = 10
 """字. A 句 of more, required exactly, may be a sentence of prose."""
 
-_HAN = re.compile(f"[{scripts.HAN}]")
 _BETWEEN = re.compile("[，。！？；、,.!?;\n]+")
 _ENDS = ("，", "。", "！", "？", "；", ",", ".", "!", "?", ";")
 _FEWEST = 4
@@ -27,7 +26,7 @@ def verses(text: str) -> list[str]:
     >>> verses("春眠不觉晓，处处闻啼鸟。")
     ['春眠不觉晓', '处处闻啼鸟']
     """
-    return [piece.strip() for piece in _BETWEEN.split(text) if _HAN.search(piece)]
+    return [piece.strip() for piece in _BETWEEN.split(text) if scripts.HAN_CHARACTER.search(piece)]
 
 
 def verse_readings(layout: Layout) -> list[list[str]]:
@@ -45,7 +44,7 @@ def verse_readings(layout: Layout) -> list[list[str]]:
 
 def classical(layout: Layout) -> int | None:
     """Count the verses of a text that is a poem of five or seven 字 a verse; else ``None``."""
-    if len(layout.text) > 1000 or not _HAN.search(layout.text):  # noqa: PLR2004 - no poem is longer
+    if len(layout.text) > 1000 or not scripts.HAN_CHARACTER.search(layout.text):  # noqa: PLR2004 - no poem is longer
         return None
     pieces = verse_readings(layout)[1]
     lengths = set(map(_length, pieces))
@@ -54,4 +53,4 @@ def classical(layout: Layout) -> int | None:
 
 
 def _length(verse: str) -> int:
-    return len(_HAN.findall(verse))
+    return len(scripts.HAN_CHARACTER.findall(verse))

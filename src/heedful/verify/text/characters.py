@@ -189,14 +189,14 @@ def hashtags(layout: Layout) -> list[int]:
     return [sure, len(_MAYBE_HASHTAG.findall(layout.text))]
 
 
-_HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
+HYPHEN = re.compile(r"(?<=\w)[-‐‑](?=\w)")
 _ANY_DASH = re.compile("[-‐‑‒–—―−﹘－⸺⸻]")
 _SURE_DASH = re.compile(r"[–—⸺⸻]+")
 
 
 def hyphens(layout: Layout) -> list[int]:
     """Count hyphens within words; a bullet, a minus or a dash may be one."""
-    return [len(_HYPHEN.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
+    return [len(HYPHEN.findall(layout.text)), len(_ANY_DASH.findall(layout.text))]
 
 
 def any_dashes(layout: Layout) -> list[int]:

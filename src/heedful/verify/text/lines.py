@@ -18,7 +18,6 @@ _RULE = re.compile(r"\s*(?:-{3,}|\*{3,}|_{3,}|={3,}|(?:[-*_]\s+){2,}[-*_])\s*")
 _HEADING = re.compile(r"\s{0,3}#{1,6}\s+\S")
 _BULLET = re.compile(r"(\s*)[-*+•·●○▪◦‣]\s+\S|(\s*)[•●▪◦‣]\S")
 _NUMBER = re.compile(r"(\s*)(?:\*\*)?(?:\(?\d{1,3}[.)、．）](?!\d)|（\d{1,3}）|[①-⑳])")
-# Most lines start with a letter and hold no sign that could make them anything else.
 # A picture, a comment, an address, a footnote, tags, or nothing that could be read out: beside a
 # text rather than of it.
 _ASIDE = re.compile(
@@ -26,6 +25,7 @@ _ASIDE = re.compile(
     r"|\[\^?\d{1,3}\][\s:].*|[©®].*|&nbsp;|(?:#[^\W\d][\w-]*+\s*+)+|(?![`|])[\W_]+)\s*"
 )
 _ADDRESSED = ("http://", "https://", "www.")
+# Most lines start with a letter and hold no sign that could make them anything else.
 _PROSE = re.compile(r"[^\W\d][^|]*+\Z")
 _TABLE = re.compile(r"\s*\|.*\|\s*|\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+")
 # Lines that many take for headings although no mark says so.

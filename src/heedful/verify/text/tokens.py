@@ -19,7 +19,7 @@ ASCII_EDGES = f"{string.punctuation} "
 """Characters that IFBench's code strips from words: ASCII marks and spaces, no curly quotes."""
 
 _WITHOUT_PUNCTUATION = str.maketrans("", "", string.punctuation)
-_EDGES = re.compile(r"^[\W_]+|[\W_]+$")
+EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def bare_words(text: str) -> list[str]:
@@ -31,7 +31,7 @@ def bare_words(text: str) -> list[str]:
     >>> bare_words("So: don't — 3.5 (well-known)!")
     ['So', "don't", '3.5', 'well-known']
     """
-    return [word for piece in text.split() if (word := _EDGES.sub("", piece))]
+    return [word for piece in text.split() if (word := EDGES.sub("", piece))]
 
 
 def word_list(text: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def without_punctuation(text: str) -> str:
     return text.translate(_WITHOUT_PUNCTUATION)
 
 
-_UNSPACED = re.compile(f"[{scripts.UNSPACED}]")
+UNSPACED = re.compile(f"[{scripts.UNSPACED}]")
 
 
 def unclosed(sentence: str) -> str:
@@ -60,8 +60,8 @@ def whole_word(word: str) -> re.Pattern[str]:
     """
     if not word:
         return re.compile("(?!)")
-    before = "" if _UNSPACED.match(word[0]) else r"(?<!\w)"
-    after = "" if _UNSPACED.match(word[-1]) else r"(?!\w)"
+    before = "" if UNSPACED.match(word[0]) else r"(?<!\w)"
+    after = "" if UNSPACED.match(word[-1]) else r"(?!\w)"
     return re.compile(f"{before}{re.escape(word)}{after}", re.IGNORECASE)
 
 
