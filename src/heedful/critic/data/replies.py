@@ -6,15 +6,14 @@ for each. Constraints that a reply leaves out are requested again.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.purpose import Purpose
 from heedful.engine.reasks import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
-from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.tagged import tagged
 from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:
@@ -41,8 +40,6 @@ _PLACES = (
 )
 _NEEDED = (("items", "raw_items"),)
 
-_OPEN = re.compile(r"^[ \t*]*<\s*[cC](\d{1,6})\s*>[ \t*]*", re.MULTILINE)
-_CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
 _RESPONSE: dict[Language, str] = {"en": "RESPONSE", "zh": "待评回复"}
 
 
@@ -116,20 +113,15 @@ def blocks(reply: str, positions: Sequence[int]) -> dict[int, str]:
     Returns:
         What stands between the tags, by position.
     """
-    text = answer(reply, _OPEN.search)
-    openings = list(_OPEN.finditer(text))
-    ends = [*(opening.start() for opening in openings[1:]), len(text)]
     contents: dict[int, str] = {}
     twice: set[int] = set()
-    for opening, end in zip(openings, ends, strict=False):  # without an opening there is one end
-        number = int(opening[1])
+    for number, text, ends in tagged(reply):
         if not 1 <= number <= len(positions):
             continue
         position = positions[number - 1]
-        closings = list(_CLOSE.finditer(text, opening.end(), end))
-        if position in contents or len(closings) > 1:
+        if position in contents or len(ends) > 1:
             twice.add(position)
-        contents[position] = text[opening.end() : closings[0].start() if closings else end]
+        contents[position] = text[: ends[0]] if ends else text
     return {position: block for position, block in contents.items() if position not in twice}
 
 

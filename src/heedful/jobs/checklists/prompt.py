@@ -28,6 +28,7 @@ from heedful.data.formats.if_critic_blocks import parse_checklist, write_checkli
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.base import answer
 from heedful.judges.prompts.fence import Fence
+from heedful.judges.prompts.tagged import tagged
 from heedful.judges.prompts.template import custom, fill, shipped, version
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ _NEEDED = (("conversation", "raw_instruction"),)
 _PARSER = 1
 _LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
-_OPEN = re.compile(r"^[ \t*]*<\s*[cC]\d{1,6}\s*>[ \t*]*", re.MULTILINE)
-_CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$", re.MULTILINE)
 _NAME = r"^[ \t*]*(?:(?P<type>type|类型)|(?P<priority>priority|优先级)|{})[ \t*]*[:：][ \t*]*"
 _FIELD, _RUBRIC_FIELD = (
     re.compile(_NAME.format(others), re.MULTILINE | re.IGNORECASE)
@@ -168,12 +167,9 @@ class PlainChecklist:
         Raises:
             InputError: there is no block with a text.
         """
-        reply = answer(text, _OPEN.search)
-        bounds = [opening.span() for opening in _OPEN.finditer(reply)]
-        ends = [start for start, _ in bounds[1:]] + [len(reply)]
         blocks = [
-            _block(reply[start:end], questions=self.questions)
-            for (_, start), end in zip(bounds, ends, strict=False)
+            _block(block[: ends[-1]] if ends else block, questions=self.questions)
+            for _, block, ends in tagged(text)
         ]
         constraints = [block for block in blocks if block is not None]
         if not constraints:
@@ -281,10 +277,7 @@ def _version(own: str | None, *names: str) -> str:
 
 
 def _block(block: str, *, questions: bool) -> Constraint | None:
-    """Read the part behind an opening tag; the text goes on to the last closing tag."""
-    closings = list(_CLOSE.finditer(block))
-    if closings:
-        block = block[: closings[-1].start()]
+    """Read the part from an opening tag to the last closing tag."""
     fields: dict[str, Any] = {}
     pattern = _RUBRIC_FIELD if questions else _FIELD
     while field := pattern.search(block):
