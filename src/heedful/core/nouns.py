@@ -200,7 +200,7 @@ class Sample(Noun):
 
     >>> sample = Sample(prompt="Greet.", checklist=["It is polite."])
     >>> sample.conversation
-    (Message(role='user', content='Greet.'),)
+    (Message(role='user', content='Greet.', tool_calls=(), images=()),)
     >>> sample.checklist[0].text
     'It is polite.'
     """

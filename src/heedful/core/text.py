@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
@@ -48,7 +49,8 @@ def dollars(paid: float) -> str:
     >>> dollars(1234.5), dollars(0.0123), dollars(0.000042), dollars(0)
     ('$1,234.5000', '$0.0123', '$0.000042', '$0.0000')
     """
-    return f"${paid:.2g}" if 0 < paid < SMALL else f"${paid:,.4f}"
+    places = 1 - math.floor(math.log10(paid)) if 0 < paid < SMALL else 4
+    return f"${paid:,.{places}f}"
 
 
 def unix_lines(text: str) -> str:

@@ -40,7 +40,7 @@ class Evaluation:
     1
     >>> verdict = evaluation[0].verdicts[0]
     >>> verdict.constraint, verdict.met, verdict.explanation
-    ('No commas.', False, '1 comma, none allowed')
+    ('No commas.', False, '1 comma, asked for at most 0')
 
     Attributes:
         directory: the run's directory; ``None`` where it is a temporary file.
