@@ -352,6 +352,7 @@ def test_a_folder_of_something_else_is_refused(
         ("epochs = inf", "epochs"),
         ("batch_size", "train.toml"),
         ("beta = 0.1", "'beta'"),
+        ("lora_4bit = true", "--lora-rank"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(
@@ -496,15 +497,30 @@ def test_adapters_learn_faster_by_default() -> None:
     assert SftSettings(lora_rank=4).learning_rate == 1e-4
 
 
-def test_a_tracker_that_is_not_installed_is_named(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("flags", "package"),
+    [
+        (["--report-to", "mlflow"], "mlflow"),
+        (["--lora-rank", 4, "--lora-4bit"], "bitsandbytes"),
+        (["--optimizer", "adamw_8bit"], "bitsandbytes"),
+        (["--attention", "flash_attention_2"], "flash-attn"),
+    ],
+)
+def test_a_package_that_is_not_installed_is_named(
+    flags: list[object],
+    package: str,
+    model: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from heedful.critic.training import job
 
-    monkeypatch.setattr(job, "find_spec", lambda name: None if name == "mlflow" else object())
+    missing = package.replace("-", "_")
+    monkeypatch.setattr(job, "find_spec", lambda name: None if name == missing else object())
     words = ["critic", "train", "sft", tmp_path / "data.jsonl", "-m", model, "-o", tmp_path / "o"]
-    assert run(*words, "--report-to", "mlflow") == 2
-    assert "pip install mlflow" in capsys.readouterr().err
+    assert run(*words, *flags) == 2
+    assert f"pip install {package}" in capsys.readouterr().err
 
 
 def test_a_tracker_gets_losses_and_evaluations(model: Path, tmp_path: Path) -> None:

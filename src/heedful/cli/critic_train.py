@@ -43,6 +43,9 @@ class TrainingFlags:
         lora_alpha: Its scale. Default: twice the rank.
         lora_dropout: On its input. Default: 0.
         lora_targets: Names of layers that get one. Default: all linear ones.
+        lora_4bit: Keep the weights that LoRA leaves alone in four bits (QLoRA).
+        attention: How attention is computed. Default: as transformers chooses.
+        optimizer: AdamW (default), AdamW with its state in 8 bits, or Adafactor.
         keep_adapter: Leave the adapter beside the merged model.
         save_every: Steps from checkpoint to checkpoint. Default: a tenth of the training.
         eval_every: Steps from evaluation to evaluation. Default: a tenth of the training.
@@ -78,6 +81,9 @@ class TrainingFlags:
     lora_alpha: float | None = None
     lora_dropout: float | None = None
     lora_targets: tuple[str, ...] | None = None
+    lora_4bit: bool | None = None
+    attention: Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"] | None = None
+    optimizer: Literal["adamw", "adamw_8bit", "adafactor"] | None = None
     keep_adapter: bool | None = None
     save_every: int | None = None
     eval_every: int | None = None

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from heedful.core.nouns import Constraint, Critique, Sample
+CODE = ("rules", "compiled")
+"""The judges that are code: their verdicts may be taken for right."""
 
 
 class Judge(Protocol):

@@ -12,7 +12,6 @@ from heedful.analysis.meta.annotators import against_annotators
 from heedful.analysis.meta.bench import Bench
 from heedful.analysis.meta.entries import JudgeEntry, collect
 from heedful.analysis.meta.labels import (
-    CODE,
     Labelled,
     RecordedCritiques,
     verdicts_of_code,
@@ -29,6 +28,7 @@ from heedful.core.version import __version__
 from heedful.engine.dry_run import end_dry_run, is_dry_run
 from heedful.engine.runner import finish
 from heedful.judges import make_judge
+from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     import os

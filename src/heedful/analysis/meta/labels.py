@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
+from heedful.judges.base import CODE
 from heedful.judges.quotations import read_recording
 from heedful.metrics.clusters import cluster_of
 
@@ -30,9 +31,6 @@ MET, UNMET, UNKNOWN = "m", "u", "-"
 """A verdict as a letter: a row of them is a short string, and a data set fits into memory."""
 
 PROBLEMS_LISTED = 20
-
-CODE = ("rules", "compiled")
-"""The judges whose verdicts may be taken as labels."""
 
 
 @dataclass(frozen=True, slots=True)

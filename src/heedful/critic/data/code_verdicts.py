@@ -18,15 +18,13 @@ from heedful.core.errors import UsageError, VerifierError
 from heedful.core.nouns import Judgment, Recording, Status
 from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
+from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
     from heedful.core.nouns import Constraint, Sample
-
-JUDGES = ("rules", "compiled")
-"""The judges that are code; what a model decided isn't taken for right."""
 
 POOL = 2000
 """Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
@@ -146,7 +144,7 @@ class CodeVerdicts:
         own = [
             Decided(constraint, judgment)
             for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True)
-            if judgment.status.decided and judgment.judge in JUDGES
+            if judgment.status.decided and judgment.judge in CODE
         ]
         return own + self._crossed(sample) if self._pool else own
 
@@ -167,7 +165,7 @@ class CodeVerdicts:
             except VerifierError:  # also where two readings disagree
                 continue
             status = Status.MET if finding.met else Status.UNMET
-            judgment = Judgment(status=status, explanation=finding.found, judge=JUDGES[0])
+            judgment = Judgment(status=status, explanation=finding.found, judge=CODE[0])
             crossed.append(Decided(constraint, judgment))
         return crossed
 

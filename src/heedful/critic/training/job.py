@@ -163,6 +163,16 @@ def _check_packages(settings: Settings) -> None:
         UsageError: it is not.
     """
     needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
+    flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
+    special = {
+        "--lora-4bit": "bitsandbytes" if settings.lora_4bit else None,
+        "--optimizer": "bitsandbytes" if settings.optimizer == "adamw_8bit" else None,
+        "--attention": flash.get(settings.attention or ""),
+    }
+    for flag, name in special.items():
+        if name and find_spec(name) is None:
+            package = name.replace("_", "-").removesuffix("-interface")
+            raise UsageError(f"{flag} needs {package}", hint=f"pip install {package}")
     trackers = [name for name in settings.report_to if find_spec(name) is None]
     if trackers:
         names = " ".join(trackers)

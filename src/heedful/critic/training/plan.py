@@ -34,6 +34,9 @@ _FREE = {
 }
 """Settings that may change from session to session, or that are recorded by what they come to."""
 
+_NEWER = {"group_by_length": False, "lora_4bit": False, "attention": None, "optimizer": "adamw"}
+"""Settings that trainings begun with older versions don't have, and what these did."""
+
 
 @dataclass
 class TrainingPlan:
@@ -80,8 +83,9 @@ class TrainingPlan:
         from heedful.critic.training.trainer import computing_dtype
 
         settings = self.settings.model_dump(mode="json", exclude=_FREE)
-        if not settings.get("group_by_length"):  # trainings that older versions began have none
-            settings.pop("group_by_length", None)
+        for name, usual in _NEWER.items():
+            if settings.get(name) == usual:
+                settings.pop(name)
         template = self.chat.tokenizer.chat_template.encode()
         prompt_file = self.settings.prompt_file
         return {

@@ -10,7 +10,7 @@ import json
 import tomllib
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 Scheduler = Literal["linear", "cosine", "constant", "constant_with_warmup"]
 Loss = Literal["dpo", "segments"]
+Attention = Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"]
+Optimizer = Literal["adamw", "adamw_8bit", "adafactor"]
 Tracker = Literal["tensorboard", "wandb", "mlflow", "trackio"]
 
 
@@ -31,7 +33,7 @@ class Settings(BaseModel):
     """Settings that fine-tuning and preference training share.
 
     Attributes:
-        learning_rate: of AdamW, at its highest; with LoRA, by default ten times as high.
+        learning_rate: of the optimizer, at its highest; with LoRA, by default ten times as high.
         epochs: passes over the data; may be a fraction.
         max_steps: optimizer steps, in the place of epochs.
         batch_size: rows (or pairs) that a device computes at a time.
@@ -50,6 +52,10 @@ class Settings(BaseModel):
         lora_alpha: its scale; by default twice the rank.
         lora_dropout: on its input.
         lora_targets: names of the layers that get one; by default all linear ones.
+        lora_4bit: keeps the weights that LoRA leaves alone in four bits (QLoRA, arXiv 2305.14314:
+            NF4, its scales quantized too).
+        attention: how it is computed, by transformers' name; by default as transformers chooses.
+        optimizer: ``adamw``, its state in 8 bits, or Adafactor (arXiv 1804.04235).
         keep_adapter: leaves the adapter beside the merged model.
         save_every: steps from checkpoint to checkpoint; by default a tenth of the training.
         eval_every: steps from evaluation to evaluation; by default a tenth of the training.
@@ -92,6 +98,9 @@ class Settings(BaseModel):
     lora_alpha: float | None = Field(default=None, gt=0)
     lora_dropout: float = Field(default=0.0, ge=0, lt=1)
     lora_targets: tuple[str, ...] = ()
+    lora_4bit: bool = False
+    attention: Attention | None = None
+    optimizer: Optimizer = "adamw"
     keep_adapter: bool = False
     save_every: int | None = Field(default=None, ge=1)
     eval_every: int | None = Field(default=None, ge=1)
@@ -112,6 +121,13 @@ class Settings(BaseModel):
         if isinstance(values, dict) and values.get("lora_rank"):
             return {"learning_rate": cls.adapter_rate, **values}
         return values
+
+    @model_validator(mode="after")
+    def _adapted(self) -> Self:
+        if self.lora_4bit and self.lora_rank is None:
+            message = "weights in four bits are trained by an adapter: give --lora-rank as well"
+            raise ValueError(message)
+        return self
 
 
 class SftSettings(Settings):

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from heedful.critic.training.settings import DpoSettings, Settings, SftSettings
     from heedful.data.training_sets.layouts import Example
 
+_OPTIMIZERS = {"adamw": "adamw_torch_fused", "adamw_8bit": "adamw_8bit", "adafactor": "adafactor"}
+"""By transformers' names."""
+
 _IGNORED = -100
 """The label of tokens that are not trained on, by torch's convention."""
 
@@ -159,8 +162,8 @@ def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
         "seed": settings.seed,
         "bf16": dtype == "bfloat16",
         "use_cpu": not gpu,
-        # Weights that are trained stay in float32: in bfloat16, small steps would round to nothing.
-        "model_init_kwargs": {"dtype": dtype if settings.lora_rank else "float32"},
+        "optim": _OPTIMIZERS[settings.optimizer],
+        "model_init_kwargs": _loading(settings, dtype),
         "gradient_checkpointing": gpu if checkpointing is None else checkpointing,
         "save_steps": settings.save_every or a_tenth(total),
         "save_total_limit": settings.keep,
@@ -170,6 +173,24 @@ def _arguments(rows: int, folder: Path, settings: Settings) -> dict[str, Any]:
         "disable_tqdm": True,
         "ddp_find_unused_parameters": False,
     }
+
+
+def _loading(settings: Settings, dtype: str) -> dict[str, Any]:
+    """Return how the model is loaded."""
+    # Weights that are trained stay in float32: in bfloat16, small steps would round to nothing.
+    options: dict[str, Any] = {"dtype": dtype if settings.lora_rank else "float32"}
+    if settings.attention:
+        options["attn_implementation"] = settings.attention
+    if settings.lora_4bit:
+        from transformers import BitsAndBytesConfig
+
+        options["quantization_config"] = BitsAndBytesConfig(
+            load_in_4bit=True,
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_use_double_quant=True,
+            bnb_4bit_compute_dtype=dtype,
+        )
+    return options
 
 
 def _lora(settings: Settings) -> Any:
