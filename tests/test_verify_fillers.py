@@ -415,7 +415,7 @@ def unchanged(text: str, added: list[str]) -> list[str]:
         *LATER,
         *MORE,
         *(text for text, _, _ in [*KINDS, *WORDS, *CHINESE_LATER, *CHINESE_LAST]),
-        *(text for text, _, _ in [*FRESH, *FRESH_ZH]),
+        *(text for text, _, _ in [*FRESH[::3], *FRESH_ZH[::3]]),
     ],
 )
 def test_a_word_that_means_something_changes_the_check(text: str) -> None:

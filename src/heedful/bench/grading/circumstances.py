@@ -50,7 +50,7 @@ _TRAILING = (
     re.compile(
         r",\swhich\s(?:is|are|was)\s(?:[a-z]+\s)?(?:twice|half|double|triple|thrice|\w+\stimes)\b"
         r"|,?\s(?:and|which)\s(?:substitut|plugg|check|verify|test)ing\b"
-        r"[^.]*\b(?:checks?|holds?|true|works?|satisf\w+|confirms?|expected)\b"
+        r"[^.]{0,120}\b(?:checks?|holds?|true|works?|satisf\w+|confirms?|expected)\b"
     ),
     re.compile(r"(?<=[\w%])\sthan\s(?!(?:\S+\s){0,12}(?:is\b|are\b|=|equals\b|\S*:))"),
     re.compile(

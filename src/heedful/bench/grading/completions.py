@@ -32,7 +32,6 @@ _FENCE = re.compile(
     r"^[ \t]*(`{3,}+|~{3,}+)[^\n]*+\n(?P<code>.*?)(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
 )
 _MARGIN = re.compile(r"^[ \t\u00a0]+", re.MULTILINE)
-_ESCAPED = re.compile(r"\s*[^\n]*\\n[^\n]*\s*")
 _OPEN = re.compile(r"^@|\"\"\"|'''|[(\[{,\\][ \t]*$", re.MULTILINE)
 _CONTINUES = re.compile(r"(?:else|elif|except|finally)\b")
 _LOOKS_LIKE_CODE = re.compile(
@@ -59,7 +58,8 @@ def completed(problem: Problem, text: str) -> str:
     assigned = re.compile(rf"^{name}[ \t]*(?::[^=\n]+)?=[^=]", re.MULTILINE)
     text = _MARGIN.sub(lambda m: m.group().replace("\N{NO-BREAK SPACE}", " "), text)
     plain = defines.search(text) or assigned.search(text)
-    if problem.entry_point and (not plain or (_ESCAPED.fullmatch(text) and _tree(text) is None)):
+    escaped = r"\n" in text and "\n" not in text.strip() and _tree(text) is None
+    if problem.entry_point and (not plain or escaped):
         text = unwrapped(text, problem.entry_point)
     blocks = [textwrap.dedent(match["code"]) for match in _FENCE.finditer(text)]
     for code in [*reversed(blocks), text]:

@@ -89,7 +89,7 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
         lambda m: str(math.lcm(*map(int, re.findall(r"\d+", m[1])))),
     ),
     (
-        re.compile(r"\\det\s*\(?\s*\\begin\{[pb]matrix\}([^()]*?)\\end\{[pb]matrix\}\s*\)?"),
+        re.compile(r"\\det\s*\(?\s*\\begin\{[pb]matrix\}([^()]{0,400}?)\\end\{[pb]matrix\}\s*\)?"),
         r"\\begin{vmatrix}\1\\end{vmatrix}",
     ),
     (
