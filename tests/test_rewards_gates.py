@@ -359,6 +359,7 @@ LONG = [
         "```\n",
     ),
     *("<think>", "<!--", "`a", "w/", "请将所有的", "\njudge", "a!", "- "),
+    *("[", "met, ", "system:", "x://", "I will write it ", "would you like ", "w1 ", '{"a":'),
 ]
 
 
