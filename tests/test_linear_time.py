@@ -117,6 +117,7 @@ _LIMIT_S = 3.0
 """Of CPU time, for a check: to tell the languages of a long text takes most of a second."""
 
 _ARGUMENTS: dict[str, Any] = {
+    "arguments": {"a": 1},
     "checks": [{"id": "heedful:count", "args": {"unit": "words", "at_least": 2}}],
     "language": "en",
     "letter": "a",

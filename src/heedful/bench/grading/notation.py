@@ -80,7 +80,10 @@ _SPELLED: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]], ..
         re.compile(rf"(?<=\d)(?:\s|~|\\,)*(?:\\mu|[µμ])\s*(?:{_FONT}\s*)?([mgslLAFCVW])\}}?$"),
         r" u\1",
     ),
-    (re.compile(rf"(?:{_FONT})?\s*\(\s*mod(?:ulo)?\s+([a-zA-Z]|\d+)\s*\)\}}?"), r" \\pmod{\1}"),
+    (
+        re.compile(rf"(?<!\s)\s*(?:{_FONT})?\(\s*mod(?:ulo)?\s+([a-zA-Z]|\d+)\s*\)\}}?"),
+        r" \\pmod{\1}",
+    ),
     (re.compile(r"\\pmod\s*([a-zA-Z\d])"), r"\\pmod{\1}"),
     (
         re.compile(
