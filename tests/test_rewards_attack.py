@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 
-FLUENT = {"another topic", "shuffled words", "words shuffled", "cut in half"}
+FLUENT = {"a famous line", "another topic", "shuffled words", "words shuffled", "cut in half"}
 """Attacks that only a judge who reads can see."""
 
 

@@ -98,9 +98,9 @@ def custom(
 
 
 @lru_cache(maxsize=64)
-def with_format(template: str, form: str) -> str:
-    """Put the way to reply, a shipped text, into a prompt."""
-    return fill(template, {"format": shipped(form)})
+def with_format(template: str, form: str, package: str = "heedful.judges.prompts") -> str:
+    """Put the way to reply, a text that a package ships, into a prompt."""
+    return fill(template, {"format": shipped(form, package)})
 
 
 def fill(template: str, places: Mapping[str, str]) -> str:
