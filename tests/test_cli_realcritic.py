@@ -177,7 +177,8 @@ def test_a_run_that_is_killed_goes_on_and_buys_nothing_twice() -> None:
             process.wait()
         subprocess.run(command, check=True, timeout=60)
     assert len(counts) == 3 * MANY
-    assert counts.total() - len(counts) <= 3 * 8  # only what was in flight at a kill
+    # in flight, or answered and not yet committed
+    assert counts.total() - len(counts) <= 2 * 3 * 8
     lines = Path("r/results.jsonl").read_text(encoding="utf-8").splitlines()
     assert [json.loads(line)["item"] for line in lines] == [str(n) for n in range(MANY)]
 

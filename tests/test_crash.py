@@ -84,4 +84,5 @@ def test_a_run_killed_again_and_again_ends_as_one_that_was_not(tmp_path: Path) -
         subprocess.run(command(url, rows, tmp_path / "killed"), check=True, timeout=60)
     assert judgments(tmp_path / "killed") == judgments(tmp_path / "whole")
     assert len(counts) == ROWS
-    assert counts.total() - ROWS <= KILLS * IN_FLIGHT  # only what was in flight at a kill
+    # in flight, or answered and not yet committed
+    assert counts.total() - ROWS <= 2 * KILLS * IN_FLIGHT

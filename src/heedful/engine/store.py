@@ -44,8 +44,7 @@ __all__ = ["Entry", "Input", "Store", "UsageRecord"]
 T = TypeVar("T")
 
 FLUSH_SECONDS = 0.05
-"""How long an answer or a finished row may wait for its commit, which takes 20 µs a row in batches
-of any size."""
+"""Seconds that a finished row may wait for its commit; answers are committed as they come."""
 
 FLUSH_ROWS = 1000
 """How many rows may wait for a commit; keeps memory flat when rows are quick."""
