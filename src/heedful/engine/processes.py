@@ -120,6 +120,7 @@ class Workers:
         lost = f"{amount(len(worker.claims), 'call')} in flight, made again"
         logger.warning("a process that worked on rows has died, with %s", lost)
         self._workers.remove(worker)
+        worker.writer.close()
         for key, call in [*worker.claims.items()]:
             self._store.add_usage(call)  # nobody knows whether it was billed
             self._pass_on(worker, key, call)
