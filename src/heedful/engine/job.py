@@ -154,7 +154,7 @@ class Job(ABC, Generic[Row, Result]):
 
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
-        refuse_unknown(options)
+        self._refuse_options(options)
         directory = _directory(options)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
@@ -245,9 +245,6 @@ class Job(ABC, Generic[Row, Result]):
         if executor_of(options) == "processes":
             from heedful.engine.processes import worker_processes
 
-            if not self.sendable:
-                what = "this command's rows cannot be worked on in several processes"
-                raise UsageError(what, hint="use --executor local")
             async with worker_processes(self, store) as workers:
                 work = workers.work
                 await one_pass(follow)
@@ -260,6 +257,17 @@ class Job(ABC, Generic[Row, Result]):
         if follow is not None:
             for entry in store.entries():
                 follow(entry)
+
+    def _refuse_options(self, options: RunOptions) -> None:
+        """Refuse what no run of this job could have, before anything is read.
+
+        Raises:
+            UsageError: an option is unknown, or there is no such executor for this job.
+        """
+        refuse_unknown(options)
+        if executor_of(options) == "processes" and not self.sendable:
+            what = "--executor processes is for judging: evaluate, rejudge and meta"
+            raise UsageError(what, hint="use --executor local")
 
     def _rows_at_a_time(self, options: RunOptions) -> int:
         concurrency = options.get("concurrency", CONCURRENCY)
@@ -287,7 +295,7 @@ class Job(ABC, Generic[Row, Result]):
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
 
-        refuse_unknown(options)
+        self._refuse_options(options)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:
