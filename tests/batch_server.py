@@ -37,6 +37,7 @@ class BatchServer:
         batches: the batches by their ids: their prompts, when they were made, their tag.
         slow_s: seconds between accepting a batch and saying so.
         room: requests that OpenAI's queue takes at a time, over all batches.
+        gone: OpenAI's batches whose answers have been deleted.
         slow_upload_s: seconds that OpenAI takes for a file.
         listed_after_s: seconds until OpenAI lists a batch that it has accepted.
     """
@@ -52,6 +53,7 @@ class BatchServer:
         self.refuse: list[tuple[int, str]] = []
         self.unsupported = ""
         self.room = 10**9
+        self.gone: set[str] = set()
         self.slow_upload_s = 0.0
         self.listed_after_s = 0.0
         self.url = ""
@@ -158,6 +160,8 @@ class BatchServer:
 
     async def openai_content(self, request: web.Request) -> web.Response:
         kind, _, name = request.match_info["id"].partition("-")
+        if name in self.gone:
+            raise _refusal(404, json.dumps({"error": {"message": "No such File object"}}))
         lines = []
         for number, answer, body in self.batches[name]["answers"]:
             if answer.startswith("!") == (kind == "error"):

@@ -23,7 +23,7 @@ from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
 from heedful.judges.compose import Panel
 from heedful.judges.model import Checklist
-from heedful.models import AnyLLMModel, Sampling
+from heedful.models import AnyLLMModel, OpenAIModel, Sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,8 +36,8 @@ COUNT = 25
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.engine.batches.SETTLED_S", 2.0)
-    monkeypatch.setattr("heedful.engine.batches.CROWDED_PAUSE_S", 0.2)
-    monkeypatch.setattr("heedful.engine.batches.FEWEST", 1)
+    monkeypatch.setattr("heedful.engine.queue_room.PAUSE_S", 0.2)
+    monkeypatch.setattr("heedful.engine.queue_room.FEWEST", 1)
 
 
 def outputs(run: Path) -> list[Any]:
@@ -177,6 +177,32 @@ def test_a_submission_that_fails_for_a_while_is_repeated(kind: str, tmp_path: Pa
     assert len(server.batches) == 1
 
 
+def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.gone = {"batch-0"}
+        model = Scripted("openai", server.url)
+        for _ in range(2):
+            with pytest.raises(StopRunError, match=r"no longer has.*No such File.*--retry-failed"):
+                judge(model, 3, tmp_path, executor="batch")
+        assert len(server.batches) == 1
+        summary = judge(model, 3, tmp_path, executor="batch", retry_failed=True).summary
+    assert summary["coverage"] == 1
+    assert (summary["cost"]["calls"], summary["cost"]["lost"]) == (3, 3)
+
+
+def test_servers_of_one_name_at_two_addresses_are_refused(tmp_path: Path) -> None:
+    with serving(verdict) as first, serving(verdict) as second:
+        models = [
+            OpenAIModel("m", base_url=f"{server.url}/v1", api_key="the-key")
+            for server in (first, second)
+        ]
+        panel = Panel(*(Checklist(model, prompts.make("plain")) for model in models))
+        for executor in ("local", "batch"):
+            with pytest.raises(StopRunError, match="two models are called 'm'"):
+                evaluate(rows_of(2), judge=panel, run=tmp_path / executor, executor=executor)
+        assert not second.bought
+
+
 @pytest.mark.parametrize("room", [1, 3, 7])
 def test_a_run_larger_than_the_providers_queue_goes_through_it_in_parts(
     room: int, tmp_path: Path
@@ -206,7 +232,7 @@ def test_a_run_waits_while_others_fill_the_providers_queue(tmp_path: Path) -> No
 def test_a_provider_without_room_for_a_day_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heedful.engine.batches.LONGEST_CROWDED_S", 0.5)
+    monkeypatch.setattr("heedful.engine.queue_room.LONGEST_S", 0.5)
     with serving(verdict) as server:
         server.room = 0
         with pytest.raises(StopRunError, match="queue"):
@@ -293,7 +319,7 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
     with serving(verdict) as server:
-        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 60.0, 1.0
+        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 3.0, 1.0
         command = [sys.executable, "tests/batch_model.py", "openai", server.url, "7", str(tmp_path)]
         process = subprocess.Popen(command)
         until(lambda: server.batches)

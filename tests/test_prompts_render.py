@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import TYPE_CHECKING
 
@@ -113,11 +112,12 @@ def test_prompts_on_one_conversation_share_it_whatever_comes_after() -> None:
     turns = (Message(role="system", content="S " * 90), Message(role="user", content="U " * 90))
     asked = Constraint(text="It rhymes.")
     for prompt in PROMPTS:
-        shown = [
+        first, second = (
             prompt.render(Sample(id="1", conversation=turns, response=text), [asked])[0].content
             for text in ("One.", "Two.")
-        ]
-        assert "U " * 90 in os.path.commonprefix(shown), prompt.name
+        )
+        shown = first[: first.index("U " * 90) + 180]
+        assert second.startswith(shown), prompt.name
 
 
 def test_half_a_surrogate_pair_can_be_fenced() -> None:

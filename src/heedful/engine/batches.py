@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
-from heedful.core.text import amount, dollars
-from heedful.engine.budget import ROUNDING, batch_cost
-from heedful.engine.cost import CostSummary
+from heedful.core.text import amount
+from heedful.engine.batch_budget import BatchBudget
 from heedful.engine.postponed import OPEN, Postponed
-from heedful.engine.records import UsageRecord
+from heedful.engine.queue_room import QueueRoom
+from heedful.engine.records import LOST, UsageRecord
 from heedful.engine.runner import together
 from heedful.engine.spool import BatchCall, Spool
 from heedful.models.base import Completion
@@ -49,13 +49,8 @@ SETTLED_S = 60.0
 ROUNDS = 6
 """Batches in which a request may come to nothing before its call fails."""
 
-CROWDED_PAUSE_S, LONGEST_CROWDED_S = 60.0, 24 * 3600.0
-"""Seconds until a provider whose queue is full is tried again; and until a run gives up."""
-
-FEWEST = 20
-"""Requests of the smallest batch that a provider's full queue is tried with."""
-
 INSERT = "INSERT OR REPLACE INTO batch_requests VALUES (?, ?, ?, ?, ?, 0)"
+UNANSWERED = "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
 ANSWERED = "UPDATE batch_requests SET answered = 1 WHERE key = ?"
 USED = "DELETE FROM batch_requests WHERE key = ?"
 
@@ -64,7 +59,12 @@ class BatchQueue:
     """The batches of a run: those being filled, and those under way."""
 
     def __init__(
-        self, store: Store, max_cost: float | None = None, prices: Mapping[str, Price] | None = None
+        self,
+        store: Store,
+        max_cost: float | None = None,
+        prices: Mapping[str, Price] | None = None,
+        *,
+        buys_again: bool = False,
     ) -> None:
         """Take up what earlier sessions left.
 
@@ -72,10 +72,11 @@ class BatchQueue:
             store: the run's.
             max_cost: dollars that the run may spend.
             prices: dollars by model; heedful's own table by default.
+            buys_again: whether requests whose batch the provider no longer has are made again.
         """
         self._store = store
-        self._max_cost = max_cost
-        self._prices = PRICES if prices is None else prices
+        self._buys_again = buys_again
+        self._budget = BatchBudget(store, max_cost, PRICES if prices is None else prices)
         self._open: dict[str, dict[str, Any]] = dict(store.meta(OPEN) or {})
         self._under_way: dict[bytes, str] = {}
         self._fresh: set[bytes] = set()
@@ -90,10 +91,7 @@ class BatchQueue:
         self._failed: dict[bytes, HeedfulError] = {}
         self._rounds: Counter[bytes] = Counter()
         self._refused = ""
-        self._spent: float | None = None  # dollars, when this pass began
-        self._crowded: list[tuple[str, int]] = []  # names and requests of batches without room
-        self._room: dict[str, int] = {}  # by model: requests of its only batch at a time
-        self._answered_s = time.monotonic()
+        self._room = QueueRoom()
 
     def used(self, key: bytes) -> bool:
         """Tell whether an answer is used for the first time, so that its row has caused it."""
@@ -129,19 +127,17 @@ class BatchQueue:
                     spool = self._spools[model.name] = Spool(model, service)
                 number = f"{spool.tag}-{len(spool.calls)}"
                 line = service.request(number, messages, sampling, sample) + b"\n"
-                most = min(service.requests, self._room.get(model.name, service.requests))
+                room = self._room.requests.get(model.name)
+                most = min(service.requests, room or service.requests)
                 full = len(spool.calls) >= most or spool.size + len(line) > service.size
-                dear = 0.0
-                if self._max_cost is not None:
-                    dear = batch_cost(model, messages, sampling, self._prices)
-                    self._refuse_too_dear(dear)
+                price = self._budget.price(model, messages, sampling, self._promised())
                 if spool.calls and full:
-                    if model.name in self._room:
+                    if room:
                         raise Postponed
                     del self._spools[model.name]
                     await self._submit(spool)
                     continue
-                spool.dollars += dear
+                spool.dollars += price
                 spool.file.write(line)
                 spool.size += len(line)
                 spool.calls.append(BatchCall(key, purpose.caller, int(purpose.reask)))
@@ -150,6 +146,11 @@ class BatchQueue:
             raise _stopping(error) from None
         self._models[tag] = model
         raise Postponed
+
+    def _promised(self) -> float:
+        """Add up what the calls in batches may cost, in dollars."""
+        filling = sum(spool.dollars for spool in self._spools.values())
+        return sum((batch["dollars"] for batch in self._open.values()), filling)
 
     def _service(self, model: Model) -> BatchService:
         service = self._services.get(model.name)
@@ -178,38 +179,11 @@ class BatchQueue:
             tell(f"batches: {sum(answered.values()):,} of {amount(total, 'request')} answered")
 
         stored = await together(self._watch(tag, report) for tag in [*self._open])
-        self._spent = None
+        self._budget.recount()
         tell("")
         if not any(stored) and self._refused != before:
             raise StopRunError(f"the batch was refused: {self._refused}")
-        if any(stored):
-            self._answered_s = time.monotonic()
-        if self._crowded:
-            await self._make_room(any(stored), tell)
-
-    async def _make_room(self, answered: bool, tell: Callable[[str], None]) -> None:
-        """Send fewer requests at a time where the provider's queue had no room for more.
-
-        Args:
-            answered: whether another batch has ended, so that there is room again.
-            tell: is called with what is waited for.
-
-        Raises:
-            StopRunError: there was no room for a day.
-        """
-        for name, count in self._crowded:
-            known = self._room.get(name, count)
-            self._room[name] = (
-                max(known, count) if answered else max(FEWEST, min(known, count) // 2)
-            )
-        self._crowded.clear()
-        if answered:
-            return
-        if time.monotonic() - self._answered_s > LONGEST_CROWDED_S:
-            raise StopRunError(f"the batch had no room in the provider's queue for a day")
-        tell("waiting for room in the provider's queue")
-        await asyncio.sleep(CROWDED_PAUSE_S)
-        tell("")
+        await self._room.make(tell, answered=any(stored))
 
     async def _submit(self, spool: Spool) -> None:
         """Submit a batch; what is in it is in the store before."""
@@ -251,28 +225,6 @@ class BatchQueue:
                 return str(self._open[spool.tag]["id"])
         raise AssertionError  # the last attempt returns or raises
 
-    def _refuse_too_dear(self, price: float) -> None:
-        """Leave a call that may cost more than is left until it is known what the others cost.
-
-        Raises:
-            Postponed: others are in batches, and may cost less than they were taken to.
-            StopRunError: none is.
-        """
-        if self._spent is None:
-            usage = self._store.usage_records()
-            self._spent = CostSummary(usage, self._prices).result()["dollars"] or 0.0
-        spools = [spool.dollars for spool in self._spools.values()]
-        promised = sum(spools) + sum(batch["dollars"] for batch in self._open.values())
-        if self._spent + promised + price <= (self._max_cost or 0.0) * ROUNDING:
-            return
-        if promised:
-            raise Postponed
-        raise StopRunError(
-            f"stopped before --max-cost: {dollars(self._spent)} of ${self._max_cost:g} is spent, "
-            f"and the next call may cost {dollars(price)}",
-            hint="re-run the same command with a higher --max-cost to resume",
-        )
-
     async def _find(self, tag: str) -> str | None:
         """Look at the provider for a batch that may have been submitted."""
         batch = self._open[tag]
@@ -301,14 +253,35 @@ class BatchQueue:
             if status.refused is None:
                 return await self._fetch(tag, service)
         except FaultError as error:
+            if error.fault.kind is FaultKind.NOT_FOUND and self._open[tag]["id"]:
+                return await self._lose(tag, error.fault)
             raise _stopping(service.failure(error.fault)) from None
         if status.crowded:
-            self._crowded.append((self._open[tag]["model"], self._open[tag]["count"]))
+            self._room.refused(self._open[tag]["model"], self._open[tag]["count"])
             logger.info("no room for a batch: %s", status.refused)
         else:
             self._refused = status.refused
         await self._drop(tag)
         return 0
+
+    async def _lose(self, tag: str, fault: Fault) -> int:
+        """Count the requests of a batch that the provider no longer has, and drop it.
+
+        Raises:
+            StopRunError: they would be paid for again, and the user has to say so.
+        """
+        left = self._left(tag).values()
+        name = self._open[tag]["model"]
+        if not self._buys_again:
+            raise StopRunError(
+                f"{amount(len(left), 'request')} to {name} were submitted in a batch that the "
+                f"provider no longer has: {fault.text}",
+                hint="--retry-failed makes them again, and counts the first as lost",
+            )
+        for call in left:
+            self._store.add_usage(UsageRecord(call.caller, name, name, tier=LOST))
+        await self._drop(tag)
+        return 1
 
     async def _was_submitted(self, tag: str) -> bool:
         # The provider may list it long after the request, whose sender may have been killed.
@@ -323,14 +296,14 @@ class BatchQueue:
             await asyncio.sleep(pause)
             pause = min(LONGEST_PAUSE_S, 1.5 * pause)
 
+    def _left(self, tag: str) -> dict[str, BatchCall]:
+        """Return the calls of a batch that have no answer, by the requests' numbers."""
+        rows = self._store.query(UNANSWERED, tag)
+        return {f"{tag}-{number}": BatchCall(*call) for number, *call in rows}
+
     async def _fetch(self, tag: str, service: BatchService) -> int:
         """Store the answers of a batch that has ended; what it lacks is requested again."""
-        query = (
-            "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
-        )
-        left = {
-            f"{tag}-{number}": BatchCall(*call) for number, *call in self._store.query(query, tag)
-        }
+        left = self._left(tag)
         came = 0
         for attempt in range(ROUNDS):
             try:

@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, ModelError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -22,7 +22,7 @@ from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unknown
+from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
 from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
@@ -154,7 +154,7 @@ class Job(ABC, Generic[Row, Result]):
 
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
-        self._refuse_options(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         directory = _directory(options)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
@@ -258,17 +258,6 @@ class Job(ABC, Generic[Row, Result]):
             for entry in store.entries():
                 follow(entry)
 
-    def _refuse_options(self, options: RunOptions) -> None:
-        """Refuse what no run of this job could have, before anything is read.
-
-        Raises:
-            UsageError: an option is unknown, or there is no such executor for this job.
-        """
-        refuse_unknown(options)
-        if executor_of(options) == "processes" and not self.sendable:
-            what = "--executor processes is for judging: evaluate, rejudge and meta"
-            raise UsageError(what, hint="use --executor local")
-
     def _rows_at_a_time(self, options: RunOptions) -> int:
         concurrency = options.get("concurrency", CONCURRENCY)
         # One row more, so that none waits for the slowest request of another.
@@ -295,7 +284,7 @@ class Job(ABC, Generic[Row, Result]):
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
 
-        self._refuse_options(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:
