@@ -91,7 +91,8 @@ def replay(
     Returns:
         ``points``: for thresholds over all rows, the accuracy with its interval, and the share that
         goes on; ``chosen``: the threshold, and on the other half the accuracy of the cascade, of
-        the large judge, their difference, and what was saved.
+        the large judge, their difference, and what was saved; ``observed``: over all rows, the
+        lowest threshold whose loss happens to be within the margin, which proves nothing.
 
     Raises:
         InputError: the runs have no rows in common, or no truth is known.
@@ -104,6 +105,9 @@ def replay(
     tuning, held_out = halves(cases)
     thresholds = _thresholds(cases)
     chosen = choose_threshold(tuning, margin, thresholds)
+    observed = next(
+        each for each in thresholds if _lost(_contrast(cases, each)) <= margin or each == NEVER
+    )
     unit = "tokens" if all(case.cost is not None for case in cases) else "verdicts"
     return {
         "small": str(small),
@@ -120,7 +124,15 @@ def replay(
             "difference": _contrast(held_out, chosen)["difference"],
             "rows": len(held_out),
         },
+        "observed": {
+            **_point(cases, observed, unit),
+            "difference": _contrast(cases, observed)["difference"],
+        },
     }
+
+
+def _lost(contrasted: Contrast) -> float:
+    return -(contrasted["difference"]["value"] or 0.0)
 
 
 def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
