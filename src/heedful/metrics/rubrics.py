@@ -28,7 +28,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Status
-from heedful.core.rubric import is_scored, value
+from heedful.core.rubric import constraint_tags, is_scored, value
 from heedful.metrics.proportions import Spread, rate_interval
 from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
 
@@ -254,38 +254,46 @@ class ScoresByType:
 
     def __init__(self, scoring: Scoring) -> None:
         self._scoring = scoring
-        self._outcomes: dict[tuple[str, str], Counter[RubricOutcome]] = {}
+        self._outcomes: dict[tuple[str, str, str], Counter[RubricOutcome]] = {}
 
     def add(self, sample: Sample, critique: Critique, benchmark: str) -> None:
         """Take in a response; a checklist with more types than :data:`TYPES` has none."""
         family = benchmark if benchmark in FAMILY_SCORES else "rubric"
-        parts: dict[str, tuple[list[Constraint], list[Judgment]]] = {}
+        parts: dict[tuple[str, str], tuple[list[Constraint], list[Judgment]]] = {}
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
-            if constraint.type is not None:
-                checklist, judgments = parts.setdefault(constraint.type, ([], []))
+            named = [("type", constraint.type)] if constraint.type is not None else []
+            # HealthBench's axes are types already.
+            named += [
+                each for each in dict.fromkeys(constraint_tags(constraint)) if each[0] != "axis"
+            ]
+            for kind in named:
+                checklist, judgments = parts.setdefault(kind, ([], []))
                 checklist.append(constraint)
                 judgments.append(judgment)
         for kind, (checklist, judgments) in parts.items():
             outcome = rubric_outcome(checklist, judgments)
-            key = family, kind
+            key = family, *kind
             if outcome is not None and (key in self._outcomes or len(self._outcomes) < TYPES):
                 self._outcomes.setdefault(key, Counter())[outcome] += 1
 
     def result(self, *, readable: float) -> dict[str, Any]:
-        """Return the breakdown, laid out as those by tags; empty without types."""
+        """Return the breakdowns, laid out as those by tags; empty without types."""
         by: dict[str, Any] = {}
-        for (family, kind), outcomes in sorted(self._outcomes.items()):
+        for (family, dimension, kind), outcomes in sorted(self._outcomes.items()):
             shares: Counter[ClusterShare] = Counter()
+            name = FAMILY_SCORES[family][0]
             for outcome, count in outcomes.items():
-                share = family_shares(family, outcome, self._scoring).get("score")
+                if not outcome.low.positive:
+                    continue  # as in HealthBench's code
+                share = family_shares(family, outcome, self._scoring).get(name)
                 if share is not None:
                     shares[share] += count
-            group = by.setdefault(kind, {"samples": 0})
+            group = by.setdefault(f"score by {dimension}", {}).setdefault(kind, {"samples": 0})
             group["samples"] += outcomes.total()
             if shares:
                 measured = score_measure(family, shares, outcomes, readable=readable)
-                group[family] = {"score": measured}
-        return {"score by type": by} if by else {}
+                group[family] = {name: measured}
+        return by
 
 
 TYPES = 500
