@@ -75,7 +75,7 @@ class RubricOutcome(NamedTuple):
 def rubric_outcome(
     checklist: Sequence[Constraint], judgments: Sequence[Judgment]
 ) -> RubricOutcome | None:
-    """Add up the points of a judged rubric; ``None`` for a plain checklist."""
+    """Add up a judged rubric's points; ``None`` for a plain checklist, or where nothing applies."""
     if not is_scored(checklist):
         return None
     earned: list[float] = []
@@ -95,6 +95,8 @@ def rubric_outcome(
         else:
             points.append(weight)
             earned.append(share * weight)
+    if not points and not undecided:
+        return None
     worst, best = _part(undecided, -1), _part(undecided, 1)
     decided = Points(math.fsum(earned), _part(points, 1), _part(points, -1))
     positive, negative = decided.positive + best, decided.negative + worst
@@ -154,6 +156,9 @@ FAMILY_SCORES: Mapping[str, tuple[str, Callable[[Points], float | None]]] = {
 }
 """For each family the name of its score, and the score of one response."""
 
+_WITHOUT_POSITIVE = (_clipped, _normalized)
+"""Scores that say something of mistakes alone."""
+
 _MEAN_CLIPPED = ("healthbench",)
 
 
@@ -191,10 +196,12 @@ def _share(
     decided = outcome.decided
     if scoring == "faithful":
         reached = score(outcome.low._replace(scored=decided.scored))
-    elif outcome.covered and bool(decided.positive) == bool(outcome.low.positive):
-        reached = score(decided)
-    else:
+    elif not outcome.covered:
         reached = None
+    elif bool(decided.positive) == bool(outcome.low.positive) or score in _WITHOUT_POSITIVE:
+        reached = score(decided)
+    else:  # what it earns isn't known, but maybe what its mistakes cost
+        reached = 0.0 if decided.scored else None
     if reached is None:
         return ClusterShare(0.0, 0, low, high, 1, outcome.covered)
     return ClusterShare(min(high, max(low, reached)), 1, low, high, 1, outcome.covered)
@@ -223,7 +230,7 @@ def score_measure(
     least, most = _range(family, outcomes)
     estimate = measure(shares, readable=readable, together=together)
     if (least, most) == (0, 1):
-        return estimate
+        return _possible(estimate)
     spread = Spread.of((share[:2], count) for share, count in shares.items())
     interval = rate_interval(_scaled(spread.plus(together or Spread()), least, most))
     units = sum(share.units * count for share, count in shares.items())
@@ -242,6 +249,18 @@ def score_measure(
                 estimate[field] = [min(1.0, max(0.0, end)) for end in ends]
         if estimate["value"] is not None:
             estimate["value"] = min(1.0, max(0.0, estimate["value"]))
+    return _possible(estimate)
+
+
+def _possible(estimate: RateEstimate) -> RateEstimate:
+    """Bring a score between its bounds: rows of which nothing is known are in these alone."""
+    value, bounds, interval = estimate["value"], estimate["bounds"], estimate["interval"]
+    if value is not None and bounds is not None:
+        low, high = bounds
+        if not low <= value <= high:
+            value = estimate["value"] = min(high, max(low, value))
+            if interval is not None:
+                estimate["interval"] = [min(interval[0], value), max(interval[1], value)]
     return estimate
 
 
