@@ -105,9 +105,6 @@ def replay(
     tuning, held_out = halves(cases)
     thresholds = _thresholds(cases)
     chosen = choose_threshold(tuning, margin, thresholds)
-    observed = next(
-        each for each in thresholds if _lost(_contrast(cases, each)) <= margin or each == NEVER
-    )
     unit = "tokens" if all(case.cost is not None for case in cases) else "verdicts"
     return {
         "small": str(small),
@@ -124,15 +121,19 @@ def replay(
             "difference": _contrast(held_out, chosen)["difference"],
             "rows": len(held_out),
         },
-        "observed": {
-            **_point(cases, observed, unit),
-            "difference": _contrast(cases, observed)["difference"],
-        },
+        "observed": _observed(cases, thresholds, margin, unit),
     }
 
 
-def _lost(contrasted: Contrast) -> float:
-    return -(contrasted["difference"]["value"] or 0.0)
+def _observed(
+    cases: Sequence[ReplayedRow], thresholds: Iterable[float], margin: float, unit: str
+) -> dict[str, Any]:
+    """Measure the lowest threshold whose loss over all rows is within a margin."""
+    for threshold in thresholds:  # the last one never loses
+        difference = _contrast(cases, threshold)["difference"]
+        if -(difference["value"] or 0.0) <= margin:
+            break
+    return {**_point(cases, threshold, unit), "difference": difference}
 
 
 def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:

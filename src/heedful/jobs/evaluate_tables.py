@@ -37,11 +37,11 @@ __all__ = ["document", "notes", "tables", "view"]
 BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
 SCORE_BY = "score by "
-OF_CONSTRAINT = "constraint "
-"""How breakdowns by the tags of constraints are called."""
+OF_CONSTRAINT = "constraint "  # and the name of a tag
 
 REASONS_SHOWN = 3
 REASON_CHARACTERS = 300
+
 IN_DOUBT = "cannot be decided by code: "
 """The beginning of a verifier's reason where it counted and readings disagree."""
 
@@ -134,7 +134,7 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
     scored = [name for name in by if name.startswith(SCORE_BY)]
     for name in scored[:1] if brief else scored:
         yield from _by_tag(name.removeprefix(SCORE_BY), _groups(by[name]), groups)
-    tagged = () if brief else tuple(name for name in by if name.startswith(OF_CONSTRAINT))
+    tagged = () if brief else [name for name in by if name.startswith(OF_CONSTRAINT)]
     for dimension in (*BY_CONSTRAINT, *tagged):
         measures = _groups(by.get(dimension))
         # Where criteria have points, their score says more, and counts mistakes too.
