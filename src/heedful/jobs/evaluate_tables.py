@@ -65,7 +65,6 @@ READ = (
     "scoring."
 )
 
-
 PARTLY = "Intervals don't count what was undecided; bounds do."
 
 
@@ -138,8 +137,8 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
     for dimension in (*BY_CONSTRAINT, *tagged):
         measures = _groups(by.get(dimension))
         # Where criteria have points, their score says more, and counts mistakes too.
-        wanted = dimension in tagged or dimension in _dimensions(summary["metrics"], brief=brief)
-        if measures and wanted and SCORE_BY + dimension not in scored:
+        known = (*tagged, *_dimensions(summary["metrics"], brief=brief))
+        if measures and dimension in known and SCORE_BY + dimension not in scored:
             named = [(taxonomy.name(value, "en"), measure) for value, measure in measures.items()]
             yield _breakdown(
                 f"Constraints met by {dimension.removeprefix(OF_CONSTRAINT)}",
