@@ -46,7 +46,12 @@ KINDS = {
 PANELS = {"cpu": "seconds of CPU", "peak": "peak memory, MB"}
 THEMES = {
     "growth.svg": ("#ffffff", "#1b1f24", "#dfe3e7", ["#0a6aa8", "#b9470b", "#00805c", "#8a3ffc"]),
-    "growth-dark.svg": ("#0d1117", "#e6edf3", "#30363d", ["#58a6e0", "#f0883e", "#3fb98c", "#b392f0"]),
+    "growth-dark.svg": (
+        "#0d1117",
+        "#e6edf3",
+        "#30363d",
+        ["#58a6e0", "#f0883e", "#3fb98c", "#b392f0"],
+    ),
 }
 """Paper, ink, lines, series."""
 
