@@ -63,7 +63,9 @@ def results(directory: Path) -> tuple[bytes, Any]:
     return (directory / "results.jsonl").read_bytes(), summary
 
 
-ROWS = [[row(number + 100 * part, str(number)) for number in range(12)] for part in range(3)]
+ROWS: list[list[Any]] = [
+    [row(number + 100 * part, str(number)) for number in range(12)] for part in range(3)
+]
 ROWS[1] += ["{broken", row(7, "3"), {"id": "none", "prompt": "Hi.", "checklist": ["Short."]}]
 
 

@@ -223,7 +223,7 @@ def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_pa
 
         killer = threading.Thread(target=kill)
         killer.start()
-        recipe = runpy.run_path(str(EXAMPLES / "ray_shards" / "judge.py"))
+        recipe = runpy.run_path(str(EXAMPLES / "ray_shards" / "judge_files.py"))
         summary = recipe["judge_all"](files, tmp_path / "runs", **options)
         killer.join()
     results = [tmp_path / run / "results.jsonl" for run in ("whole", "runs/whole")]

@@ -43,7 +43,7 @@ PARTS_OF_FILES = ("limit", "sample")
 """Keys of runs over some of their file's rows."""
 
 
-class _Part(NamedTuple):
+class _PartialRun(NamedTuple):
     """A run, and how its rows are named in the whole.
 
     Attributes:
@@ -102,7 +102,7 @@ def merge(
         return summary
 
 
-def _parts(runs: Sequence[SavedRun]) -> list[_Part]:
+def _parts(runs: Sequence[SavedRun]) -> list[_PartialRun]:
     """Name the parts as the files would be that they judged.
 
     Raises:
@@ -117,7 +117,7 @@ def _parts(runs: Sequence[SavedRun]) -> list[_Part]:
     names = iter(file_names([path for paths in listed for path in paths]))
     named = [[next(names) for _ in paths] for paths in listed]
     parts = [
-        _Part(run, "" if len(paths) > 1 else str(paths[0]), of[0] if len(of) == 1 else None)
+        _PartialRun(run, "" if len(paths) > 1 else str(paths[0]), of[0] if len(of) == 1 else None)
         for run, paths, of in zip(runs, listed, named, strict=True)
     ]
     seen: set[str] = set()
@@ -178,7 +178,7 @@ def _refuse_taken(directory: Path) -> None:
 
 
 def _merged(
-    parts: Sequence[_Part],
+    parts: Sequence[_PartialRun],
     store: Store,
     config: Mapping[str, Any],
     about: Mapping[str, Any],
@@ -206,7 +206,7 @@ def _merged(
     return summary
 
 
-def _join_notes(parts: Sequence[_Part], store: Store) -> None:
+def _join_notes(parts: Sequence[_PartialRun], store: Store) -> None:
     """Join what the stores hold beside rows and answers."""
     store.set_meta("sessions", [each for part in parts for each in part.run.sessions])
     adaptations = {each for part in parts for each in part.run.summary.get("adaptations") or ()}
@@ -217,7 +217,7 @@ def _join_notes(parts: Sequence[_Part], store: Store) -> None:
     store.set_meta("retries", max(retries, default=0))
 
 
-def _entries(parts: Sequence[_Part]) -> Iterator[Entry]:
+def _entries(parts: Sequence[_PartialRun]) -> Iterator[Entry]:
     """Yield the rows of all parts, each with the place and the id that it has in the whole."""
     position = 0
     for part in parts:
@@ -226,7 +226,7 @@ def _entries(parts: Sequence[_Part]) -> Iterator[Entry]:
             position += 1
 
 
-def _renamed(entry: Entry, part: _Part) -> Entry:
+def _renamed(entry: Entry, part: _PartialRun) -> Entry:
     if part.name is None:
         if entry.input is None:
             return entry

@@ -1,6 +1,6 @@
 """Judge many files on a Ray cluster, each in a task of its own, and add the runs up.
 
-    RAY_ADDRESS=10.0.0.1:6379 python judge.py /shared/shards/*.parquet --runs /shared/runs \
+    RAY_ADDRESS=10.0.0.1:6379 python judge_files.py /shared/shards/*.parquet --runs /shared/runs \
         --model critic --base-url http://critic:8000/v1
 
 The tasks share nothing but the model, and RUNS must be on a disk that all nodes see. A task whose
@@ -20,7 +20,6 @@ from heedful import evaluate, merge
 RETRIES = 3
 
 
-@ray.remote(max_retries=RETRIES)
 def judge(file: str, run: str, options: dict[str, Any]) -> str:
     """Judge a file in this process; its run."""
     evaluate(file, run=run, **options)
@@ -29,7 +28,11 @@ def judge(file: str, run: str, options: dict[str, Any]) -> str:
 
 def judge_all(files: list[Path], runs: Path, **options: Any) -> dict[str, Any]:
     """Judge files side by side, as many as the cluster has CPUs; the summary of all."""
-    tasks = [judge.remote(str(file), str(runs / file.stem), options) for file in files]
+    task = ray.remote(max_retries=RETRIES)(judge)
+    tasks = [
+        task.remote(str(file), str(runs / f"{number:05}-{file.stem}"), options)
+        for number, file in enumerate(files)
+    ]
     return merge(*ray.get(tasks), run=runs / "whole")
 
 
