@@ -226,6 +226,7 @@ class Job(ABC, Generic[Row, Result]):
         """Work on the rows: once, or in passes where calls are put into batches."""
         on_progress = options.get("on_progress") or by_default()
         work: Callable[[Row], Awaitable[str]] = self.work
+        encode: Callable[[Row], str] = self.encode
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
             nonlocal trusted
@@ -234,7 +235,7 @@ class Job(ABC, Generic[Row, Result]):
                 self.rows(),
                 work,
                 store,
-                encode=self.encode,
+                encode=encode,
                 concurrency=self._rows_at_a_time(options),
                 progress=progress,
                 on_progress=on_progress,
@@ -246,7 +247,7 @@ class Job(ABC, Generic[Row, Result]):
             from heedful.engine.processes import worker_processes
 
             async with worker_processes(self, store) as workers:
-                work = workers.work
+                work, encode = workers.work, workers.encode
                 await one_pass(follow)
             return
         if queue is None:
