@@ -115,7 +115,7 @@ def messages(
     label = _LABELS[language]
     made = [each.shown for each in sample.tool_calls]
     texts = [*spoken(sample.conversation), sample.response, *made, sample.reference or ""]
-    fence = Fence.around(texts, [checklist, counted])
+    fence = Fence.around([*texts, checklist, counted])
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
         items.append(fence.wrap(label["facts"], counted))
