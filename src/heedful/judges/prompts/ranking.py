@@ -40,7 +40,7 @@ def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
     """
     checklist = layout.numbered([*map(_asked_for, sample.checklist)], None, "en")
     turns = sample.conversation
-    fence = Fence.around([*layout.spoken(turns), checklist], responses)
+    fence = Fence.around([*layout.spoken(turns), checklist, *responses])
     shown = enumerate(responses, start=1)
     places = {
         "mark": fence.mark,
