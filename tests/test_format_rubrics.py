@@ -283,8 +283,60 @@ def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
     assert metrics(tmp_path)["ruverbench"]["recall"]["value"] == pytest.approx(
         (3 - 1) / (3 - 1 + 1)
     )
-    (sample,) = read(tmp_path, {"id": "Q7", "result": record["result"]})
-    assert [each.text for each in sample.checklist] == ["b", "a", "c"]
+    (problem,) = problems(tmp_path, {"id": "Q7", "result": record["result"]})
+    assert "--responses" in problem
+
+
+JOINED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "ruverbench": (
+        {"id": "Q7", "question": "Q", "rubric": [{"point": "a", "weight": 3}, {"point": "b"}]},
+        {
+            "id": "Q7",
+            "response": "A report.",
+            "result": {"coverage_results": [{"point": "a", "covered": True}]},
+        },
+    ),
+    "multichallenge": (
+        {
+            "QUESTION_ID": "q",
+            "AXIS": "a",
+            "PASS_CRITERIA": "YES",
+            "CONVERSATION": [{"role": "user", "content": "Q"}],
+            "TARGET_QUESTION": "Is it?",
+        },
+        {"QUESTION_ID": "q", "RESPONSE": ["One.", "Two."]},
+    ),
+    "healthbench": (
+        {
+            "prompt_id": "p",
+            "prompt": [{"role": "user", "content": "Q"}],
+            "rubrics": [{"criterion": "c", "points": 5}],
+        },
+        {"prompt_id": "p", "completion": "One."},
+    ),
+    "infobench": (
+        {"id": "u", "instruction": "I", "decomposed_questions": ["a"]},
+        {"id": "u", "output": "O", "eval": [True]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(JOINED))
+def test_a_benchmarks_own_file_of_responses_is_read_as_part_of_its_records(
+    name: str, tmp_path: Path
+) -> None:
+    question, answer = JOINED[name]
+    whole, questions, answers = (tmp_path / f"{part}.json" for part in ("whole", "q", "a"))
+    whole.write_text(json.dumps([question | answer]))
+    questions.write_text(json.dumps([question]))
+    answers.write_text(json.dumps([answer, {**answer, next(iter(answer)): "nobody's"}]))
+    *rows, left = list(open_source(questions, responses=answers))
+    assert [row.sample for row in rows] == [row.sample for row in open_source(whole)]
+    assert all(row.sample is not None and row.sample.response for row in rows)
+    assert "joins no prompt" in str(left.problem)
+    answers.write_text(json.dumps([answer, answer]))
+    (row,) = open_source(questions, responses=answers)
+    assert "keep one of them" in str(row.problem)
 
 
 # --- questions ----------------------------------------------------------------------------------

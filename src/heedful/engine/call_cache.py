@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import ModelError, StopRunError
 from heedful.core.log import logger
+from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.call_protocols import Claims
 from heedful.engine.purpose import Purpose
@@ -163,7 +164,7 @@ class _CallCache:
 
         Answers that came together are committed together.
         """
-        text = completion.model_dump_json(exclude_defaults=True)
+        text = to_text(completion)
         record = _usage_record(completion, requested, purpose)
         self.store.add_call(key, text, record)
         self.add_writes(record, completion.usage)
@@ -324,15 +325,16 @@ def expense(completion: Completion, purpose: Purpose) -> Expense:
     if not completion.attempts:
         return Expense(judge=purpose.caller, model=completion.model, reused=1)
     usage = completion.usage
-    return Expense(
-        judge=purpose.caller,
-        model=completion.model,
-        calls=1,
-        reasks=int(purpose.reask),
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cached_tokens=usage.cached_tokens,
-    )
+    paid = {
+        "judge": purpose.caller,
+        "model": completion.model,
+        "calls": 1,
+        "reasks": int(purpose.reask),
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+    }
+    return trusted(Expense, paid)
 
 
 def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> UsageRecord:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.core.errors import RowError
+from heedful.core.noun import trusted
 from heedful.core.nouns import Constraint, Message, Sample
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import asks_for, fill
@@ -135,7 +136,7 @@ def messages(
 def message(text: str, turns: Sequence[Message]) -> Message:
     """Make the message of a prompt that shows a conversation, whose images come after it."""
     images = tuple(image for turn in turns for image in turn.images)
-    return Message(role="user", content=text, images=images)
+    return trusted(Message, {"role": "user", "content": text, "images": images})
 
 
 def spoken(turns: Sequence[Message]) -> list[str]:

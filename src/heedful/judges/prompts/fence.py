@@ -91,8 +91,7 @@ def unfence(prompt: str) -> list[Fenced]:
 
 def _digest(texts: Sequence[str]) -> str:
     """Digest texts together; their lengths tell ``("ab", "c")`` from ``("a", "bc")``."""
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")  # JSON may hold half a surrogate pair
-        digest.update(len(data).to_bytes(8) + data)
-    return digest.hexdigest()
+    # JSON may hold half a surrogate pair.
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    joined = b"".join([part for data in parts for part in (len(data).to_bytes(8), data)])
+    return hashlib.sha256(joined).hexdigest()
