@@ -52,8 +52,8 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
     if shared and estimate["prompt_tokens"]:
         share = percent(shared / estimate["prompt_tokens"], 0)
         notes.append(
-            f"{share} % of tokens in begin as an earlier prompt does: a prefix cache would hold them"
-            " (the dollars don't count on it)"
+            f"{share} % of tokens in begin as an earlier prompt does: a prefix cache would hold "
+            "them (the dollars don't count on it)"
         )
     batched = estimate.get("batch_dollars")
     if batched:
