@@ -151,7 +151,7 @@ def prompt(
     """
     turns = layout.spoken(sample.conversation)
     response = sample.response or ""
-    fence = Fence.around([*turns, response], [text for _, text in items])
+    fence = Fence.around([*turns, response, *(text for _, text in items)])
     places |= {
         "conversation": layout.conversation(sample.conversation, fence, language),
         "response": fence.wrap(_RESPONSE[language], response),

@@ -147,7 +147,9 @@ class Source:
             yield Row(record.line, id=f"row-{number}", problem=record.problem)
             return
         try:
-            turns = made(self.format.turns, record.data)
+            merged = joined.merge(record.data, self.format.keys) if joined else None
+            joined = joined if merged is None else None
+            turns = made(self.format.turns, record.data if merged is None else merged)
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
