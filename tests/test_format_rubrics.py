@@ -91,6 +91,14 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["value"] == pytest.approx((0 + 1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
 
 
+def test_structflows_code_knows_its_two_words_alone(tmp_path: Path) -> None:
+    (sample,) = read(tmp_path, flow(turn("yes", "No.", "N/A")))
+    assert sample.recording is not None
+    for scoring, states in (("strict", "met unmet unparsed"), ("faithful", "unparsed " * 3)):
+        said = prompts.read(sample.recording, sample.checklist, scoring)
+        assert [each.status.value for each in said] == states.split()
+
+
 def test_a_type_without_points_counts_in_all_but_wcsr(tmp_path: Path) -> None:
     read(tmp_path, flow(turn("No", "Yes", types=["unrelatedness"])), flow(turn("No", types=["?"])))
     found = metrics(tmp_path, "faithful")["structflow"]
@@ -263,6 +271,32 @@ def test_profbench(tmp_path: Path) -> None:
     assert judged.recording is not None
     (problem,) = problems(tmp_path, rating | {"criterion_weight": "Huge"})
     assert "Critical, Major, Minor" in problem
+
+
+@pytest.mark.parametrize(
+    ("said", "strict", "faithful"),
+    [
+        ("YES", "met", "unmet"),
+        ("yes, it does", "met", "unmet"),
+        (" Yes", "met", "met"),
+        ("No, as nothing is cited", "unmet", "unmet"),
+        ("Unclear", "unparsed", "unmet"),
+        ("Yes and no", "unparsed", "met"),
+        ("Yesterday", "unparsed", "met"),
+    ],
+)
+def test_profbench_ratings(tmp_path: Path, said: str, strict: str, faithful: str) -> None:
+    rating = {
+        "task_id": "f1",
+        "criterion_description": "Uses the cost of debt",
+        "response": "…",
+        "judge_rating": said,
+    }
+    (sample,) = read(tmp_path, rating)
+    assert sample.recording is not None
+    for scoring, status in (("strict", strict), ("faithful", faithful)):
+        (judgment,) = prompts.read(sample.recording, sample.checklist, scoring)
+        assert judgment.status == status
 
 
 def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:

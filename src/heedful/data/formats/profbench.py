@@ -66,13 +66,14 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _judged(record: dict[str, Any], number: int) -> Sample:
-    """Read a judge's rating of one criterion; it is met where the reply starts with "Yes"."""
+    """Read a judge's rating of one criterion; for its code it is met if it starts with "Yes"."""
     rating = optional_text(record, "judge_rating")
     label = record.get("human_annotation")
     if label is not None and not isinstance(label, bool):
         raise RowError(f"human_annotation is {shown(label)}, not true or false")
     task = row_id(record, number, "task_id")
-    verdict = None if rating is None else {"status": rating.strip().startswith("Yes")}
+    published = rating is not None and rating.strip().startswith("Yes")
+    verdict = None if rating is None else criteria.answer(rating, published)
     task_prompt = optional_text(record, "prompt")
     return Sample.model_validate(
         {

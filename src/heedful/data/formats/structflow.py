@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
+from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import optional_text, response_text, text
 from heedful.data.formats.files import shown
@@ -117,10 +118,9 @@ def _recording(turn: Mapping[str, Any]) -> Recording | None:
 
 def _verdict(result: Mapping[str, Any]) -> dict[str, Any]:
     said = result.get("judgement")
-    status = _VERDICTS.get(said) if isinstance(said, str) else None
-    if status is None:
+    if not isinstance(said, str):
         return {"status": "unparsed", "explanation": f"the judgement is {shown(said)}"}
-    return {"status": status}
+    return criteria.answer(said, _VERDICTS.get(said))
 
 
 FORMAT = Format(
