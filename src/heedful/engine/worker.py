@@ -28,6 +28,11 @@ LINE_LIMIT = 2**30
 """Bytes of the longest message; rows may be long."""
 
 
+TOGETHER = 48
+"""Messages that are written, or read, before the other side gets to work: more at a time would
+have the processes wait for each other."""
+
+
 class SentWork(Protocol):
     """A job, as far as its rows can be worked on in another process."""
 
@@ -64,6 +69,8 @@ class Outbox:
             self._messages.append(to_json(message))
         except PydanticSerializationError:  # half a surrogate pair in the words of an error
             self._messages.append(json.dumps(message).encode())
+        if len(self._messages) >= TOGETHER:
+            self.flush()
 
     def flush(self) -> None:
         """Write what waits."""

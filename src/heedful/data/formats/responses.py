@@ -1,7 +1,8 @@
 """Responses that lie in a file of their own, joined to the samples they answer.
 
 A response joins by id (``key`` or ``id``) where both files have one, else by its prompt: the last
-user turn, word for word, then without outer white space. Where a format has keys of its own, the
+user turn, word for word, then without outer white space. Of several files, the id may begin with
+the file's name, as in what they are written to together. Where a format has keys of its own, the
 fields of the row with a record's key become the record's. Responses wait in a temporary SQLite
 database (in memory while small, on disk when not), so that a million of them fit.
 """
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
 
 _TABLE = """
 CREATE TABLE response (
-    line INTEGER, id TEXT, prompt BLOB, bare BLOB, body TEXT, problem TEXT, record TEXT,
-    used INTEGER DEFAULT 0
+    line INTEGER, id TEXT, prompt BLOB, bare BLOB, body TEXT, problem TEXT, record TEXT, used TEXT
 );
 """
 _INDEXES = "".join(
@@ -49,7 +49,13 @@ class _Entry(NamedTuple):
 
 
 class Responses:
-    """The responses of one file, while :func:`opened`."""
+    """The responses of one file, while :func:`opened`.
+
+    Attributes:
+        file: the name of the file whose samples are joined, where there are several.
+    """
+
+    file: str = ""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
@@ -62,16 +68,20 @@ class Responses:
             RowError: no response, or more than one, answers it.
         """
         rowids, lines = self._find(sample)
+        query = "SELECT body, bare, used FROM response WHERE rowid = ?"
+        found = [self._database.execute(query, (rowid,)).fetchone() for rowid in rowids]
         self._database.executemany(
-            "UPDATE response SET used = 1 WHERE rowid = ?", ((rowid,) for rowid in rowids)
+            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, rowid) for rowid in rowids)
         )
         if not rowids:
             raise RowError(f"no response in {self._path} for {_called(sample)}")
         if len(rowids) > 1:
             places = " and ".join(f"{self._path}:{line}" for line in lines)
             raise RowError(f"{places} both answer {_called(sample)}; keep one of them")
-        query = "SELECT body, bare FROM response WHERE rowid = ?"
-        body, bare = self._database.execute(query, rowids).fetchone()
+        ((body, bare, used),) = found
+        if bare is None and used not in (None, self.file):
+            place, hint = f"{self._path}:{lines[0]}", f"call it {self.file}:{sample.id}"
+            raise RowError(f"{place} answers {sample.id} of {used} already", hint=hint)
         prompt = prompt_of(sample)
         if bare is not None and prompt is not None and bare != _digest(prompt.strip()):
             place = f"{self._path}:{lines[0]}"
@@ -93,16 +103,16 @@ class Responses:
         query = "SELECT rowid, line, record FROM response WHERE id = ? AND record IS NOT NULL"
         found = self._database.execute(query, (name,)).fetchall() if name else []
         self._database.executemany(
-            "UPDATE response SET used = 1 WHERE rowid = ?", ((row[0],) for row in found)
+            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, row[0]) for row in found)
         )
         if len(found) > 1:
             places = " and ".join(f"{self._path}:{line}" for _, line, _ in found)
             raise RowError(f"{places} are both of {name}; keep one of them")
         return {**record, **json.loads(found[0][2])} if found else None
 
-    def left_over(self, samples: Path) -> Iterator[Row]:
+    def left_over(self, samples: Path | str) -> Iterator[Row]:
         """Report what could not be read, and what joined no sample."""
-        query = "SELECT line, problem FROM response WHERE used = 0 ORDER BY rowid"
+        query = "SELECT line, problem FROM response WHERE used IS NULL ORDER BY rowid"
         for line, problem in self._database.execute(query):
             said = f": {problem}" if problem else f" joins no prompt of {samples}"
             yield Row(line, problem=f"{self._path}:{line}{said}")
@@ -111,6 +121,8 @@ class Responses:
         """Return the rows that answer a sample, by the first key that finds any."""
         prompt = prompt_of(sample)
         keys: list[tuple[str, str | bytes]] = [("id", sample.id)]
+        if self.file:
+            keys.insert(0, ("id", f"{self.file}:{sample.id}"))
         if prompt is not None:
             keys += [("prompt", _digest(prompt)), ("bare", _digest(prompt.strip()))]
         for key, value in keys:
