@@ -21,6 +21,7 @@ from heedful.jobs.results import (
     scored_entry,
     with_reply,
 )
+from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -151,7 +152,9 @@ class RunCounts(Closing):
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
                 continue
-            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            # A model that was asked says itself why it did not decide.
+            code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None and code
             self._needs_model += needs
             key = judgment.explanation, needs
             known = key in reasons or len(reasons) < REASONS_KEPT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
@@ -81,29 +80,6 @@ def verdict(value: Any, explanation: Any = None) -> dict[str, Any] | None:
         why = explanation if isinstance(explanation, str) else ""
         return {"status": bool(value), "explanation": why}
     return {"status": "unparsed", "explanation": f"the verdict is {shown(value)}"}
-
-
-_ANSWER = re.compile(r"\W*(yes|no)\b(?!\s*(?:/|or|and)\s*(?:yes|no)\b)", re.IGNORECASE)
-
-
-def answer(said: str, published: bool | None) -> dict[str, Any]:  # noqa: FBT001 - a verdict
-    """Read a stored Yes or No by its first word, in any case; what starts otherwise is undecided.
-
-    Args:
-        said: the judge's reply.
-        published: what the benchmark's code makes of it, for faithful scoring; ``None`` for
-            undecided.
-    """
-    found = _ANSWER.match(said)
-    read = None if found is None else found[1].casefold() == "yes"
-    if read is published and read is not None:
-        return {"status": read}
-    why = f"the verdict is {shown(said)}"
-    return {
-        "status": "unparsed" if read is None else read,
-        "published": "unparsed" if published is None else published,
-        "explanation": why,
-    }
 
 
 def texts(value: Any) -> list[str]:

@@ -8,11 +8,11 @@ result`` (``{"judgement": "Yes"}`` each). Each turn becomes a sample.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
 from heedful.core.nouns import Constraint, Message, Recording, Sample
-from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import optional_text, response_text, text
 from heedful.data.formats.files import shown
@@ -40,6 +40,7 @@ WEIGHTS = {
 
 _HERE = "turn"
 _VERDICTS = {"Yes": True, "No": False}
+_ANSWER = re.compile(r"[\s*_`\"'(]*(yes|no)\b", re.IGNORECASE)
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -118,9 +119,14 @@ def _recording(turn: Mapping[str, Any]) -> Recording | None:
 
 def _verdict(result: Mapping[str, Any]) -> dict[str, Any]:
     said = result.get("judgement")
-    if not isinstance(said, str):
-        return {"status": "unparsed", "explanation": f"the judgement is {shown(said)}"}
-    return criteria.answer(said, _VERDICTS.get(said))
+    known = _VERDICTS.get(said, "unparsed") if isinstance(said, str) else "unparsed"
+    word = _ANSWER.match(said) if isinstance(said, str) else None
+    read = known if word is None else _VERDICTS[word[1].title()]
+    if isinstance(known, bool):
+        return {"status": read}
+    # Its code knows "Yes" and "No" alone.
+    why = f"the judgement is {shown(said)}"
+    return {"status": read, "published": known, "explanation": why}
 
 
 FORMAT = Format(
