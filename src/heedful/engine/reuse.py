@@ -1,0 +1,42 @@
+"""The run whose answers another run takes, in place of buying them again."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from heedful.core.errors import RunError
+from heedful.core.text import amount
+from heedful.engine.postponed import in_batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful.engine.options import RunOptions
+    from heedful.engine.store import Store
+
+__all__: list[str] = []
+
+
+@contextmanager
+def reused_run(options: RunOptions) -> Iterator[Store | None]:
+    """Open the run whose answers are taken, if there is one.
+
+    Raises:
+        RunError: there is no such run, it is damaged, or batches of it are under way.
+    """
+    reuse = options.get("reuse")
+    if reuse is None:
+        yield None
+        return
+    from heedful.engine.reader import Reader
+
+    with Reader(Path(reuse)) as earlier:
+        if waiting := len(in_batches(earlier)):
+            raise RunError(
+                f"{amount(waiting, 'request')} of it in batches would be paid for twice",
+                where=str(reuse),
+                hint="fetch them first: re-run the command that submitted them",
+            )
+        yield earlier
