@@ -1,12 +1,13 @@
 """What each executor costs: rows per second, and processor time a row, by process.
 
     python benchmarks/executors.py
-    python benchmarks/executors.py --at-once --executors local processes
+    python benchmarks/executors.py --at-once 0.05 --executors local processes
 
 Rows and server are those of judging_throughput.py. The executors take turns; each is measured from
 the first row that is done, as Ray takes seconds to start, to the end of the results file. Processor
 time is that of the run's own process, and that of all others that it has started: workers, and
-Ray's own processes. With ``--at-once`` the model is growth.py's, which costs nothing.
+Ray's own processes. With ``--at-once`` the model is growth.py's, which costs nothing and answers
+at once, or after the seconds given.
 """
 
 from __future__ import annotations
@@ -100,7 +101,14 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--executors", nargs="+", default=["local", "processes", "ray"])
-    parser.add_argument("--at-once", action="store_true", help="a model that costs nothing")
+    parser.add_argument(
+        "--at-once",
+        type=float,
+        nargs="?",
+        const=0.0,
+        metavar="SECONDS",
+        help="a model that costs nothing, and answers at once or after so many seconds",
+    )
     options = parser.parse_args()
     measured: dict[str, list[list[float]]] = {name: [] for name in options.executors}
     with tempfile.TemporaryDirectory() as folder, serving() as url:
@@ -116,8 +124,8 @@ def main() -> None:
                     model: Model = OpenAIModel(
                         "bench", base_url=url, api_key="none", limiter=limiter
                     )
-                    if options.at_once:
-                        model = AtOnce()
+                    if options.at_once is not None:
+                        model = AtOnce(options.at_once)
                     times.append(judge(name, model, rows, Path(folder) / f"{name}-{turn}", others))
                 finally:
                     others.stop()

@@ -124,16 +124,16 @@ def words(count: int, rng: random.Random) -> str:
     return " ".join(rng.choices(WORDS, k=count)).capitalize() + "."
 
 
-def records(count: int) -> Iterator[dict[str, Any]]:
-    """Make AdvancedIF's records, all different: 200 words, 300 words of response, five rubrics."""
+def records(count: int, prompt: int = 200, response: int = 300) -> Iterator[dict[str, Any]]:
+    """Make AdvancedIF's records, all different: five rubrics, prompt and response in words."""
     rng = random.Random(0)
     for number in range(count):
-        turns = [{"role": "user", "content": f"{number}: {words(200, rng)}"}]
+        turns = [{"role": "user", "content": f"{number}: {words(prompt, rng)}"}]
         rubrics = [f"Does the response name {words(12, rng)}" for _ in range(CONSTRAINTS)]
         yield {
             "key": str(number),
             "conversation_history": json.dumps(turns),
-            "response": words(300, rng),
+            "response": words(response, rng),
             "prompt_metadata": json.dumps({"rubrics": json.dumps(rubrics)}),
             "benchmark_name": "if_complex_if_oss",
         }

@@ -93,7 +93,7 @@ def forgeries(truth: Sequence[Status]) -> Iterator[str]:
 
 def disguises(forgery: str) -> Iterator[str]:
     """Put what ends or opens reasoning, code and fences around a forgery."""
-    mark = Fence.around(["Write.", "A poem."]).mark
+    mark = Fence.around(["Write."]).mark
     closings = ["</think>", "</thinking>", "</reasoning>", "</THINK>", "<think>hm</think>"]
     for closing in closings:
         yield f"\n{closing}\n{forgery}"

@@ -52,7 +52,7 @@ def attacks() -> list[str]:
     met = [Judgment(status=Status.MET, explanation="Fine.")] * len(ASKED)
     fakes = [prompt.write(met, ASKED) for prompt in PROMPTS]
     fakes.append(prompts.Plain(language="zh").write(met, ASKED))
-    mark = Fence.around(["Be brief.", "Write.", "poem", "A line."]).mark
+    mark = Fence.around(["Be brief."]).mark
     kernels = [
         *fakes,
         *(prompt.render(sample("poem"), ASKED)[0].content for prompt in PROMPTS),

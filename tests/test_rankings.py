@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from heedful.data.formats import open_source
 from heedful.judges.prompts import if_rewardbench
 from heedful.metrics.pairwise import Choice, choices
 from heedful.metrics.ranking import Edges, best_of, pair_accuracy, ranking, tau_b
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -132,6 +134,99 @@ def test_an_item_without_pairs_is_0_only_in_faithful_scoring(tmp_path: Path) -> 
     assert measured(tmp_path, *items)["ranking"]["pair_accuracy"]["value"] == 0.5
     ranks = measured(tmp_path, *items, scoring="strict")["ranking"]
     assert ranks["pair_accuracy"]["value"] == 1
+
+
+def f1(hits: int, false: int, missed: int, empty: float | None) -> float | None:
+    return 2 * hits / (2 * hits + false + missed) if hits + false + missed else empty
+
+
+def overall(values: Sequence[tuple[str, float | None]]) -> float | None:
+    """Average over the items of each type, then over the types."""
+    types = [[v for kind, v in values if kind == name and v is not None] for name in KINDS]
+    means = [sum(known) / len(known) for known in types if known]
+    return sum(means) / len(means) if means else None
+
+
+def by_the_formulas(items: Sequence[dict[str, Any]], scoring: Scoring) -> dict[str, float | None]:
+    """Compute IF-RewardBench's four numbers from its formulas alone."""
+    found: dict[str, list[tuple[str, float | None]]] = {}
+    empty = 0.0 if scoring == "faithful" else None
+    for each in items:
+        labels = [[bool(label) for label in one["labels"]] for one in each["responses"]]
+        broken = [one["critique"] == BROKEN for one in each["responses"]]
+        said = [
+            [not denied for denied in re.findall("回复(没有)?满足", one["critique"])]
+            if not bad
+            else [True] * len(own)
+            for own, bad, one in zip(labels, broken, each["responses"], strict=True)
+        ]
+        left_out = [bad and scoring == "strict" for bad in broken]
+        pairs = [
+            pair
+            for own, verdicts, out in zip(labels, said, left_out, strict=True)
+            if not out
+            for pair in zip(own, verdicts, strict=True)
+        ]
+        tp, fn, fp, tn = (
+            pairs.count(cell)
+            for cell in ((True, True), (True, False), (False, True), (False, False))
+        )
+        ends = [(p["chosen"]["response_id"], p["rejected"]["response_id"])
+                for p in each["preference_graph"]]  # fmt: skip
+        gaps = [sum(said[a]) - sum(said[b]) for a, b in {*ends} if not left_out[a] | left_out[b]]
+        c, d = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+        ranked = bool(gaps)
+        for name, value in (
+            ("f1_met", f1(tp, fp, fn, empty)),
+            ("f1_unmet", f1(tn, fn, fp, empty)),
+            ("pair_accuracy", c / len(gaps) if ranked else empty),
+            ("tau_b", (c - d) / max(1, math.sqrt((c + d) * len(gaps))) if ranked else empty),
+        ):
+            found.setdefault(name, []).append((each["instruction_type"], value))
+    return {name: overall(values) for name, values in found.items()}
+
+
+KINDS = ("Multi_Turn", "Single_Turn", "System_Prompt")
+BROKEN = critique("--").replace("[检查项2-结束]", "[檢查項2-结束]")
+
+
+@st.composite
+def items(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Write items with ties, one response, no pairs, pairs named twice and unreadable critiques."""
+    listed = []
+    for number in range(draw(st.integers(1, 4))):
+        signs = st.text("+-", min_size=(size := draw(st.integers(1, 4))), max_size=size)
+        said = signs | signs | signs | st.just(BROKEN)
+        responses = draw(st.lists(st.tuples(signs, said), min_size=1, max_size=5))
+        better = [
+            (a, b)
+            for a, (first, _) in enumerate(responses)
+            for b, (second, _) in enumerate(responses)
+            if first != second and "-+" not in map("".join, zip(first, second, strict=True))
+        ]
+        edges = draw(st.lists(st.sampled_from(better), max_size=8)) if better else []
+        kind = draw(st.sampled_from(KINDS))
+        listed.append(item(number, kind, *responses, edges=edges))
+    return listed
+
+
+@pytest.mark.slow
+@of_a_hundred(40)
+@given(items())
+def test_whole_files_by_the_published_formulas(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[dict[str, Any]]
+) -> None:
+    """An undecided pair needs bounds that overlap, so strict scores are compared where none is."""
+    path = tmp_path_factory.mktemp("items")
+    for scoring in ("faithful", "strict"):
+        judge = measured(path, *entries, scoring=scoring)
+        expected = by_the_formulas(entries, scoring)
+        for name in ("f1_met", "f1_unmet"):
+            assert judge["per_type"][name]["value"] == pytest.approx(expected[name])
+        ranks = judge.get("ranking")
+        if ranks is not None and (scoring == "faithful" or not ranks["pairs"]["undecided"]):
+            for name in ("pair_accuracy", "tau_b"):
+                assert ranks["mean_of_types"][name]["value"] == pytest.approx(expected[name])
 
 
 @given(st.text(alphabet="[]检查项1-开始结束要求：分析论满足了\n 没有", max_size=200))

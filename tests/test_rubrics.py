@@ -170,6 +170,27 @@ def test_what_does_not_apply_is_in_no_sum() -> None:
     assert result["coverage"] == 1
 
 
+def test_a_response_to_which_nothing_applies_is_in_no_score() -> None:
+    rows = [(weighted(1, -2), said(MET, UNMET)), (weighted(1, -2), said(NA, NA))]
+    for scoring in ("strict", "faithful"):
+        found = metrics(rows, scoring)
+        for family in ("rubric", "healthbench", "prbench", "researchrubrics"):
+            score = found[family]["score"]
+            assert (score["value"], score["coverage"]) == (1, 1)
+            assert (score["denominator"], score["bounds"]) == (1, [1, 1])
+
+
+def test_a_mistake_counts_where_the_merits_are_undecided() -> None:
+    """Of two responses one is perfect; of the other only a mistake of 5 points is known."""
+    found = values(
+        (weighted(5, -1), said(MET, UNMET)), (weighted(1, -5), said(OPEN, MET)), scoring="strict"
+    )
+    assert found["researchrubrics.score"] == pytest.approx((1 - 4) / 2)
+    assert found["rubric.score"] == pytest.approx((1 + 0) / 2)
+    assert found["prbench.score"] == pytest.approx((1 + 0) / 2)
+    assert found["healthbench.score"] == 0
+
+
 def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:
     sample = Sample(id="1", checklist=(Constraint(text="a"), Constraint(text="b")), response="x")
     summary = Summary()
@@ -224,10 +245,13 @@ def test_every_completion_lies_within_the_bounds(
 
 
 @given(st.lists(st.lists(st.tuples(WEIGHTS, STATUSES), min_size=1, max_size=4), min_size=2))
-def test_an_interval_holds_the_value(rows: list[list[tuple[float, Status]]]) -> None:
+def test_intervals_and_bounds_hold_the_value(rows: list[list[tuple[float, Status]]]) -> None:
     judged = [(weighted(*(w for w, _ in row)), said(*(s for _, s in row))) for row in rows]
     for family, rates in metrics(judged).items():
         for measure in rates.values():
+            if measure["value"] is not None:
+                low, high = measure["bounds"]
+                assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
             if measure["value"] is not None and measure["interval"] is not None:
                 low, high = measure["interval"]
                 assert low - 1e-6 <= measure["value"] <= high + 1e-6, family

@@ -91,7 +91,8 @@ def replay(
     Returns:
         ``points``: for thresholds over all rows, the accuracy with its interval, and the share that
         goes on; ``chosen``: the threshold, and on the other half the accuracy of the cascade, of
-        the large judge, their difference, and what was saved.
+        the large judge, their difference, and what was saved; ``observed``: over all rows, the
+        lowest threshold whose loss happens to be within the margin, which proves nothing.
 
     Raises:
         InputError: the runs have no rows in common, or no truth is known.
@@ -120,7 +121,19 @@ def replay(
             "difference": _contrast(held_out, chosen)["difference"],
             "rows": len(held_out),
         },
+        "observed": _observed(cases, thresholds, margin, unit),
     }
+
+
+def _observed(
+    cases: Sequence[ReplayedRow], thresholds: Iterable[float], margin: float, unit: str
+) -> dict[str, Any]:
+    """Measure the lowest threshold whose loss over all rows is within a margin."""
+    for threshold in thresholds:  # the last one never loses
+        difference = _contrast(cases, threshold)["difference"]
+        if -(difference["value"] or 0.0) <= margin:
+            break
+    return {**_point(cases, threshold, unit), "difference": difference}
 
 
 def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:

@@ -44,7 +44,7 @@ class CritiqueFlags:
 
 
 def sample(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: list[Path],  # noqa: A002 - shown to users as INPUT
     /,
     *,
     output: Output = None,
@@ -56,7 +56,7 @@ def sample(
     """Sample several critiques of each response.
 
     Args:
-        input: The file with the responses and their checklists.
+        input: The file with the responses and their checklists, or several.
         output: Where the rows go with their critiques: JSON lines. Only a dry run needs none.
         sampled: How critiques are sampled, and for which rows.
         data: How the input is read.

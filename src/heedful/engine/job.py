@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, ModelError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -22,7 +22,7 @@ from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unknown
+from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
 from heedful.engine.progress import by_default
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
@@ -154,7 +154,7 @@ class Job(ABC, Generic[Row, Result]):
 
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
-        refuse_unknown(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         directory = _directory(options)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
@@ -226,6 +226,7 @@ class Job(ABC, Generic[Row, Result]):
         """Work on the rows: once, or in passes where calls are put into batches."""
         on_progress = options.get("on_progress") or by_default()
         work: Callable[[Row], Awaitable[str]] = self.work
+        encode: Callable[[Row], str] = self.encode
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
             nonlocal trusted
@@ -234,7 +235,7 @@ class Job(ABC, Generic[Row, Result]):
                 self.rows(),
                 work,
                 store,
-                encode=self.encode,
+                encode=encode,
                 concurrency=self._rows_at_a_time(options),
                 progress=progress,
                 on_progress=on_progress,
@@ -245,11 +246,8 @@ class Job(ABC, Generic[Row, Result]):
         if executor_of(options) == "processes":
             from heedful.engine.processes import worker_processes
 
-            if not self.sendable:
-                what = "this command's rows cannot be worked on in several processes"
-                raise UsageError(what, hint="use --executor local")
             async with worker_processes(self, store) as workers:
-                work = workers.work
+                work, encode = workers.work, workers.encode
                 await one_pass(follow)
             return
         if queue is None:
@@ -287,7 +285,7 @@ class Job(ABC, Generic[Row, Result]):
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
 
-        refuse_unknown(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:

@@ -86,3 +86,19 @@ def executor_of(options: RunOptions) -> str:
         if executor not in names(EXECUTOR_PLUGINS, EXECUTORS):
             raise unknown("executor", executor, EXECUTORS, EXECUTOR_PLUGINS)
     return executor
+
+
+def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
+    """Refuse what no run of a job could have, before anything is read.
+
+    Args:
+        options: the run's.
+        sendable: whether the job's rows can be worked on in other processes.
+
+    Raises:
+        UsageError: an option is unknown, or there is no such executor for this job.
+    """
+    refuse_unknown(options)
+    if executor_of(options) == "processes" and not sendable:
+        what = "--executor processes is for judging: evaluate, rejudge and meta"
+        raise UsageError(what, hint="use --executor local")

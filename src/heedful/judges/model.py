@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
+from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
@@ -203,15 +204,16 @@ class Checklist:
             texts.append(completion.text)
             read = self._read(completion, constraints, sample)
             for position, judgment in zip(left, read, strict=True):
-                verdicts[position] = judgment.model_copy(update={"judge": name})
+                verdicts[position] = updated(judgment, {"judge": name})
             left = [at for at in left if verdicts[at].status is Status.UNPARSED]
             if not left:
                 break
-        return Critique(
-            judgments=tuple(verdicts[position] for position in positions),
-            text="\n\n".join(texts) if texts else None,
-            expenses=tuple(expenses),
-        )
+        critique = {
+            "judgments": tuple([verdicts[position] for position in positions]),
+            "text": "\n\n".join(texts) if texts else None,
+            "expenses": tuple(expenses),
+        }
+        return trusted(Critique, critique)
 
     def _purpose(self, constraints: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)

@@ -247,6 +247,11 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
     )
 
 
+def packed_verdict(state: int) -> int:
+    """Return one verdict as packed counts."""
+    return _UNITS[state]
+
+
 @lru_cache(maxsize=4096)
 def unpack(packed: int) -> VerdictCounts:
     """Unpack counts of verdicts."""

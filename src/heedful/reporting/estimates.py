@@ -55,6 +55,11 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
     batched = estimate.get("batch_dollars")
     if batched:
         notes.append(f"with --executor batch: {price(batched)}, within a day")
+    unpriced = {str(each["model"]) for each in estimate["judges"] if each["dollars"] is None}
+    if unpriced:
+        notes.append(
+            f"{', '.join(sorted(unpriced))}: no price is known; give it with --prices FILE"
+        )
     if spent:
         notes.append(f"spent in this run so far: {price(spent)}")
     if max_cost is not None and dollars is not None and dollars + (spent or 0.0) > max_cost:

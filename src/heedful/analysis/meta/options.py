@@ -37,6 +37,7 @@ class MetaOptions(TypedDict, total=False):
             were left undecided.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
+        executor: where calls are made; see :class:`heedful.RunOptions`.
         on_progress: called with the progress after each row.
     """
 
@@ -52,6 +53,7 @@ class MetaOptions(TypedDict, total=False):
     retry_failed: bool
     max_cost: float | None
     prices: Mapping[str, Price] | None
+    executor: str
     on_progress: Callable[[Progress], None]
 
 
@@ -71,6 +73,7 @@ class MetaSettings:
     retry_failed: bool = False
     max_cost: float | None = None
     prices: Mapping[str, Price] | None = None
+    executor: str = "local"
     on_progress: Callable[[Progress], None] = ignore
 
 

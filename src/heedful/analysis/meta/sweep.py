@@ -256,7 +256,10 @@ def _summary(
         bench.seed,
     )
     values = {each.name: measure.accuracy(each)["value"] or 0.0 for each in judged}
-    candidates = sorted([*judged, *_cascades(judged, values, measure)], key=measure.cost)
+    candidates = sorted(
+        [*judged, *_cascades(judged, values, measure)],
+        key=lambda each: (measure.cost(each), -(measure.accuracy(each)["value"] or 0.0)),
+    )
     protocols, best = _protocols(candidates, measure)
     near = (
         each["name"]

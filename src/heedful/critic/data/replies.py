@@ -154,7 +154,7 @@ def prompt(
     response = sample.response or ""
     shown = [response] if asks_for(template, "response") else []
     told = sample.conversation if asks_for(template, "conversation", "raw_instruction") else ()
-    fence = Fence.around([*layout.spoken(told), *shown], [text for _, text in items])
+    fence = Fence.around([*layout.spoken(told), *shown, *(text for _, text in items)])
     places |= {
         "conversation": layout.conversation(sample.conversation, fence, language),
         "response": fence.wrap(_RESPONSE[language], response),

@@ -128,15 +128,16 @@ def write_beside_results(sample: Sample) -> dict[str, Any]:
 def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
     """Lay out judgments for a results file, each beside the constraint it is on."""
     return [
-        {"constraint": constraint.text, **_said(judgment)}
+        _said(constraint.text, judgment)
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
     ]
 
 
-def _said(judgment: Judgment) -> dict[str, Any]:
+def _said(constraint: str, judgment: Judgment) -> dict[str, Any]:
     """Lay out a judgment without what it does not say; its fields are JSON as they are."""
-    fields = {**judgment.__dict__, **(judgment.__pydantic_extra__ or {})}
-    return {name: value for name, value in fields.items() if value is not None}
+    said = {"constraint": constraint, **judgment.__dict__, **(judgment.__pydantic_extra__ or {})}
+    said["status"] = str(judgment.status)  # as a member of an enum it takes ten times as long
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _conversation(fields: dict[str, Any]) -> Any:

@@ -88,4 +88,6 @@ def _matches(record: Mapping[str, Any]) -> bool:
     return isinstance(first, dict) and "criterion" in first and "weight" in first
 
 
-FORMAT = Format("researchrubrics", (("prompt",), ("rubrics",)), _matches, sample)
+FORMAT = Format(
+    "researchrubrics", (("prompt",), ("rubrics",)), _matches, sample, keys=("sample_id",)
+)
