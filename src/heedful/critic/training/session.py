@@ -14,7 +14,7 @@ from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
 from heedful.critic.training.publishing import own_dtype, publish, whole_model
-from heedful.critic.training.sharded import check, is_sharded, save_whole
+from heedful.critic.training.sharded import check, is_sharded, loading_whole, save_whole
 from heedful.critic.training.steps import TrainingResult
 from heedful.critic.training.watch import TrainingWatch, callback
 from heedful.models.folder import find_folder
@@ -187,7 +187,8 @@ class TrainingSession:
             model = accelerator.unwrap_model(model)
         else:
             base = self._job.model.path
-            model = whole_model(weights, base, own_dtype(base)).to(accelerator.device)
+            with loading_whole():
+                model = whole_model(weights, base, own_dtype(base)).to(accelerator.device)
         return Engine(self._job.model.name, self._job.chat.tokenizer, model.eval())
 
     def _track(self, state: Any, measured: dict[str, Any]) -> None:
@@ -235,21 +236,23 @@ class TrainingSession:
                 "task": job.rows.task,
                 "stage": job.stage,
             }
-            publish(
-                weights,
-                job.model.path,
-                job.chat,
-                folder.path,
-                about,
-                prompt_file=job.settings.prompt_file,
-                keep_adapter=job.settings.keep_adapter,
-            )
+            with loading_whole():
+                publish(
+                    weights,
+                    job.model.path,
+                    job.chat,
+                    folder.path,
+                    about,
+                    prompt_file=job.settings.prompt_file,
+                    keep_adapter=job.settings.keep_adapter,
+                )
         self._state.wait_for_everyone()
         engine = None
         if job.held_out is not None or job.test is not None:
             from heedful.models.engine import Engine
 
-            engine = Engine.load(find_folder(str(folder.path)), None)
+            with loading_whole():
+                engine = Engine.load(find_folder(str(folder.path)), None)
         result = report.collected(
             job,
             configuration,
