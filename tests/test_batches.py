@@ -319,7 +319,7 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
     with serving(verdict) as server:
-        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 3.0, 1.0
+        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 1.5, 1.0
         command = [sys.executable, "tests/batch_model.py", "openai", server.url, "7", str(tmp_path)]
         process = subprocess.Popen(command)
         until(lambda: server.batches)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from heedful.core.errors import ModelError
-from heedful.engine.prefixes import PrefixCache
+from heedful.engine.prefixes import CACHE_TOKENS, PrefixCache
 from heedful.engine.store import UsageRecord
 from heedful.models.batches import has_batches
+from heedful.models.prefix import least_cached
 from heedful.models.pricing import estimate_tokens
 
 if TYPE_CHECKING:
@@ -28,13 +29,18 @@ class CallCounter:
         batches: whether all models that would be called have a batch endpoint.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Count into a store, so that equal calls are recognized in constant memory."""
+    def __init__(self, store: Store, cache_tokens: int = CACHE_TOKENS) -> None:
+        """Count into a store, so that equal calls are recognized in constant memory.
+
+        Args:
+            store: a temporary one.
+            cache_tokens: tokens that a server's prefix cache holds.
+        """
         self._store = store
         self.reused = 0
         self.prefix_tokens = 0
         self.batches = True
-        self._prefixes = PrefixCache()
+        self._prefixes = PrefixCache(cache_tokens)
 
     def count(
         self,
@@ -53,7 +59,7 @@ class CallCounter:
             self.reused += 1
         else:
             self.batches = self.batches and has_batches(model)
-            self.prefix_tokens += self._prefixes.add(model.name, messages)
+            self.prefix_tokens += self._prefixes.add(model.name, messages, least_cached(model))
             limit = sampling.max_tokens
             record = UsageRecord(
                 caller=purpose.caller,

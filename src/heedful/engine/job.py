@@ -284,6 +284,7 @@ class Job(ABC, Generic[Row, Result]):
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
+        from heedful.engine.prefixes import CACHE_TOKENS
 
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
@@ -298,7 +299,7 @@ class Job(ABC, Generic[Row, Result]):
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
-                counter = CallCounter(counted)
+                counter = CallCounter(counted, options.get("prefix_cache", CACHE_TOKENS))
                 async with (
                     cache_calls(store, retries=retries, counter=counter),
                     self.resources(dry=True),

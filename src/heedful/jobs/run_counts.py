@@ -22,6 +22,7 @@ from heedful.jobs.results import (
     scored_entry,
     with_reply,
 )
+from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -154,7 +155,9 @@ class RunCounts(Closing):
             if judgment.status.settled:
                 self._contradicted += bool((judgment.model_extra or {}).get("contradiction"))
                 continue
-            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            # A model that was asked says itself why it did not decide.
+            code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None and code
             self._needs_model += needs
             key = judgment.explanation, needs
             known = key in reasons or len(reasons) < REASONS_KEPT

@@ -51,7 +51,10 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
     shared = estimate.get("prefix_tokens")
     if shared and estimate["prompt_tokens"]:
         share = percent(shared / estimate["prompt_tokens"], 0)
-        notes.append(f"{share} % of tokens in begin as an earlier prompt does (prefix cache)")
+        notes.append(
+            f"{share} % of tokens in begin as an earlier prompt does: a prefix cache would hold "
+            "them (the dollars don't count on it)"
+        )
     batched = estimate.get("batch_dollars")
     if batched:
         notes.append(f"with --executor batch: {price(batched)}, within a day")
