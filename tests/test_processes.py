@@ -100,7 +100,7 @@ def test_what_several_processes_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--max-cost"):
         judge("http://127.0.0.1:9/v1", 2, tmp_path / "a", executor="processes", max_cost=1.0)
     model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
-    with pytest.raises(UsageError, match="several processes"):
+    with pytest.raises(UsageError, match="--executor processes"):
         respond(rows(2), models=model, executor="processes")
 
 
@@ -119,7 +119,7 @@ class Claimed(RemoteStore):
     def __init__(self) -> None:
         self.reasons: list[str | None] = []
 
-    async def claim(self, key: bytes, caller: str, requested: str) -> None:  # type: ignore[override]
+    async def claim(self, key: bytes, caller: str, requested: str) -> None:
         del key, caller, requested
 
     def unclaim(self, key: bytes, reason: str | None) -> None:
