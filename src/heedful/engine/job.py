@@ -23,9 +23,8 @@ from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
-from heedful.engine.postponed import in_batches
 from heedful.engine.progress import by_default
-from heedful.engine.reuse import reused_run
+from heedful.engine.reuse import in_batches, reused_run
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from heedful.engine.store import Store
-
 __all__: list[str] = []
 
 
@@ -19,10 +14,3 @@ class Postponed(BaseException):
 
     It isn't an error, so nothing on the way may handle it.
     """
-
-
-def in_batches(store: Store) -> set[bytes]:
-    """Return the keys of the calls that were submitted in batches and have no answer yet."""
-    if not store.meta(OPEN):
-        return set()
-    return {key for (key,) in store.query("SELECT key FROM batch_requests WHERE answered = 0")}

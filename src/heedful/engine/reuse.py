@@ -1,4 +1,4 @@
-"""The run whose answers another run takes, in place of buying them again."""
+"""What is bought already: the answers of an earlier run, and the calls in batches under way."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from heedful.core.errors import RunError
 from heedful.core.text import amount
-from heedful.engine.postponed import in_batches
+from heedful.engine.postponed import OPEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,3 +40,10 @@ def reused_run(options: RunOptions) -> Iterator[Store | None]:
                 hint="fetch them first: re-run the command that submitted them",
             )
         yield earlier
+
+
+def in_batches(store: Store) -> set[bytes]:
+    """Return the keys of the calls that were submitted in batches and have no answer yet."""
+    if not store.meta(OPEN):
+        return set()
+    return {key for (key,) in store.query("SELECT key FROM batch_requests WHERE answered = 0")}
