@@ -13,6 +13,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.preferences import checked, preferred
+from heedful.analysis.meta.target import Target
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
@@ -32,35 +33,6 @@ MET, UNMET, UNKNOWN = "m", "u", "-"
 """A verdict as a letter: a row of them is a short string, and a data set fits into memory."""
 
 PROBLEMS_LISTED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One labelled row.
-
-    Attributes:
-        id: the row's.
-        cluster: number of its instruction; responses to one instruction share it.
-        labels: a letter for each constraint.
-        group: the row's value of the tag that averages per type go by.
-        types: the constraints' types, or the verifiers of those that have none.
-        measured: whether code can measure the constraints: a check, or a numerical type.
-        annotations: for each annotator a letter for each constraint.
-        print: of the checklist, to tell another one with the same id.
-        preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
-        weights: of the constraints; empty where all are worth the same.
-    """
-
-    id: str
-    cluster: int
-    labels: str
-    group: str | None
-    types: tuple[str | None, ...]
-    measured: tuple[bool, ...]
-    annotations: Mapping[str, str]
-    print: bytes
-    preferred_to: tuple[str, ...] | None = None
-    weights: tuple[float, ...] = ()
 
 
 @dataclass

@@ -9,10 +9,8 @@ from heedful.core.errors import RowError
 from heedful.core.text import amount
 
 if TYPE_CHECKING:
-    from heedful.analysis.meta.labels import Target
+    from heedful.analysis.meta.target import Target
     from heedful.core.nouns import Sample
-
-__all__ = ["checked", "preferred"]
 
 
 def preferred(sample: Sample) -> tuple[str, ...] | None:
