@@ -265,6 +265,93 @@ def test_profbench(tmp_path: Path) -> None:
     assert "Critical, Major, Minor" in problem
 
 
+def ratings(**responses: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Write a judge's rows, one a criterion: its weight and the rating; those of a model mixed."""
+    most = max(map(len, responses.values()))
+    for place in range(most):
+        for response, rated in responses.items():
+            if place < len(rated):
+                weight, rating = rated[place]
+                task, _, model = response.partition("_")
+                yield {
+                    "task_id": task,
+                    "domain": "Finance MBA" if task == "f1" else "Physics PhD",
+                    "criterion_weight": weight,
+                    "criterion_type": ["Reasoning", "Style"],
+                    "criterion_description": f"c{place}",
+                    "human_annotation": True,
+                    "model": model,
+                    "response": f"By {response}",
+                    "judge_rating": rating,
+                }
+
+
+def test_profbenchs_judged_criteria_are_scored_by_response(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        *ratings(
+            f1_o3=[("Critical", "Yes"), ("Minor", "No, because"), ("Additional", "Yes.")],
+            f1_r1=[("Critical", "No"), ("Minor", "Yes")],
+            p1_o3=[("Major", "Yes"), ("Minor", "No")],
+        ),
+    )
+    scores = (5 / 7, 2 / 6, 3 / 5)
+    for scoring in ("strict", "faithful"):
+        found = metrics(tmp_path, scoring)
+        assert found["profbench"]["score"]["value"] == pytest.approx(sum(scores) / 3)
+        domain = (scores[0] + scores[1]) / 2
+        digits = 3 if scoring == "faithful" else 9
+        overall = (round(domain, digits) + scores[2]) / 2
+        assert found["profbench"]["overall"]["value"] == pytest.approx(overall, abs=1e-9)
+        # One criterion is no draw of a response, and no rubric.
+        assert not {"reliability", "rubric", "prbench"} & found.keys()
+    by = evaluate(tmp_path / "in.json").summary["by"]["constraint criterion type"]
+    assert {kind: measure["denominator"] for kind, measure in by.items()} == {
+        "Reasoning": 7,
+        "Style": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rating", "strict", "faithful"),
+    [("YES", "m", "u"), ("**Yes**, it is", "m", "u"), ("Unclear", "p", "u"), ("no", "u", "u")],
+)
+def test_a_rating_that_only_a_person_can_read(
+    rating: str, strict: str, faithful: str, tmp_path: Path
+) -> None:
+    read(tmp_path, *ratings(f1_o3=[("Major", rating)]))
+    readings: dict[Scoring, str] = {"strict": strict, "faithful": faithful}
+    for scoring, wanted in readings.items():
+        (row,) = evaluate(tmp_path / "in.json", judge="recorded", scoring=scoring)
+        assert row.critique is not None
+        status = row.critique.judgments[0].status
+        assert {"m": "met", "u": "unmet", "p": "unparsed"}[wanted] == status
+
+
+def test_researchrubrics_result_rows_are_scored_by_response(tmp_path: Path) -> None:
+    rows = [
+        {
+            "sample_id": sample,
+            "rubric_title": f"c{place}",
+            "verdict": verdict,
+            "weight": weight,
+            "score": 0,
+            "success": verdict != "Error",
+        }
+        for place in range(3)
+        for sample, said in (
+            ("a", [("Satisfied", 4), ("Partially Satisfied", 2), ("Satisfied", -3)]),
+            ("b", [("Not Satisfied", 5), ("Satisfied", 5)]),
+        )
+        if place < len(said)
+        for verdict, weight in [said[place]]
+    ]
+    read(tmp_path, *rows)
+    for scoring in ("strict", "faithful"):
+        score = metrics(tmp_path, scoring)["researchrubrics"]["score"]
+        assert score["value"] == pytest.approx(((4 + 1 - 3) / 6 + 5 / 10) / 2)
+
+
 def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
     record = {
         "id": "Q7",

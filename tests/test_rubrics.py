@@ -499,6 +499,16 @@ def test_a_judge_chooses_among_the_levels_of_each_criterion() -> None:
     assert '"met", "unmet"' in prompt
 
 
+@pytest.mark.parametrize("said", ["3", 3, 3.0, "3.", "**3**", '"3"'])
+def test_a_level_that_is_a_number_is_read_however_it_is_written(said: Any) -> None:
+    levels = tuple(Level(label=str(number), value=number / 5) for number in range(1, 6))
+    entry = {"constraint": 1, "evidence": "", "explanation": "I looked.", "verdict": said}
+    (judgment,) = prompts.make("criteria").parse(
+        json.dumps({"judgments": [entry]}), [Constraint(text="q", scale=Scale(levels=levels))]
+    )
+    assert judgment.level == "3", judgment
+
+
 @pytest.mark.parametrize("verdict", ["met", "fair", "kind, rude", ""])
 def test_an_answer_that_a_criterion_does_not_have_decides_nothing(verdict: str) -> None:
     critique, _ = asked(verdicts((1, verdict), (2, "kind")))
