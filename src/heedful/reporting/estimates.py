@@ -46,6 +46,7 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
     notes = [f"Tokens in are estimated from the prompts; tokens out: {estimate['assumptions']}."]
     if on_top:
         notes.append(on_top)
+    notes += _images(estimate)
     if estimate["reused"]:
         notes.append(f"{amount(estimate['reused'], 'answer')} at hand, or the same as another's")
     shared = estimate.get("prefix_tokens")
@@ -68,6 +69,14 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
     if max_cost is not None and dollars is not None and dollars + (spent or 0.0) > max_cost:
         notes.append(f"--max-cost {max_cost:g} would probably stop the run before it is done")
     return Group(text, table, *(Padding(Text(note, style="dim"), (0, 2)) for note in notes))
+
+
+def _images(estimate: Estimate) -> list[str]:
+    """Say that images aren't in the estimate, if there are any."""
+    if not estimate.get("images"):
+        return []
+    shown = amount(estimate["images"], "image")
+    return [f"tokens and dollars leave out {shown}: each provider counts them in its own way"]
 
 
 def _rows(rows: Mapping[str, int], verb: str) -> Text:
