@@ -62,8 +62,11 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     steps = ["--max-steps", CRITIQUE_LEARNT, "--learning-rate", 1e-2, "--eval-every", 80]
     words = ["critic", "train", "sft", data, "-m", model, "-o", critic, *steps, *FEW]
     words += ["--prompt-file", prompt]
-    assert run(*words, "--evaluation", held_out, "-q") == 0
+    test = write(tmp_path / "test.jsonl", samples(["+-", "++", "++", "++"]))
+    assert run(*words, "--evaluation", held_out, "--test", test, "-q") == 0
     result = report(critic)
+    assert result["test"]["pooled"]["cells"] == {"tp": 4, "fp": 0, "fn": 3, "tn": 1}
+    assert result["test_rows"]["judged"] == 4
     assert result["held_out"]["coverage"] == 1
     assert result["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
     assert result["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
@@ -75,7 +78,9 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     assert len(result["curve"]) == CRITIQUE_LEARNT
     assert result["curve"][-1]["loss"] < result["curve"][0]["loss"] / 10
     page = (critic / "training.md").read_text(encoding="utf-8")
+    assert "On the test samples it has positive F1 72.7, negative F1 40.0" in page
     assert "positive F1 80.0" in page
+    assert "They chose the weights" in page
     assert "negative F1 85.7" in page
     assert (critic / "f1.svg").is_file()
     flags = ["--judge", "checklist", "--model", critic, "--prompt-file", prompt, "--reasks", 0]

@@ -35,11 +35,14 @@ class CritiqueFlags:
         samples: Independent critiques of each response.
         prompt: plain, short, structured, structured_object, if_critic or advancedif. By default the
             one that the model's folder names, or plain.
+        measure: Tell the model what code counts, as for a served critic that was trained so. A
+            model's folder says it itself.
         overwrite: Also replace sampled critiques that are there.
     """
 
     samples: Annotated[int, Parameter(name=["--samples", "-n"])] = 5
     prompt: str | None = None
+    measure: Annotated[bool, Parameter(negative="")] = False
     overwrite: Annotated[bool, Parameter(negative="")] = False
 
 
@@ -73,7 +76,7 @@ def sample(
     model = connect_one(model_flags)
     how = sampling(model_flags, 1.0 if sampled.samples > 1 else 0.0)
     how = how.model_copy(update={"seed": model_flags.seed})
-    measure = Measurement() if protocol_of(model).measure else None
+    measure = Measurement() if sampled.measure or protocol_of(model).measure else None
     expert = critic.Expert(model, prompt_for(model, sampled.prompt), how, measure)
     choice = (data.format, data.task, sampled.samples, sampled.overwrite)
     name = ("critic sample", *choice, dict(expert.config))
