@@ -179,10 +179,13 @@ class Workers:
         self._store.flush_soon()
         self._settle(worker, key, "answer", value)
 
-    def _on_unclaim(self, worker: _Worker, key: str, reason: str) -> None:
+    def _on_unclaim(self, worker: _Worker, key: str, reason: str | None) -> None:
         if key not in worker.claims:  # another's failure, passed on
             return
-        self._settle(worker, key, "failed", reason)
+        if reason is None:
+            self._pass_on(worker, key, worker.claims.pop(key))
+        else:
+            self._settle(worker, key, "failed", reason)
 
     def _settle(self, worker: _Worker, key: str, kind: str, text: str) -> None:
         worker.claims.pop(key, None)

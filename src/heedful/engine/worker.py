@@ -75,7 +75,7 @@ class Outbox:
     def flush(self) -> None:
         """Write what waits."""
         messages, self._messages = self._messages, []
-        if messages:
+        if messages and not self._writer.is_closing():  # the other side may have ended
             self._writer.write(b"\n".join(messages) + b"\n")
 
     async def drain(self) -> None:
@@ -130,8 +130,8 @@ class RemoteStore:
             return None
         return Completion.model_validate_json(text).model_copy(update={"attempts": 0})
 
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer."""
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        """Say that there will be no answer, or that another process may make the call."""
         self.send("unclaim", key.hex(), reason)
 
     def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:

@@ -85,7 +85,8 @@ def choice_tables(measured: Mapping[str, Any] | None) -> Iterator[Table]:
     rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
     kappas = measured["kappa"]
     note = (
-        f"{measured['pairs']:,} pairs. Cohen's κ with the labels: "
+        f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: {measured['ties']:,}. "
+        "Cohen's κ with the labels: "
         f"{decimal(kappas['unswapped'])} as in the file, {decimal(kappas['swapped'])} swapped."
     )
     yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()
