@@ -37,6 +37,7 @@ class BatchServer:
         batches: the batches by their ids: their prompts, when they were made, their tag.
         slow_s: seconds between accepting a batch and saying so.
         room: requests that OpenAI's queue takes at a time, over all batches.
+        finish: why OpenAI's answers end.
         gone: OpenAI's batches whose answers have been deleted.
         slow_upload_s: seconds that OpenAI takes for a file.
         listed_after_s: seconds until OpenAI lists a batch that it has accepted.
@@ -53,6 +54,7 @@ class BatchServer:
         self.refuse: list[tuple[int, str]] = []
         self.unsupported = ""
         self.room = 10**9
+        self.finish = "stop"
         self.gone: set[str] = set()
         self.slow_upload_s = 0.0
         self.listed_after_s = 0.0
@@ -165,7 +167,8 @@ class BatchServer:
         lines = []
         for number, answer, body in self.batches[name]["answers"]:
             if answer.startswith("!") == (kind == "error"):
-                lines.append({"custom_id": number, **_openai(answer, body["model"])})
+                line = _openai(answer, body["model"], self.finish)
+                lines.append({"custom_id": number, **line})
         return web.Response(body="\n".join(map(json.dumps, reversed(lines))).encode())
 
     # Anthropic
@@ -284,7 +287,7 @@ def _refusal(status: int, body: str) -> web.HTTPException:
     return Refused(text=body, content_type="application/json")
 
 
-def _openai(answer: str, model: str) -> dict[str, Any]:
+def _openai(answer: str, model: str, finish: str) -> dict[str, Any]:
     if answer == "!expired":
         error = {"code": "batch_expired", "message": "This request expired."}
         return {"response": None, "error": error}
@@ -300,7 +303,7 @@ def _openai(answer: str, model: str) -> dict[str, Any]:
     told = {"role": "assistant", "content": answer}
     body = {
         "model": model,
-        "choices": [{"message": told, "finish_reason": "stop"}],
+        "choices": [{"message": told, "finish_reason": finish}],
         "usage": usage,
     }
     return {"response": {"status_code": 200, "body": body}, "error": None}

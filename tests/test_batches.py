@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import batch_server
 from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import serving
 from commands import run
-from heedful import Sample, StopRunError, evaluate, respond
+from heedful import Sample, StopRunError, dry_run, evaluate, respond
 from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
 from heedful.judges.compose import Panel
@@ -203,6 +204,35 @@ def test_servers_of_one_name_at_two_addresses_are_refused(tmp_path: Path) -> Non
         assert not second.bought
 
 
+def test_filtered_answers_are_in_the_account(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.finish = "content_filter"
+        model = Scripted("openai", server.url)
+        summary = judge(model, 3, tmp_path, executor="batch").summary
+    # 600 tokens at 10 dollars a million, 400 cached ones at 1, 100 at 100, and half of all that
+    assert summary["verdicts"]["failed"] == 9
+    assert summary["cost"]["prompt_tokens"] == 3 * batch_server.PROMPT_TOKENS
+    assert summary["cost"]["dollars"] == pytest.approx(3 * (600 * 10 + 400 + 100 * 100) / 2e6)
+
+
+def test_what_is_in_batches_is_neither_counted_nor_bought_again(tmp_path: Path) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    with serving(verdict, lasts_s=3600) as server:
+        command = [sys.executable, "tests/batch_model.py", "openai", server.url, "4", str(run)]
+        process = subprocess.Popen(command)
+        until(lambda: server.batches)
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        model = Scripted("openai", server.url)
+        estimate = dry_run(judge, model, 4, run, executor="batch")
+        assert (estimate["calls"], estimate["submitted"]) == (0, 4)
+        with pytest.raises(RunError, match="paid for twice"):
+            judge(model, 4, other, executor="batch", reuse=run)
+        with pytest.raises(RunError, match=r"another configuration.*batches"):
+            judge(model, 4, run, executor="batch", per_call=1)
+
+
 @pytest.mark.parametrize("room", [1, 3, 7])
 def test_a_run_larger_than_the_providers_queue_goes_through_it_in_parts(
     room: int, tmp_path: Path
@@ -319,7 +349,7 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
     with serving(verdict) as server:
-        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 3.0, 1.0
+        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 1.5, 1.0
         command = [sys.executable, "tests/batch_model.py", "openai", server.url, "7", str(tmp_path)]
         process = subprocess.Popen(command)
         until(lambda: server.batches)

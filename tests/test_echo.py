@@ -24,6 +24,7 @@ from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample,
 from heedful.critic.data.experts import Expert
 from heedful.critic.data.items import FilterItem
 from heedful.critic.data.replies import Calls, blocks
+from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic
@@ -574,8 +575,7 @@ def test_a_question_about_constraints_is_not_answered_by_a_reply_that_was_cut_of
             [0],
             lambda _: [Message(role="user", content="?")],
             blocks,
-            caller="x",
-            tokens=1,
+            Purpose("x", tokens=1),
         )
     )
     assert result == {0: "\nno"}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, Status, evaluate
 from heedful.core.errors import ModelError, StopRunError
+from heedful.jobs.evaluate_tables import notes
 from heedful.judges import Cascade, Compiled, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
@@ -301,3 +302,5 @@ def test_what_its_own_words_contradict_is_not_accepted() -> None:
         (judgment,) = judge(made, sample("It is witty.")).judgments
         assert judgment.status is status
         assert (judgment.model_extra or {})["contradiction"]
+        summary = evaluate([sample("It is witty.")], judge=made).summary
+        assert ("1 verdict contradicted by" in "".join(notes(summary))) is not reject

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate
+from heedful import dry_run, evaluate
 from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
@@ -364,6 +364,15 @@ def test_order_does_not_matter_to_what_follows(
             assert not status.settled
 
 
+def test_an_estimate_counts_what_is_asked_if_all_are_met() -> None:
+    checklist = [Constraint(text="c1")]
+    checklist += [Constraint(text=f"c{n}", depends_on=(n - 1,)) for n in range(2, 5)]
+    row = Sample(id="1", prompt="Q", response="A", checklist=checklist)
+    model = ScriptedModel("[constraint 1]\nVERDICT: MET\n[end 1]")
+    judge = Checklist(model, prompts.make("plain"), reasks=0)
+    assert dry_run(evaluate, [row], judge=judge)["calls"] == 4
+
+
 def test_a_chain_takes_time_that_grows_as_it_does() -> None:
     def calls(length: int, *, forward: bool) -> int:
         links = [[at] if at else [] for at in range(length)]
@@ -497,6 +506,16 @@ def test_a_judge_chooses_among_the_levels_of_each_criterion() -> None:
     assert (invents.status, invents.level) == (MET, None)
     assert '"rude", "ok", "kind"' in prompt
     assert '"met", "unmet"' in prompt
+
+
+@pytest.mark.parametrize("said", ["3", 3, 3.0, "3.", "**3**", '"3"'])
+def test_a_level_that_is_a_number_is_read_however_it_is_written(said: Any) -> None:
+    levels = tuple(Level(label=str(number), value=number / 5) for number in range(1, 6))
+    entry = {"constraint": 1, "evidence": "", "explanation": "I looked.", "verdict": said}
+    (judgment,) = prompts.make("criteria").parse(
+        json.dumps({"judgments": [entry]}), [Constraint(text="q", scale=Scale(levels=levels))]
+    )
+    assert judgment.level == "3", judgment
 
 
 @pytest.mark.parametrize("verdict", ["met", "fair", "kind, rude", ""])

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from heedful.models.folder import ModelFolder
 
 
+_EXACT = "--flash-attn off -ctk f32 -ctv f32"
+"""By default llama.cpp rounds much of attention to float16."""
+
+
 def gguf(
     input: str,  # noqa: A002 - shown to users as INPUT
     /,
@@ -61,4 +65,5 @@ def _next(folder: ModelFolder, output: Path) -> str:
             flags += ["--per-call", str(protocol.per_call)]
         if protocol.measure:
             flags += ["--measure"]
-    return f"serve it with {command}, and ask it with {shlex.join(flags)}"
+    asked = f"serve it with {command}, and ask it with {shlex.join(flags)}"
+    return f"{asked}; to reproduce the folder's texts exactly, serve it with {_EXACT} too"

@@ -154,17 +154,20 @@ class RunFlags(CostFlags):
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
         reuse: Reuse the answers stored in another run, such as one over fewer rows.
+        prefix_cache: Tokens that --dry-run takes the server's prefix cache to hold.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
     reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
+    prefix_cache: int = 400_000
 
     def options(self, models: Sequence[str]) -> dict[str, Any]:
         """Return the options of :class:`heedful.RunOptions` that the flags give."""
         return {
             "retry_failed": self.retry_failed,
             "reuse": self.reuse,
+            "prefix_cache": self.prefix_cache,
             "executor": self.executor,
             "max_cost": self.max_cost,
             "prices": self.price_table(models),

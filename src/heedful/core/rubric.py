@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.core.scale import Scale
 
-__all__ = ["constraint_tags", "is_scored", "judgment_at", "named_tags", "value"]
+__all__ = ["constraint_tags", "is_fault", "is_scored", "judgment_at", "named_tags", "value"]
 
 _SCORED = frozenset({"weight", "gate", "scale"})
 _FIELDS = _SCORED | {"depends_on"}
@@ -36,6 +36,11 @@ def _any_has(fields: frozenset[str], checklist: Sequence[Constraint]) -> bool:
         if not fields.isdisjoint(each.__pydantic_fields_set__):
             return True
     return False
+
+
+def is_fault(constraint: Constraint, status: Status) -> bool:
+    """Tell whether a verdict speaks against a response: unmet, or a mistake that was made."""
+    return status is (Status.MET if constraint.is_penalty else Status.UNMET)
 
 
 def constraint_tags(constraint: Constraint) -> list[tuple[str, str]]:

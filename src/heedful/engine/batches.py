@@ -25,7 +25,7 @@ from heedful.engine.queue_room import QueueRoom
 from heedful.engine.records import LOST, UsageRecord
 from heedful.engine.runner import together
 from heedful.engine.spool import BatchCall, Spool
-from heedful.models.base import Completion
+from heedful.models.base import Completion, Usage
 from heedful.models.batches import service_of
 from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.pricing import PRICES
@@ -315,7 +315,7 @@ class BatchQueue:
                         self._save(call, answer, self._open[tag]["model"])
                         came += 1
                     else:
-                        came += self._note(call, answer, service)
+                        came += self._note(tag, call, answer, service)
                     del left[number]
                 break
             except FaultError as error:
@@ -324,34 +324,34 @@ class BatchQueue:
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
         missing = Fault(FaultKind.TRANSIENT, "the batch has no answer to this request")
         for call in left.values():
-            self._note(call, missing, service)
+            self._note(tag, call, missing, service)
         await self._drop(tag)
         return came
 
     def _save(self, call: BatchCall, completion: Completion, requested: str) -> None:
         model = completion.model or requested
         completion = completion.model_copy(update={"model": model})
-        counted, usage = completion.counted, completion.usage
-        record = UsageRecord(
-            call.caller,
-            requested,
-            model,
-            tier="batch",
-            reasks=call.reask,
-            uncounted=int(not counted),
-            prompt_tokens=usage.prompt_tokens if counted else 0,
-            cached_tokens=usage.cached_tokens if counted else 0,
-            completion_tokens=usage.completion_tokens if counted else 0,
-        )
+        usage = completion.usage if completion.counted else None
+        record = call.billed(requested, model, usage)
         self._store.add_call(call.key, completion.model_dump_json(exclude_defaults=True), record)
         self._store.change(ANSWERED, [(call.key,)])
         self._store.flush_if_due()
         self._fresh.add(call.key)
         self._under_way.pop(call.key, None)
 
-    def _note(self, call: BatchCall, fault: Fault, service: BatchService) -> int:
+    def _charge(self, tag: str, call: BatchCall, fault: Fault) -> None:
+        """Record what a reply without an answer was billed, once, whenever the session ends."""
+        usage, requested = fault.usage, self._open[tag]["model"]
+        if usage == Usage():
+            return
+        record = call.billed(requested, fault.model or requested, usage)
+        self._store.add_usage(record)
+        self._store.change(USED, [(call.key,)])  # committed together
+
+    def _note(self, tag: str, call: BatchCall, fault: Fault, service: BatchService) -> int:
         """Take note of a request without an answer; return 1 if it is not requested again."""
         self._rounds[call.key] += 1
+        self._charge(tag, call, fault)
         if service.adapt(fault):
             return 1
         if fault.kind.retryable and self._rounds[call.key] < ROUNDS:

@@ -133,7 +133,8 @@ class _CallCache:
             completion = await self.call(model, messages, sampling, sample, purpose)
         except Exception as error:
             if self.claims is not None:
-                self.claims.unclaim(key, str(error))
+                hopeless = isinstance(error, ModelError)
+                self.claims.unclaim(key, str(error) if hopeless else None)
             raise
         self.save(key, completion, model.name, purpose)
         return completion

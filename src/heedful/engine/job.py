@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -24,6 +24,7 @@ from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
 from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
 from heedful.engine.progress import by_default
+from heedful.engine.reuse import in_batches, reused_run
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
@@ -162,7 +163,7 @@ class Job(ABC, Generic[Row, Result]):
         if directory is not None:
             self.name_input()
         config = self.config
-        with only_writer(directory), refuse_unusable(directory), _earlier(options) as earlier:
+        with only_writer(directory), refuse_unusable(directory), reused_run(options) as earlier:
             store = Store(directory)
             store.reuse(earlier)
             store.configure(config)
@@ -284,6 +285,7 @@ class Job(ABC, Generic[Row, Result]):
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
+        from heedful.engine.prefixes import CACHE_TOKENS
 
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
@@ -291,14 +293,15 @@ class Job(ABC, Generic[Row, Result]):
         if _directory(options) is not None:
             self.name_input()
         with (
-            _earlier(options) as earlier,
+            reused_run(options) as earlier,
             opened_for_dry_run(_directory(options), self.config) as store,
         ):
             store.reuse(earlier)
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
-                counter = CallCounter(counted)
+                tokens = options.get("prefix_cache", CACHE_TOKENS)
+                counter = CallCounter(counted, tokens, in_batches(store))
                 async with (
                     cache_calls(store, retries=retries, counter=counter),
                     self.resources(dry=True),
@@ -323,7 +326,9 @@ class Job(ABC, Generic[Row, Result]):
             **cost,
             "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
             "prefix_tokens": counter.prefix_tokens,
+            "images": counter.images,
             "reused": counter.reused,
+            "submitted": counter.submitted,
             "spent": spent,
         }
 
@@ -352,23 +357,6 @@ class Job(ABC, Generic[Row, Result]):
 def _directory(options: RunOptions) -> Path | None:
     run = options.get("run")
     return None if run is None else Path(run)
-
-
-@contextmanager
-def _earlier(options: RunOptions) -> Iterator[Store | None]:
-    """Open the run whose answers are taken, if there is one.
-
-    Raises:
-        RunError: there is no such run, or it is damaged.
-    """
-    reuse = options.get("reuse")
-    if reuse is None:
-        yield None
-        return
-    from heedful.engine.reader import Reader
-
-    with Reader(Path(reuse)) as earlier:
-        yield earlier
 
 
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:

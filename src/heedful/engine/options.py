@@ -41,6 +41,8 @@ class RunOptions(TypedDict, total=False):
         executor: where calls are made: ``local``, from this process; ``processes``, from several on
             this machine's cores; ``batch``, through the provider's batch endpoint: at half the
             price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
+        prefix_cache: tokens that a dry run takes a server's prefix cache to hold; 400,000 by
+            default.
     """
 
     run: str | os.PathLike[str] | None
@@ -51,6 +53,7 @@ class RunOptions(TypedDict, total=False):
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
     executor: str
+    prefix_cache: int
 
 
 def ignore(progress: Progress) -> None:

@@ -13,6 +13,7 @@ import signal
 import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
@@ -22,7 +23,7 @@ from heedful.core.text import amount
 from heedful.engine.fan_out import divide_room
 from heedful.engine.records import LOST, UsageRecord
 from heedful.engine.runner import READ_AHEAD
-from heedful.engine.worker import LINE_LIMIT, Outbox, received, serve
+from heedful.engine.worker import LINE_LIMIT, TOGETHER, Outbox, received, serve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -73,15 +74,15 @@ class Workers:
 
     async def start(self) -> None:
         """Start the processes."""
-        count = available_cores(FEWEST)
+        wanted = available_cores(FEWEST)
         retries = self._store.meta("retries") or 0
         ends: list[int] = []
-        for _ in range(count):
+        for _ in range(wanted):
             ours, theirs = socket.socketpair()
             ends.append(ours.fileno())
             pid = os.fork()
             if not pid:
-                _become_worker(self._job, theirs, retries, count, ends)
+                _become_worker(self._job, theirs, retries, wanted, ends)
             theirs.close()
             reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
             worker = _Worker(pid, reader, Outbox(writer))
@@ -121,11 +122,16 @@ class Workers:
 
     async def _listen(self, worker: _Worker) -> None:
         with suppress(ConnectionError):
-            while (line := await worker.reader.readline()).endswith(b"\n"):
+            for number in count(1):
+                line = await worker.reader.readline()
+                if not line.endswith(b"\n"):
+                    break
                 kind, *rest = received(line)
                 if kind == "bye":
                     return
                 getattr(self, f"_on_{kind}")(worker, *rest)
+                if number % TOGETHER == 0:
+                    await asyncio.sleep(0)
         # It died, maybe in the midst of a message.
         lost = f"{amount(len(worker.claims), 'call')} in flight, made again"
         logger.warning("a process that worked on rows has died, with %s", lost)
@@ -173,10 +179,13 @@ class Workers:
         self._store.flush_soon()
         self._settle(worker, key, "answer", value)
 
-    def _on_unclaim(self, worker: _Worker, key: str, reason: str) -> None:
+    def _on_unclaim(self, worker: _Worker, key: str, reason: str | None) -> None:
         if key not in worker.claims:  # another's failure, passed on
             return
-        self._settle(worker, key, "failed", reason)
+        if reason is None:
+            self._pass_on(worker, key, worker.claims.pop(key))
+        else:
+            self._settle(worker, key, "failed", reason)
 
     def _settle(self, worker: _Worker, key: str, kind: str, text: str) -> None:
         worker.claims.pop(key, None)

@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from heedful.engine.records import UsageRecord
+from heedful.models.base import Usage
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
@@ -25,6 +28,21 @@ class BatchCall(NamedTuple):
     key: bytes
     caller: str
     reask: int
+
+    def billed(self, requested: str, model: str, usage: Usage | None) -> UsageRecord:
+        """Book what a reply was billed; ``None`` where the provider doesn't say."""
+        counted = usage or Usage()
+        return UsageRecord(
+            self.caller,
+            requested,
+            model,
+            tier="batch",
+            reasks=self.reask,
+            uncounted=int(usage is None),
+            prompt_tokens=counted.prompt_tokens,
+            cached_tokens=counted.cached_tokens,
+            completion_tokens=counted.completion_tokens,
+        )
 
 
 @dataclass

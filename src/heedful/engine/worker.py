@@ -28,6 +28,11 @@ LINE_LIMIT = 2**30
 """Bytes of the longest message; rows may be long."""
 
 
+TOGETHER = 48
+"""Messages that are written, or read, before the other side gets to work: more at a time would
+have the processes wait for each other."""
+
+
 class SentWork(Protocol):
     """A job, as far as its rows can be worked on in another process."""
 
@@ -64,11 +69,13 @@ class Outbox:
             self._messages.append(to_json(message))
         except PydanticSerializationError:  # half a surrogate pair in the words of an error
             self._messages.append(json.dumps(message).encode())
+        if len(self._messages) >= TOGETHER:
+            self.flush()
 
     def flush(self) -> None:
         """Write what waits."""
         messages, self._messages = self._messages, []
-        if messages:
+        if messages and not self._writer.is_closing():  # the other side may have ended
             self._writer.write(b"\n".join(messages) + b"\n")
 
     async def drain(self) -> None:
@@ -123,8 +130,8 @@ class RemoteStore:
             return None
         return Completion.model_validate_json(text).model_copy(update={"attempts": 0})
 
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer."""
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        """Say that there will be no answer, or that another process may make the call."""
         self.send("unclaim", key.hex(), reason)
 
     def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:

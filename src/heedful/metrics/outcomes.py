@@ -43,6 +43,9 @@ _MET, _UNMET, _NA = Status.MET, Status.UNMET, Status.NOT_APPLICABLE
 _NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
 
 
+RATED = {"profbench_judge": "profbench", "researchrubrics_judge": "researchrubrics"}
+"""Benchmarks whose rows are a judge's verdicts on one criterion each, and their scores."""
+
 _BENCHMARKS = frozenset(
     {
         "advancedif",
@@ -52,6 +55,7 @@ _BENCHMARKS = frozenset(
         "infobench",
         "multichallenge",
         "followbench",
+        *RATED,
         *FAMILY_SCORES,
     }
 )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.expectation import OpenOutcome, Prediction, Units, beta_binomial
+from heedful.metrics.outcomes import RATED
 from heedful.metrics.proportions import Spread
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 
@@ -50,6 +51,7 @@ class Reliability:
         variant = VARIANT in sample.tags
         # MultiChallenge's attempts at a question are one model's, whether or not it is named.
         known = "model" in sample.tags or variant or row.benchmark == "multichallenge"
+        known &= row.benchmark not in RATED
         if instruction is None or not known or not verdicts.total or row.penalised:
             return
         key = str(sample.tags.get("model", "")), str(instruction)

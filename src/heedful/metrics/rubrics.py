@@ -281,9 +281,11 @@ class ScoresByType:
         parts: dict[tuple[str, str], tuple[list[Constraint], list[Judgment]]] = {}
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
             named = [("type", constraint.type)] if constraint.type is not None else []
-            # HealthBench's axes are types already.
+            # HealthBench's axes are types, too.
             named += [
-                each for each in dict.fromkeys(constraint_tags(constraint)) if each[0] != "axis"
+                each
+                for each in dict.fromkeys(constraint_tags(constraint))
+                if each[1] != constraint.type
             ]
             for kind in named:
                 checklist, judgments = parts.setdefault(kind, ([], []))

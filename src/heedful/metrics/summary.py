@@ -96,7 +96,7 @@ class Summary:
         unsaid = UNDECIDED in states or NOT_APPLICABLE in states
         if unsaid or len(critique.judgments) != len(states):
             self._add_undecided(critique, len(states))
-        self._units.add(sample, row, states)
+        self._units.add(sample, critique, row, states)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
         if row.rubric is not None:

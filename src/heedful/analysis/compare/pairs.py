@@ -206,6 +206,8 @@ class RunComparison:
         ]
         for systems in self._stepwise.values():
             notes += systems.notes()
+        if any(rate[0] == "healthbench" for rate in self._differences.rates()):
+            notes.append("HealthBench's means are compared before they are clipped to 0 to 100 %")
         return notes + self._pairs.notes(undecided)
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:

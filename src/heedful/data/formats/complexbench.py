@@ -103,4 +103,5 @@ FORMAT = Format(
     (("scoring_questions",), ("instruction", "instruction_en")),
     lambda record: "scoring_questions" in record,
     sample,
+    keys=("main_id",),
 )

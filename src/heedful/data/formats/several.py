@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from heedful.data.formats.base import Row
+from heedful.data.formats.responses import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Sample
@@ -51,12 +53,26 @@ class Sources:
         return any(part.exclude_failures for part in self.parts)
 
     def __iter__(self) -> Iterator[Row]:
-        """Give the rows of all files."""
-        for name, part in zip(self._names, self.parts, strict=True):
-            for row in part:
-                sample = row.sample and in_file(name, row.sample)
-                problem = row.problem and f"{part.path}: {row.problem}"
-                yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
+        """Give the rows of all files; responses that join no row of any come last, as problems."""
+        first = self.parts[0]
+        with ExitStack() as stack:
+            joined = None
+            if first.responses is not None and self.format is not None:
+                joined = stack.enter_context(opened(first.responses, self.format))
+            for name, part in zip(self._names, self.parts, strict=True):
+                if joined is not None:
+                    joined.file = name
+                yield from _named(name, part, part if joined is None else part.rows(joined))
+            if joined is not None:
+                yield from joined.left_over("any file")
+
+
+def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
+    """Name the rows of a file."""
+    for row in rows:
+        sample = row.sample and in_file(name, row.sample)
+        problem = row.problem and f"{part.path}: {row.problem}"
+        yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
