@@ -229,7 +229,9 @@ def test_settings_come_from_a_file_and_flags_win(model: Path, sft: Path, tmp_pat
     assert protocol.prompt_file.read_text() == PROMPT
 
 
-def test_a_critic_of_code_is_asked_as_it_was_trained(model: Path, tmp_path: Path) -> None:
+def test_a_critic_of_code_is_asked_as_it_was_trained(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check = {"id": "punctuation:no_comma"}
     row = {
         "prompt": "Write.",
@@ -252,6 +254,9 @@ def test_a_critic_of_code_is_asked_as_it_was_trained(model: Path, tmp_path: Path
         assert isinstance(judge, Checklist)
         assert judge.config["measure"] == Measurement().version
     assert losses(tmp_path / "a") == losses(tmp_path / "b")
+    other = command("sft", exported, model, tmp_path / "c", *step, "--per-call", 3)
+    assert run(*other) == 2
+    assert "--per-call is 3" in capsys.readouterr().err
 
 
 def test_a_checklist_generator_is_trained_alike(
