@@ -452,6 +452,28 @@ def rated(name: str, verdicts: str, *worse: str) -> dict[str, Any]:
     }
 
 
+def test_levels_are_points_of_a_ranking(tmp_path: Path) -> None:
+    scale = ["no", "some", "all"]
+    rows = [
+        {
+            "id": f"{group}{level}",
+            "instruction_id": group,
+            "prompt": f"Do {group}.",
+            "response": level,
+            "checklist": [{"text": "c", "scale": scale}],
+            "labels": [level == "all"],
+            "preferred_to": [f"{group}{worse}" for worse in scale[: scale.index(level)]],
+            "judgments": [{"status": level == "all", "level": level}],
+        }
+        for group in "ab"
+        for level in scale
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (judge,) = meta(file)["judges"]
+    assert judge["ranking"]["pairs"]["concordant"] == 6
+
+
 def test_the_best_response_first_by_hand(tmp_path: Path) -> None:
     rows = [
         *(rated("a1", "++", "a2", "a3"), rated("a2", "+-"), rated("a3", "--")),  # alone: 1
