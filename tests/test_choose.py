@@ -9,7 +9,7 @@ import pytest
 
 import commands
 from fault_server import completion, serving
-from heedful import Sample, meta
+from heedful import InputError, Sample, meta
 from heedful.jobs.choose import choose
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
@@ -101,3 +101,9 @@ def test_the_command_writes_what_meta_reads(tmp_path: Path) -> None:
         words = ["--model", "m", "--base-url", server.url, "--run", tmp_path / "run"]
         assert commands.run("choose", data, "-o", output, *words) == 0
     assert commands.run("meta", output) == 0
+
+
+def test_a_file_without_pairs_is_refused() -> None:
+    rows = [Sample(id="1", prompt="q", response="a", checklist=["x"])]
+    with pytest.raises(InputError, match="no row says"):
+        choose(rows, ScriptedModel(longer))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from heedful.core.errors import RowError
+from heedful.core.errors import InputError, RowError
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.fan_out import fan_out
 from heedful.engine.inputs import items, open_data, split_options
@@ -57,6 +57,7 @@ def choose(
     Raises:
         InputError: the file is missing, empty or in no known format.
         RunError: the run's directory holds a run with another configuration.
+        InputError: no row is of a pair.
         StopRunError: no further call can succeed; the same call goes on from there.
         UsageError: an option makes no sense.
     """
@@ -69,6 +70,7 @@ def choose(
         for place, item in enumerate(items(source or rows))
         if item.value is not None
     }
+    _refuse_unpaired(found)
     how = sampling or Sampling()
 
     def tasks(sample: Sample) -> Iterator[Task]:
@@ -86,6 +88,19 @@ def choose(
     assumed = f"answers are taken to have {_TOKENS} tokens"
     recipe = Recipe("choice", about, config, assumed, tasks)
     return RowsJob(rows, recipe, output=output, **reading).run(**running)
+
+
+def _refuse_unpaired(found: dict[str, tuple[int, Sample]]) -> None:
+    """Refuse rows of which none is of a pair.
+
+    Raises:
+        InputError: that is so.
+    """
+    if found and not any((row.model_extra or {}).get("preferred_to") for _, row in found.values()):
+        raise InputError(
+            "no row says which responses are worse",
+            hint="rows need preferred_to, or are LLMBar's pairs: see heedful choose --help",
+        )
 
 
 def _task(
