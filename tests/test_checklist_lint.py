@@ -43,6 +43,10 @@ def found(*checklist: str | dict[str, Any], prompt: str = "Do it.") -> set[tuple
             {(1, "code"), (2, "code"), (2, "contradiction")},
         ),
         (["At least 100 words.", "At most 200 words."], {(1, "code"), (2, "code")}),
+        (
+            ["At most 5 words.", "No more than five words"],
+            {(1, "code"), (2, "code"), (2, "duplicate")},
+        ),
         (["It greets and mentions a date."], {(1, "double-barrelled")}),
         (["Is it a poem? Is it sad?"], {(1, "double-barrelled")}),
         (["它押韵并且提到雨"], {(1, "double-barrelled")}),

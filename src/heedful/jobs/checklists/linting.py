@@ -220,6 +220,7 @@ def _of_two(checklist: Sequence[Constraint]) -> Iterator[tuple[int, int, Kind, s
         penalties = checklist[at].is_penalty + checklist[to].is_penalty
         opposite = (first.negations + second.negations + penalties) % 2 == 1
         same = first.plain == second.plain and first.negations == second.negations
+        same = same or (penalties == 0 and bounds[at] is not None and bounds[at] == bounds[to])
         alike = first.numbers == second.numbers and _share(first.words, second.words) >= ALIKE
         clash = penalties == 0 and _clash(bounds[at], bounds[to])
         if clash or (alike and opposite):
