@@ -114,6 +114,24 @@ def test_what_was_observed_is_the_lowest_within_the_margin(tmp_path: Path) -> No
         assert result["observed"]["threshold"] == (min(within) if within else None)
 
 
+def test_rows_that_differ_are_left_out_and_counted(tmp_path: Path) -> None:
+    small, _ = runs(tmp_path, by_confidence)
+    rows = [
+        Sample(
+            id=str(number),
+            prompt=f"Do {number}." if number < 40 else "Another.",
+            checklist=(Constraint(text="a"),),
+            response="So.",
+            labels=(truth(number),),
+        )
+        for number in range(50)
+    ]
+    evaluate(rows, judge=Told(lambda number: (truth(number), None)), run=tmp_path / "fifty")
+    result = replay(small, tmp_path / "fifty")
+    assert (result["rows"], result["left_out"]) == (40, ROWS - 40)
+    assert f"Left out: {ROWS - 40} rows" in document(result).markdown()
+
+
 def test_a_judge_that_guesses_is_never_trusted(tmp_path: Path) -> None:
     result = replay(*runs(tmp_path, lambda number: (random.Random(number).random() < 0.5, 0.7)))
     assert result["chosen"]["threshold"] is None

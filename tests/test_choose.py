@@ -67,11 +67,17 @@ def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -
     assert choices["first_shown"]["value"] == 1
 
 
-@pytest.mark.parametrize("reply", ["RANKING: 1 = 2", "The first."])
-def test_ties_and_what_cannot_be_read_choose_neither(reply: str, tmp_path: Path) -> None:
-    choices = measured(reply, tmp_path)
-    assert choices["accuracy"]["coverage"] == 0
+def test_what_cannot_be_read_chooses_neither(tmp_path: Path) -> None:
+    choices = measured("The first.", tmp_path)
+    assert choices["accuracy"]["coverage"] == choices["ties"] == 0
     assert choices["accuracy"]["bounds"] == [0, 1]
+
+
+def test_a_tie_is_wrong(tmp_path: Path) -> None:
+    choices = measured("RANKING: 1 = 2", tmp_path)
+    assert (choices["ties"], choices["accuracy"]["value"]) == (6, 0)
+    assert choices["accuracy"]["coverage"] == choices["positional_agreement"]["value"] == 1
+    assert choices["first_shown"]["value"] is None
 
 
 def test_rows_name_the_worse_ones() -> None:

@@ -91,6 +91,15 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["value"] == pytest.approx((0 + 1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
 
 
+def test_structflows_code_knows_its_two_words_alone(tmp_path: Path) -> None:
+    (sample,) = read(tmp_path, flow(turn("yes", "No.", "N/A")))
+    assert sample.recording is not None
+    readings: dict[Scoring, str] = {"strict": "met unmet unparsed", "faithful": "unparsed " * 3}
+    for scoring, states in readings.items():
+        said = prompts.read(sample.recording, sample.checklist, scoring)
+        assert [each.status.value for each in said] == states.split()
+
+
 def test_a_type_without_points_counts_in_all_but_wcsr(tmp_path: Path) -> None:
     read(tmp_path, flow(turn("No", "Yes", types=["unrelatedness"])), flow(turn("No", types=["?"])))
     found = metrics(tmp_path, "faithful")["structflow"]

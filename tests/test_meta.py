@@ -165,7 +165,8 @@ def test_types_of_tasks_and_of_constraints() -> None:
     assert value(judge, "per_instruction", "f1_met") == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
     assert set(judge["by_constraint_type"]) == {"numerical", "keywords:existence"}
     assert judge["by_constraint_type"]["numerical"]["f1_met"]["value"] == 1
-    assert "per_type" not in meta(rows, by="domain")["judges"][0]
+    with pytest.raises(UsageError, match="no row has the tag 'domain'"):
+        meta(rows, by="domain")
 
 
 def published(rows: list[tuple[str, str]], types: list[str]) -> tuple[float, float]:

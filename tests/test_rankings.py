@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import meta
+from heedful import UsageError, meta
 from heedful.analysis.meta.tables import document
 from heedful.data.formats import open_source
 from heedful.judges.prompts import if_rewardbench
@@ -315,9 +315,47 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     assert judge["ranking"]["pooled"]["value"] == 1
 
 
+def test_odd_preferences_are_named(tmp_path: Path) -> None:
+    rows = [
+        preferring("a", "b", "typo"),  # "b" has no labels, and is found all the same
+        {name: given for name, given in preferring("b").items() if name != "preferred_to"},
+        preferring("c", "d"),
+        preferring("d", "c"),
+        preferring("e", "f"),
+        preferring("f") | {"prompt": "Another."},
+        preferring("g", "g"),
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    summary = meta(file, judge="rules")
+    assert summary["judges"][0]["ranking"]["pairs"] == {
+        "concordant": 0,
+        "discordant": 0,
+        "tied": 3,  # a > b, c > d, d > c
+        "undecided": 1,
+    }
+    said = "\n".join(summary["notes"])
+    for pair in ("a > typo", "c > d", "e > f"):
+        assert pair in said
+    (problem,) = summary["problems"]
+    assert "itself" in problem["problem"]
+    with pytest.raises(UsageError, match="no row has the tag"):
+        meta(file, by="nosuch")
+
+
+def preferring(name: str, *worse: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "prompt": "Q",
+        "response": "A",
+        "checklist": [{"text": "No commas.", "check": {"id": "punctuation:no_comma"}}],
+        "preferred_to": list(worse),
+    }
+
+
 # --- pairwise judges ----------------------------------------------------------------------------
 
-SIDES = st.sampled_from([1, 2, None])
+SIDES = st.sampled_from([1, 2, 0, None])
 
 
 @given(st.lists(st.builds(Choice, st.sampled_from([1, 2]), SIDES, SIDES), min_size=1))
@@ -339,6 +377,12 @@ def test_choices_by_counting(given_choices: list[Choice]) -> None:
     expected = sum(known) / len(known) if known else None
     assert strict["accuracy"]["value"] == (None if expected is None else pytest.approx(expected))
     assert strict["accuracy"]["coverage"] == pytest.approx(len(known) / (2 * n))
+    assert strict["ties"] == sum(c.winners.count(0) for c in given_choices)
+    clear = [w == at for c in given_choices for at, w in enumerate(c.winners, 1) if w]
+    shown_first = sum(clear) / len(clear) if clear else None
+    assert strict["first_shown"]["value"] == (
+        None if shown_first is None else pytest.approx(shown_first)
+    )
 
 
 def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
@@ -406,6 +450,28 @@ def rated(name: str, verdicts: str, *worse: str) -> dict[str, Any]:
             "verdicts": [{"status": status[sign], "explanation": ""} for sign in verdicts],
         },
     }
+
+
+def test_levels_are_points_of_a_ranking(tmp_path: Path) -> None:
+    scale = ["no", "some", "all"]
+    rows = [
+        {
+            "id": f"{group}{level}",
+            "instruction_id": group,
+            "prompt": f"Do {group}.",
+            "response": level,
+            "checklist": [{"text": "c", "scale": scale}],
+            "labels": [level == "all"],
+            "preferred_to": [f"{group}{worse}" for worse in scale[: scale.index(level)]],
+            "judgments": [{"status": level == "all", "level": level}],
+        }
+        for group in "ab"
+        for level in scale
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (judge,) = meta(file)["judges"]
+    assert judge["ranking"]["pairs"]["concordant"] == 6
 
 
 def test_the_best_response_first_by_hand(tmp_path: Path) -> None:

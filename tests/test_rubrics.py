@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate
+from heedful import dry_run, evaluate
 from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
@@ -362,6 +362,15 @@ def test_order_does_not_matter_to_what_follows(
             assert status is statuses[at]
         else:
             assert not status.settled
+
+
+def test_an_estimate_counts_what_is_asked_if_all_are_met() -> None:
+    checklist = [Constraint(text="c1")]
+    checklist += [Constraint(text=f"c{n}", depends_on=(n - 1,)) for n in range(2, 5)]
+    row = Sample(id="1", prompt="Q", response="A", checklist=checklist)
+    model = ScriptedModel("[constraint 1]\nVERDICT: MET\n[end 1]")
+    judge = Checklist(model, prompts.make("plain"), reasks=0)
+    assert dry_run(evaluate, [row], judge=judge)["calls"] == 4
 
 
 def test_a_chain_takes_time_that_grows_as_it_does() -> None:

@@ -38,6 +38,9 @@ def document(result: Mapping[str, Any]) -> Document:
         f"Saved are {result['unit']} of the large judge. What stays undecided isn't right. "
         f"The truth: {result['truth']}."
     )
+    if result["left_out"]:
+        left_out = amount(result["left_out"], "row")
+        note += f" Left out: {left_out} that aren't the same in both runs."
     return Document("Cascade", [_chosen(result)], [Table("Thresholds", columns, rows, note)])
 
 

@@ -169,12 +169,12 @@ def carry_out(
             failed=summary["rows"]["failed"],
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
-            complete=_is_complete(summary, results.min_coverage),
+            complete=is_complete(summary, results.min_coverage),
             failures=[said for gate in limits if (said := below(gate, summary))],
             hints=[
                 *_unread(result),
                 *_retry(summary, run),
-                *_too_little(summary, results.min_coverage),
+                *too_little(summary, results.min_coverage),
                 *(said for gate in limits if (said := unsure(gate, summary))),
             ],
             next_step=_next_step(summary, model_flags),
@@ -223,7 +223,7 @@ def _retry(summary: Mapping[str, Any], run: Path) -> Iterator[str]:
         yield f"--retry-failed requests again what failed (run {run})"
 
 
-def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str]:
+def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterator[str]:
     """Say why the exit code is 1, where nothing else does."""
     if summary["coverage"] < min_coverage:
         yield (
@@ -265,7 +265,7 @@ def _same_place(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _is_complete(summary: Mapping[str, Any], min_coverage: float) -> bool:
+def is_complete(summary: Mapping[str, Any], min_coverage: float = 0.0) -> bool:
     """Tell whether the numbers rest on all of the input, and on enough verdicts."""
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
     return bool(not summary["rows"]["failed"] and decided and summary["coverage"] >= min_coverage)

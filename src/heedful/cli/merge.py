@@ -9,6 +9,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
+from heedful.cli.judging import is_complete, too_little
 from heedful.cli.running import INCOMPLETE, Outcome, Quiet, print_outcome
 
 
@@ -40,10 +41,10 @@ def merge(
 
         table = read_prices(prices)
     summary = merge_runs(*runs, run=run, prices=table)
-    failed = summary["rows"]["failed"]
+    failed, complete = summary["rows"]["failed"], is_complete(summary)
     if json:
         sys.stdout.write(as_json.dumps(summary, ensure_ascii=False, indent=2) + "\n")
-        return INCOMPLETE if failed else 0
+        return 0 if complete else INCOMPLETE
     results = run and run / "results.jsonl"
     outcome = Outcome(
         view=lambda: view(summary),
@@ -51,6 +52,7 @@ def merge(
         problems=summary["problems"],
         failed=failed,
         names=results,
-        complete=not failed,
+        complete=complete,
+        hints=[*too_little(summary)],
     )
     return print_outcome(outcome, quiet=quiet)

@@ -26,6 +26,7 @@ class CallCounter:
     Attributes:
         reused: calls that a stored answer, or an equal call, would serve.
         prefix_tokens: tokens of prompts that a server's prefix cache would hold.
+        images: how many the prompts have; their tokens are not in the estimate.
         submitted: calls that are in batches under way, and so are bought already.
         batches: whether all models that would be called have a batch endpoint.
     """
@@ -45,6 +46,7 @@ class CallCounter:
         self.reused = 0
         self.submitted = 0
         self.prefix_tokens = 0
+        self.images = 0
         self.batches = True
         self._prefixes = PrefixCache(cache_tokens)
 
@@ -68,6 +70,7 @@ class CallCounter:
         else:
             self.batches = self.batches and has_batches(model)
             self.prefix_tokens += self._prefixes.add(model.name, messages, least_cached(model))
+            self.images += sum(len(message.images) for message in messages)
             limit = sampling.max_tokens
             record = UsageRecord(
                 caller=purpose.caller,

@@ -26,7 +26,7 @@ Row = TypeVar("Row")
 
 COUNTED = (
     *("calls", "reused", "submitted"),
-    *("prompt_tokens", "completion_tokens", "prefix_tokens"),
+    *("prompt_tokens", "completion_tokens", "prefix_tokens", "images"),
 )
 PRICED = ("dollars", "batch_dollars", "spent")
 
@@ -35,9 +35,10 @@ Estimate = dict[str, Any]
 ``reused``, ``submitted`` (in batches under way), ``prompt_tokens``, ``completion_tokens`` and
 ``dollars`` (``None`` where a price is not known), in all and by ``judges``; ``batch_dollars``, with
 ``--executor batch``; ``prefix_tokens``, those of prompts that begin as an earlier prompt does,
-which a server's prefix cache would hold; ``spent``, the dollars that the run has cost so far;
-``assumptions``: how long answers are taken to be, in words; and ``on_top``, where there is more to
-come that cannot be counted yet: what, in words."""
+which a server's prefix cache would hold; ``images``, whose tokens are in none of
+these; ``spent``, the dollars that the run has cost so far; ``assumptions``: how long answers are
+taken to be, in words; and ``on_top``, where there is more to come that cannot be counted yet: what,
+in words."""
 
 _dry: ContextVar[bool] = ContextVar("heedful_dry_run", default=False)
 """Whether jobs are to be counted rather than run."""

@@ -326,6 +326,7 @@ class Job(ABC, Generic[Row, Result]):
             **cost,
             "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
             "prefix_tokens": counter.prefix_tokens,
+            "images": counter.images,
             "reused": counter.reused,
             "submitted": counter.submitted,
             "spent": spent,

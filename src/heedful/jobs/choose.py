@@ -12,6 +12,7 @@ from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called
 from heedful.jobs.rows import Addition
 from heedful.judges.prompts import ranking
+from heedful.metrics.pairwise import TIE
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def choose(
 
     A pair is a row with ``preferred_to`` and one that it names, or a record of LLMBar. Each pair
     becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful meta`` measures;
-    the first response is the one that comes first in the data. A tie, and what can't be read,
-    chooses neither. The rows are held in memory.
+    the first response is the one that comes first in the data. The rows are held in memory.
 
     Args:
         data: a file in any format that heedful reads, or samples.
@@ -108,7 +108,7 @@ def _task(
         purpose = Purpose(f"{model.name}/choice", _TOKENS)
         completion = await complete(model, messages, sampling, purpose=purpose)
         ranks = None if completion.cut_off else ranking.parse(completion.text, order)
-        won = None if ranks is None or ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
+        won = None if ranks is None else TIE if ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
         return won, expense(completion, purpose)
 
     async def make() -> Addition:
@@ -123,12 +123,15 @@ def _task(
         choice = {
             "label": 1 if better[0] < worse[0] else 2,
             "unswapped": first,
-            "swapped": None if second is None else 3 - second,
+            "swapped": 3 - second if second else second,
         }
         return Addition(
             fields={"choice": choice},
             expenses=tuple(cost for _, cost in said),
-            counts={"no_choice": sum(each is None for each, _ in said)},
+            counts={
+                "ties": sum(each == TIE for each, _ in said),
+                "unread_choice": sum(each is None for each, _ in said),
+            },
         )
 
     return Task(row, make)

@@ -144,7 +144,7 @@ def make_judge(
     if names not in _DEFAULTS:  # a look for plugins would take 12 ms
         check_names(names)
     asks = [name.strip() for name in names.split(",")]
-    if LIKELIHOOD in asks:
+    if LIKELIHOOD in asks and CHECKLIST not in asks:
         given = {name: each for name, each in options.items() if name not in _ASKS}
         _refuse_unused(cast("JudgeOptions", given), f"{LIKELIHOOD} asks with a prompt of its own")
     elif CHECKLIST not in asks:
@@ -192,7 +192,7 @@ def _refuse_unused(options: JudgeOptions, why: str) -> None:
     for name in options:
         if name not in CONNECTION and options.get(name) not in (None, [], ()):
             raise UsageError(
-                f"{flag(name)} is given, and {why}",
+                f"{flag(f'no_{name}' if options.get(name) is False else name)} is given, and {why}",
                 hint=f"{flag('judge')} rules,compiled,{CHECKLIST} has the model judge",
             )
 

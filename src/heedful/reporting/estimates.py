@@ -52,6 +52,7 @@ def _notes(estimate: Estimate, max_cost: float | None) -> list[str]:
     notes = [f"Tokens in are estimated from the prompts; tokens out: {estimate['assumptions']}."]
     if estimate.get("on_top"):
         notes.append(estimate["on_top"])
+    notes += _images(estimate)
     if estimate["reused"]:
         notes.append(f"{amount(estimate['reused'], 'answer')} at hand, or the same as another's")
     if estimate["submitted"]:
@@ -76,6 +77,14 @@ def _notes(estimate: Estimate, max_cost: float | None) -> list[str]:
     if max_cost is not None and dollars is not None and dollars + (spent or 0.0) > max_cost:
         notes.append(f"--max-cost {max_cost:g} would probably stop the run before it is done")
     return notes
+
+
+def _images(estimate: Estimate) -> list[str]:
+    """Say that images aren't in the estimate, if there are any."""
+    if not estimate.get("images"):
+        return []
+    shown = amount(estimate["images"], "image")
+    return [f"tokens and dollars leave out {shown}: each provider counts them in its own way"]
 
 
 def _rows(rows: Mapping[str, int], verb: str) -> Text:

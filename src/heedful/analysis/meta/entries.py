@@ -18,7 +18,8 @@ from heedful.core.rubric import value
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.target import Target
     from heedful.core.nouns import Constraint, Critique, Judgment
     from heedful.jobs.results import Scored
 

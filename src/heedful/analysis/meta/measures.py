@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.target import Target
     from heedful.core.nouns import Scoring
 
 __all__ = ["measures"]

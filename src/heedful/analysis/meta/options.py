@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Name = str | os.PathLike[str]
 
 
+BY = "task"
+"""The tag that averages go by."""
+
+
 class MetaOptions(TypedDict, total=False):
     """Further options of :func:`heedful.meta`.
 
@@ -63,7 +67,7 @@ class MetaSettings:
 
     responses: Name | None = None
     format: str | None = None
-    by: str = "task"
+    by: str = BY
     truth: str | None = None
     probes: Sequence[str] = ()
     correct: Sequence[Name] = ()

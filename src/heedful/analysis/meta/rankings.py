@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.target import Target
     from heedful.metrics.ranking import BestOf, Ranking
 
 

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.analysis.meta.arms import SweepArm
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
     from heedful.analysis.meta.options import MetaOptions, MetaSettings
+    from heedful.analysis.meta.target import Target
     from heedful.engine.inputs import Data
     from heedful.jobs.results import Scored
     from heedful.metrics.agreement import Confusion

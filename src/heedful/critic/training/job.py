@@ -13,7 +13,7 @@ from heedful.core.errors import UsageError
 from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
-from heedful.critic.training.rows import Rows, as_asked, data_file, the_prompt
+from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.judges.making import PROMPT
 from heedful.models.folder import find_folder
@@ -185,6 +185,7 @@ def _prepared(
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
     prompt = the_prompt(rows, settings.prompt)
+    check_text(rows, prompt, settings.prompt_file)
     settings = settings.model_copy(update=as_asked(rows, settings))
     held_out, test = known.read(rows.task, prompt, settings)
     return TrainingPlan(

@@ -27,7 +27,7 @@ from pydantic import ValidationError
 from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.noun import meant
-from heedful.core.nouns import Critique, Judgment, Message, Sample
+from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample
 from heedful.core.text import amount
 from heedful.data.formats import chat
 from heedful.data.formats.base import Format
@@ -53,6 +53,9 @@ CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Keys of the conversation; the first that is there counts."""
 CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
+
+_CONSTRAINT_FIELDS = Constraint.model_fields.keys()
+_OTHER_WORDS = {"points": "weight", "must_have": "gate"}
 
 _TURN = ("prompt", "instruction")
 """Those that may be the text of one turn."""
@@ -194,6 +197,24 @@ def _meant(name: str) -> str | None:
     return meant(Sample, name)
 
 
+def _refuse_misspelled_constraint(item: Mapping[str, Any], where: str) -> None:
+    """Refuse what reads like a field: to ignore it could turn a mistake into a merit.
+
+    Raises:
+        RowError: there is one, and not the field.
+    """
+    for name in item.keys() - _CONSTRAINT_FIELDS:
+        field = _meant_of_constraint(name)
+        if field is not None and item.get(field) is None:
+            what = f"{where} has {shown(item[name])} as {name!r}, and no {field}"
+            raise RowError(what, hint=f"did you mean {field!r}?")
+
+
+@lru_cache(maxsize=1024)
+def _meant_of_constraint(name: str) -> str | None:
+    return _OTHER_WORDS.get(name) or meant(Constraint, name)
+
+
 def _checklist(items: Any) -> list[Any]:
     if isinstance(items, str) and items.strip() and "\n" not in items and items[0] not in "[{":
         items = [items]  # a single constraint
@@ -209,6 +230,7 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         raise RowError(f"checklist[{place}] is {shown(item)}, not text or an object with text")
     if len(item) == 1 and "text" in item:  # the usual case
         return item
+    _refuse_misspelled_constraint(item, f"checklist[{place}]")
     constraint = dict(item)
     for key in ("type", "subtype"):
         if isinstance(constraint.get(key), str):
