@@ -55,6 +55,11 @@ def test_a_judge_that_reads_is_the_same_in_both_orders(tmp_path: Path) -> None:
     assert choices["first_shown"]["value"] == pytest.approx(0.5)
 
 
+def test_rows_without_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="no row says which"):
+        choose([{"prompt": "Greet.", "response": "Hi"}], ScriptedModel(""))
+
+
 def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -> None:
     choices = measured("RANKING: 1 > 2", tmp_path)
     assert choices["accuracy"]["value"] == pytest.approx(0.5)
@@ -101,9 +106,3 @@ def test_the_command_writes_what_meta_reads(tmp_path: Path) -> None:
         words = ["--model", "m", "--base-url", server.url, "--run", tmp_path / "run"]
         assert commands.run("choose", data, "-o", output, *words) == 0
     assert commands.run("meta", output) == 0
-
-
-def test_a_file_without_pairs_is_refused() -> None:
-    rows = [Sample(id="1", prompt="q", response="a", checklist=["x"])]
-    with pytest.raises(InputError, match="no row says"):
-        choose(rows, ScriptedModel(longer))

@@ -108,6 +108,14 @@ def test_a_text_that_knows_every_mark_so_far_gets_another() -> None:
     assert all(mark not in " ".join(marks[:place]) for place, mark in enumerate(marks))
 
 
+@pytest.mark.parametrize("name", ["plain", "short", "structured", "criteria"])
+def test_our_own_words_leave_an_english_prompt_ascii(name: str) -> None:
+    """One other character doubles the memory of each prompt in flight, and the time to send it."""
+    sample = Sample(prompt="Greet.", checklist=["It is polite."], response="Hi!")
+    (message,) = prompts.make(name).render(sample, sample.checklist)
+    assert message.content.isascii()
+
+
 def test_prompts_on_one_conversation_share_it_whatever_comes_after() -> None:
     turns = (Message(role="system", content="S " * 90), Message(role="user", content="U " * 90))
     asked = Constraint(text="It rhymes.")

@@ -229,7 +229,9 @@ def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_pa
     results = [tmp_path / run / "results.jsonl" for run in ("whole", "runs/whole")]
     assert results[0].read_bytes() == results[1].read_bytes()
     assert summary["metrics"] == whole["metrics"]
-    assert 61 <= counts.total() <= 61 + 4  # what was in flight is requested again
+    assert (
+        61 <= counts.total() <= 61 + 3 * 4
+    )  # what was in flight is requested again, 3 times at most
 
 
 @pytest.mark.usefixtures("address")

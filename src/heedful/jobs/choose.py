@@ -55,9 +55,8 @@ def choose(
         The rows, and the summary.
 
     Raises:
-        InputError: the file is missing, empty or in no known format.
+        InputError: the file is missing, empty or in no known format, or has no pairs.
         RunError: the run's directory holds a run with another configuration.
-        InputError: no row is of a pair.
         StopRunError: no further call can succeed; the same call goes on from there.
         UsageError: an option makes no sense.
     """
@@ -70,11 +69,13 @@ def choose(
         for place, item in enumerate(items(source or rows))
         if item.value is not None
     }
-    _refuse_unpaired(found)
+    if found and not any(_worse(sample) for _, sample in found.values()):
+        hint = "name the worse rows in preferred_to, or give LLMBar's records"
+        raise InputError("no row says which response is the better one", hint=hint)
     how = sampling or Sampling()
 
     def tasks(sample: Sample) -> Iterator[Task]:
-        for other in (sample.model_extra or {}).get("preferred_to") or ():
+        for other in _worse(sample):
             row = sample.model_copy(update={"id": f"{sample.id}>{other}", "preferred_to": []})
             yield _task(row, found, (sample.id, other), (choosing, how))
 
@@ -90,17 +91,9 @@ def choose(
     return RowsJob(rows, recipe, output=output, **reading).run(**running)
 
 
-def _refuse_unpaired(found: dict[str, tuple[int, Sample]]) -> None:
-    """Refuse rows of which none is of a pair.
-
-    Raises:
-        InputError: that is so.
-    """
-    if found and not any((row.model_extra or {}).get("preferred_to") for _, row in found.values()):
-        raise InputError(
-            "no row says which responses are worse",
-            hint="rows need preferred_to, or are LLMBar's pairs: see heedful choose --help",
-        )
+def _worse(sample: Sample) -> Sequence[Any]:
+    """Return the ids of the rows that this one is preferred to."""
+    return (sample.model_extra or {}).get("preferred_to") or ()
 
 
 def _task(

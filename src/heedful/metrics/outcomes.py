@@ -194,7 +194,8 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
             continue
         state = MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
         states.append(state)
-        if constraint.is_penalty:
+        weight = constraint.weight
+        if weight is not None and weight < 0:  # ``is_penalty``, without its calls
             continue
         unit = _UNITS[state]
         if (name := constraint.type) is not None:

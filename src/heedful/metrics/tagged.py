@@ -47,6 +47,8 @@ class ConstraintTags:
         """
         counts: dict[tuple[str, str], int] = {}
         for constraint, state in zip(checklist, states, strict=True):
+            if not constraint.__pydantic_extra__:  # nearly all: they have no tags
+                continue
             if state != NOT_APPLICABLE and not constraint.is_penalty:
                 for named in constraint_tags(constraint):
                     counts[named] = counts.get(named, 0) + packed_verdict(state)
