@@ -44,8 +44,11 @@ UNSEEN_MODEL = "Qwen__Qwen2.5-1.5B-Instruct-GPTQ-Int4"
 CHARACTERS = 450
 """Longer responses are left out: a short prompt and a short response fit a small model."""
 
-CROSSED = 4
+CROSSED = 24
 """Constraints of other rows that are checked on a response."""
+
+PER_CALL = 3
+"""Constraints in an example."""
 
 Row = dict[str, Any]
 
@@ -58,16 +61,18 @@ def main() -> None:
     parser.add_argument("step", choices=("prepare", "train", "measure"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=50)
+    parser.add_argument("--seeds", type=int, default=3, help="trainings, each in its own order")
     parser.add_argument("--tests", type=int, default=400, help="judgments of each of the two tests")
     given = parser.parse_args()
     work: Path = given.output
     if given.step == "prepare":
         prepare(given.data, work, given.tests)
     elif given.step == "train":
-        train(work, given.steps)
+        for seed in range(given.seeds):
+            train(work, given.steps, seed)
     else:
-        measure(work)
+        measure(work, given.seeds)
 
 
 def heedful(*words: object) -> None:
@@ -93,7 +98,7 @@ def prepare(data: Path, work: Path, tests: int) -> None:
     write(work / "train.jsonl", map(without_unseen_types, known))
     heedful(
         *("critic", "export", work / "train.jsonl", "-o", work / "sft", "--prompt", "short"),
-        *("--measure", "--cross", CROSSED, "--quiet"),
+        *("--measure", "--cross", CROSSED, "--per-call", PER_CALL, "--quiet"),
     )
     fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, unseen=True))
     pool = {item["text"]: item for row in fresh for item in row["checklist"]}
@@ -161,13 +166,22 @@ def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Ro
         }
 
 
-def train(work: Path, steps: int) -> None:
+def train(work: Path, steps: int, seed: int) -> None:
     """Fine-tune the model on the export."""
     heedful(
         *("critic", "train", "sft", work / "sft", "--model", work / "base"),
-        *("--output", work / "critic", "--learning-rate", 5e-4, "--batch-size", 8),
+        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--batch-size", 8),
         *("--gradient-accumulation", 1, "--max-steps", steps, "--max-length", 500),
-        *("--group-by-length", "--dtype", "bfloat16", "--quiet"),
+        *(
+            "--group-by-length",
+            "--dtype",
+            "bfloat16",
+            "--seed",
+            seed,
+            "--save-every",
+            steps,
+            "--quiet",
+        ),
     )
 
 
