@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from llama_server import unpack, weights
+from llama_server import NAME, serving_smollm2, unpack, weights
 from model_server import ALONE
 
 if TYPE_CHECKING:
@@ -61,29 +61,54 @@ def heedful(*words: object) -> None:
     assert done.returncode in {0, 1}, done.stdout + done.stderr
 
 
-def test_after_25_steps_nearly_all_verdicts_can_be_read(tmp_path: Path) -> None:
-    unpack(tmp_path / "base")
-    known, held_out, prompt = (
-        tmp_path / name for name in ("known.jsonl", "new.jsonl", "prompt.txt")
-    )
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The critic that was trained, and beside it what it was trained on and what it judged."""
+    folder = tmp_path_factory.mktemp("training")
+    unpack(folder / "base")
+    known, prompt = folder / "known.jsonl", folder / "prompt.txt"
     known.write_text("".join(json.dumps(row) + "\n" for row in rows(80, 0)))
-    held_out.write_text("".join(json.dumps(row) + "\n" for row in rows(20, 1)))
+    (folder / "held_out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(15, 1)))
     prompt.write_text(PROMPT)
-    heedful("evaluate", known, "--judge", "rules", "--run", tmp_path / "code")
+    heedful("evaluate", known, "--judge", "rules", "--run", folder / "code")
     heedful(
-        *("critic", "export", tmp_path / "code" / "results.jsonl", "-o", tmp_path / "sft"),
+        *("critic", "export", folder / "code" / "results.jsonl", "-o", folder / "sft"),
         *("--prompt", "short", "--prompt-file", prompt, "--per-call", 1),
     )
     heedful(
-        *("critic", "train", "sft", tmp_path / "sft", "--model", tmp_path / "base"),
-        *("--output", tmp_path / "critic", "--learning-rate", 5e-4, "--group-by-length"),
+        *("critic", "train", "sft", folder / "sft", "--model", folder / "base"),
+        *("--output", folder / "critic", "--learning-rate", 5e-4, "--group-by-length"),
         *("--batch-size", 2, "--gradient-accumulation", 1, "--max-steps", STEPS),
         *("--save-every", STEPS),
     )
-    heedful(
-        *("evaluate", held_out, "--judge", "checklist", "--model", tmp_path / "critic"),
-        *("--reasks", 0, "--max-completion-tokens", 60, "--run", tmp_path / "judged"),
-    )
-    verdicts = json.loads((tmp_path / "judged" / "summary.json").read_text())["verdicts"]
-    assert sum(verdicts.values()) == 40
-    assert verdicts["met"] + verdicts["unmet"] >= 0.95 * 40
+    heedful("evaluate", *judging(folder, "here"), "--model", folder / "critic")
+    return folder
+
+
+def judging(folder: Path, run: str) -> tuple[object, ...]:
+    flags = ("--judge", "checklist", "--reasks", 0, "--max-completion-tokens", 60)
+    return (folder / "held_out.jsonl", *flags, "--run", folder / run)
+
+
+def test_after_25_steps_nearly_all_verdicts_can_be_read(folder: Path) -> None:
+    verdicts = json.loads((folder / "here" / "summary.json").read_text())["verdicts"]
+    assert sum(verdicts.values()) == 30
+    assert verdicts["met"] + verdicts["unmet"] >= 0.95 * 30
+
+
+def test_as_gguf_the_critic_says_on_a_server_what_it_says_in_this_process(folder: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed")
+    heedful("critic", "gguf", folder / "critic", "-o", folder / "critic.gguf")
+    with serving_smollm2(folder / "log.txt", 1, folder / "critic.gguf") as url:
+        heedful(
+            *("evaluate", *judging(folder, "served"), "--model", NAME, "--base-url", url),
+            *("--prompt", "short", "--prompt-file", folder / "prompt.txt", "--per-call", 1),
+        )
+    here, served = (judgments(folder / run) for run in ("here", "served"))
+    assert served == here
+
+
+def judgments(run: Path) -> list[list[dict[str, Any]]]:
+    """Read the judgments of a run, explanations and all."""
+    lines = (run / "results.jsonl").read_text().splitlines()
+    return [json.loads(line)["judgments"] for line in lines]
