@@ -42,10 +42,7 @@ UNSEEN_TYPES = (
 TRAINED = ("gpt-4", "claude-3-haiku-20240307", "gpt-4o-2024-08-06")
 UNSEEN_MODEL = "Qwen__Qwen2.5-1.5B-Instruct-GPTQ-Int4"
 CHARACTERS = 450
-"""Longer responses are left out: a short prompt and a short response fit a small model."""
-
-CROSSED = 4
-"""Constraints of other rows that are checked on a response."""
+"""Longer responses are not in the tests: a short prompt and a short response fit a small model."""
 
 TESTS = ("seen", "unseen")
 """Types of constraints that were trained on, and others."""
@@ -61,13 +58,16 @@ def main() -> None:
     parser.add_argument("step", choices=("prepare", "train", "measure"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("--cross", type=int, default=4, help="constraints of others a response")
+    parser.add_argument("--per-call", type=int, default=100, help="constraints in an example")
+    parser.add_argument("--characters", type=int, default=CHARACTERS, help="of trained responses")
     parser.add_argument("--steps", type=int, default=80)
     parser.add_argument("--seeds", type=int, default=1, help="trainings, each in its own order")
     parser.add_argument("--tests", type=int, default=400, help="judgments of each of the two tests")
     given = parser.parse_args()
     work: Path = given.output
     if given.step == "prepare":
-        prepare(given.data, work, given.tests)
+        prepare(given, work)
     elif given.step == "train":
         for seed in range(given.seeds):
             train(work, given.steps, seed)
@@ -83,28 +83,29 @@ def heedful(*words: object) -> None:
         raise SystemExit(done.returncode)
 
 
-def prepare(data: Path, work: Path, tests: int) -> None:
+def prepare(given: argparse.Namespace, work: Path) -> None:
     """Make the model's folder, the rows to train on and the tests."""
     work.mkdir(parents=True, exist_ok=True)
     unpack(work / "base")
     judged: dict[str, list[Row]] = {}
     for name in (*TRAINED, UNSEEN_MODEL):
-        rows, responses = sources(data, name, work)
+        rows, responses = sources(given.data, name, work)
         run = work / "judged" / name
         words = ("evaluate", rows, "--responses", responses, "--judge", "rules", "--run", run)
         heedful(*words, "--quiet")
         judged[name] = read(run / "results.jsonl")
-    known = [row for name in TRAINED for row in of(judged[name], name, unseen=False)]
+    most = given.characters
+    known = [row for name in TRAINED for row in of(judged[name], name, most, unseen=False)]
     write(work / "train.jsonl", map(without_unseen_types, known))
     heedful(
         *("critic", "export", work / "train.jsonl", "-o", work / "sft", "--prompt", "short"),
-        *("--measure", "--cross", CROSSED, "--quiet"),
+        *("--measure", "--cross", given.cross, "--per-call", given.per_call, "--quiet"),
     )
-    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, unseen=True))
+    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, CHARACTERS, unseen=True))
     pool = {item["text"]: item for row in fresh for item in row["checklist"]}
     for name, seen in (("seen", True), ("unseen", False)):
         items = [item for item in pool.values() if (item["check"]["id"] in UNSEEN_TYPES) != seen]
-        write(work / f"{name}.jsonl", labelled(fresh, items, tests))
+        write(work / f"{name}.jsonl", labelled(fresh, items, given.tests))
 
 
 def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
@@ -120,10 +121,10 @@ def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
     return folder / "en_input_data.jsonl", responses
 
 
-def of(rows: Iterable[Row], model: str, *, unseen: bool) -> Iterator[Row]:
+def of(rows: Iterable[Row], model: str, most: int, *, unseen: bool) -> Iterator[Row]:
     """Yield the short rows whose instruction is, or is not, in the third that is kept apart."""
     for row in rows:
-        short = row.get("response") and len(row["response"]) <= CHARACTERS
+        short = row.get("response") and len(row["response"]) <= most
         if short and (int(row["id"]) % 3 == 0) == unseen:
             yield row | {"id": f"{row['id']}-{model}"}
 

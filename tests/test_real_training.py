@@ -29,7 +29,7 @@ if weights() is None:
 
 STEPS = 25
 WORDS = "tea water leaf cup river stone light bread green small warm old sings falls opens rests"
-PROMPT = "{{response}}\n\n{{checklist}}\n\n{{format}}"
+PROMPT = "{{format}}\n\n{{response}}\n\n{{checklist}}"
 """Of 140 tokens with a row, where the prompt's own text makes 233: less to compute."""
 
 
