@@ -68,7 +68,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     unpack(folder / "base")
     known, prompt = folder / "known.jsonl", folder / "prompt.txt"
     known.write_text("".join(json.dumps(row) + "\n" for row in rows(80, 0)))
-    (folder / "held_out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(15, 1)))
+    (folder / "held_out.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows(10, 1)))
     prompt.write_text(PROMPT)
     heedful("evaluate", known, "--judge", "rules", "--run", folder / "code")
     heedful(
@@ -92,8 +92,8 @@ def judging(folder: Path, run: str) -> tuple[object, ...]:
 
 def test_after_25_steps_nearly_all_verdicts_can_be_read(folder: Path) -> None:
     verdicts = json.loads((folder / "here" / "summary.json").read_text())["verdicts"]
-    assert sum(verdicts.values()) == 30
-    assert verdicts["met"] + verdicts["unmet"] >= 0.95 * 30
+    assert sum(verdicts.values()) == 20
+    assert verdicts["met"] + verdicts["unmet"] >= 0.95 * 20
 
 
 def test_as_gguf_the_critic_says_on_a_server_what_it_says_in_this_process(folder: Path) -> None:
@@ -109,6 +109,7 @@ def test_as_gguf_the_critic_says_on_a_server_what_it_says_in_this_process(folder
 
 
 def judgments(run: Path) -> list[list[dict[str, Any]]]:
-    """Read the judgments of a run, explanations and all."""
+    """Read the judgments of a run, explanations and all, but not whose they are."""
     lines = (run / "results.jsonl").read_text().splitlines()
-    return [json.loads(line)["judgments"] for line in lines]
+    found: list[list[dict[str, Any]]] = [json.loads(line)["judgments"] for line in lines]
+    return [[{**each, "judge": None} for each in row] for row in found]
