@@ -79,7 +79,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("critic", "train", "sft", folder / "sft", "--model", folder / "base"),
         *("--output", folder / "critic", "--learning-rate", 5e-4, "--group-by-length"),
         *("--batch-size", 2, "--gradient-accumulation", 1, "--max-steps", STEPS),
-        *("--save-every", STEPS),
+        *("--save-every", STEPS, "--prompt-file", prompt),
     )
     heedful("evaluate", *judging(folder, "here"), "--model", folder / "critic")
     return folder
