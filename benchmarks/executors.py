@@ -1,12 +1,15 @@
 """What each executor costs: rows per second, and processor time a row, by process.
 
     python benchmarks/executors.py
-    python benchmarks/executors.py --at-once --executors local processes
+    python benchmarks/executors.py --at-once 0.05 --executors local processes
+    python benchmarks/executors.py --code --executors local processes --rows 2000
 
 Rows and server are those of judging_throughput.py. The executors take turns; each is measured from
 the first row that is done, as Ray takes seconds to start, to the end of the results file. Processor
 time is that of the run's own process, and that of all others that it has started: workers, and
-Ray's own processes. With ``--at-once`` the model is growth.py's, which costs nothing.
+Ray's own processes. With ``--at-once`` the model is growth.py's, which costs nothing and answers
+at once, or after the seconds given. With ``--code`` there is no model: code checks the language,
+words, sentences and commas of the responses.
 """
 
 from __future__ import annotations
@@ -19,18 +22,21 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from growth import AtOnce
 from judging_throughput import IN_FLIGHT, records, serving
 
-from heedful import evaluate
+from heedful import evaluate, make_judge
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel
 from heedful.models.limiter import AdaptiveLimiter
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from heedful import Judge
     from heedful.models import Model
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -76,7 +82,19 @@ class Descendants:
         self._thread.join()
 
 
-def judge(executor: str, model: Model, rows: Path, run: Path, others: Descendants) -> list[float]:
+def checked_rows(count: int) -> Iterator[dict[str, Any]]:
+    """Make rows whose constraints code decides; most of the time goes into the language."""
+    for record in records(count):
+        constraints = ["Write in English.", "Use at most 400 words.", "Use at least 3 sentences."]
+        yield {
+            "id": record["key"],
+            "prompt": "Write.",
+            "checklist": [*constraints, "No commas."],
+            "response": record["response"],
+        }
+
+
+def judge(executor: str, by: Judge, rows: Path, run: Path, others: Descendants) -> list[float]:
     """Judge a file; return seconds by the clock, of this process and of others."""
     begun: list[float] = []
 
@@ -87,10 +105,7 @@ def judge(executor: str, model: Model, rows: Path, run: Path, others: Descendant
         if not begun:
             begun.extend(now())
 
-    checklist = Checklist(model, prompts.make("plain"))
-    evaluate(
-        rows, judge=checklist, run=run, concurrency=IN_FLIGHT, executor=executor, on_progress=first
-    )
+    evaluate(rows, judge=by, run=run, concurrency=IN_FLIGHT, executor=executor, on_progress=first)
     return [after - before for before, after in zip(begun, now(), strict=True)]
 
 
@@ -100,13 +115,22 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=4000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--executors", nargs="+", default=["local", "processes", "ray"])
-    parser.add_argument("--at-once", action="store_true", help="a model that costs nothing")
+    parser.add_argument(
+        "--at-once",
+        type=float,
+        nargs="?",
+        const=0.0,
+        metavar="SECONDS",
+        help="a model that costs nothing, and answers at once or after so many seconds",
+    )
+    parser.add_argument("--code", action="store_true", help="no model: code decides")
     options = parser.parse_args()
+    made = (checked_rows if options.code else records)(options.rows)
     measured: dict[str, list[list[float]]] = {name: [] for name in options.executors}
     with tempfile.TemporaryDirectory() as folder, serving() as url:
         rows = Path(folder) / "rows.jsonl"
         with rows.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(record) + "\n" for record in records(options.rows))
+            file.writelines(json.dumps(record) + "\n" for record in made)
         children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
         for turn in range(options.rounds):
             for name, times in measured.items():
@@ -116,9 +140,12 @@ def main() -> None:
                     model: Model = OpenAIModel(
                         "bench", base_url=url, api_key="none", limiter=limiter
                     )
-                    if options.at_once:
-                        model = AtOnce()
-                    times.append(judge(name, model, rows, Path(folder) / f"{name}-{turn}", others))
+                    if options.at_once is not None:
+                        model = AtOnce(options.at_once)
+                    by: Judge = Checklist(model, prompts.make("plain"))
+                    if options.code:
+                        by = make_judge("compiled")
+                    times.append(judge(name, by, rows, Path(folder) / f"{name}-{turn}", others))
                 finally:
                     others.stop()
     for name, times in measured.items():

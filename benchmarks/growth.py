@@ -5,12 +5,15 @@
 Each size is judged in a process of its own, from start to summary, by code (rows as in memory.py),
 by verdicts that the file holds (the same rows with judgments), and by a model that answers at once
 (AdvancedIF's records as in judging_throughput.py, 256 calls in flight), so what is measured is
-heedful alone. FOLDER gets ``growth.svg`` and ``growth-dark.svg`` (needs ``heedful[charts]``).
+heedful alone. ``short`` is the same with 20 words of prompt and 30 of response, so that a million
+rows fit on a small disk. FOLDER gets ``growth.svg`` and ``growth-dark.svg`` (needs
+``heedful[charts]``).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import json
 import resource
 import subprocess
@@ -34,22 +37,37 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Message
     from heedful.models.base import Sampling
 
-KINDS = {"rules": "code", "recorded": "recorded verdicts", "model": "a model that answers at once"}
+KINDS = {
+    "rules": "code",
+    "recorded": "recorded verdicts",
+    "model": "a model that answers at once",
+    "short": "the same model, short rows",
+}
 PANELS = {"cpu": "seconds of CPU", "peak": "peak memory, MB"}
 THEMES = {
-    "growth.svg": ("#ffffff", "#1b1f24", "#dfe3e7", ["#0a6aa8", "#b9470b", "#00805c"]),
-    "growth-dark.svg": ("#0d1117", "#e6edf3", "#30363d", ["#58a6e0", "#f0883e", "#3fb98c"]),
+    "growth.svg": ("#ffffff", "#1b1f24", "#dfe3e7", ["#0a6aa8", "#b9470b", "#00805c", "#8a3ffc"]),
+    "growth-dark.svg": (
+        "#0d1117",
+        "#e6edf3",
+        "#30363d",
+        ["#58a6e0", "#f0883e", "#3fb98c", "#b392f0"],
+    ),
 }
 """Paper, ink, lines, series."""
 
 
 class AtOnce:
-    """A model that says of each constraint that it is met; it keeps nothing."""
+    """A model that says of each constraint that it is met; it keeps nothing.
+
+    Args:
+        wait_s: seconds until it answers, which cost no processor time.
+    """
 
     name = "at-once"
 
-    def __init__(self) -> None:
+    def __init__(self, wait_s: float = 0.0) -> None:
         self.config = {"model": self.name}
+        self._wait_s = wait_s
         self._text = "\n\n".join(
             f"<c{k}>\nThe response does what constraint {k} asks for.\nVERDICT: MET\n</c{k}>"
             for k in range(1, CONSTRAINTS + 1)
@@ -60,6 +78,8 @@ class AtOnce:
     ) -> Completion:
         """Answer."""
         del messages, sampling, sample
+        if self._wait_s:
+            await asyncio.sleep(self._wait_s)
         usage = Usage(prompt_tokens=600, completion_tokens=90)
         return Completion(text=self._text, finish_reason="stop", usage=usage, model=self.name)
 
@@ -69,9 +89,10 @@ class AtOnce:
 
 def write(kind: str, path: Path, count: int) -> None:
     """Write the rows of a kind."""
-    if kind == "model":
+    if kind in {"model", "short"}:
+        made = records(count) if kind == "model" else records(count, prompt=20, response=30)
         with path.open("w", encoding="utf-8") as file:
-            file.writelines(json.dumps(record) + "\n" for record in records(count))
+            file.writelines(json.dumps(record) + "\n" for record in made)
         return
     write_rows(path, count)
     if kind == "recorded":
@@ -100,6 +121,7 @@ def judge(kind: str, path: Path, run: Path) -> None:
         "cpu": used.ru_utime + used.ru_stime,
         "peak": used.ru_maxrss * unit / 1e6,
         "decided": summary["coverage"],
+        "bytes": sum(file.stat().st_size for file in run.iterdir()),
     }
     print(json.dumps(took))
 

@@ -1,4 +1,4 @@
-"""Rows per second of judging with a model, beside a loop that only posts and decodes.
+r"""Rows per second of judging with a model, beside a loop that only posts and decodes.
 
     python benchmarks/judging_throughput.py
 
@@ -7,7 +7,10 @@ each of five constraints. heedful reads records as AdvancedIF has them (prompts 
 responses of 300), renders, calls, parses, stores, summarises and writes the results; the bare loop
 sends the same prompts, made beforehand, with aiohttp and decodes the answers. Both keep 256 calls
 in flight and take turns. Prints the rates of each round and the median ratios; those of CPU time
-don't depend on what else the machine does.
+depend less on what else the machine does. Instructions don't depend on it at all (Linux)::
+
+    valgrind --tool=callgrind --instr-atstart=no --callgrind-out-file=/dev/null \
+        python benchmarks/judging_throughput.py --rows 400 --callgrind
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import random
 import re
 import statistics
@@ -124,16 +128,16 @@ def words(count: int, rng: random.Random) -> str:
     return " ".join(rng.choices(WORDS, k=count)).capitalize() + "."
 
 
-def records(count: int) -> Iterator[dict[str, Any]]:
-    """Make AdvancedIF's records, all different: 200 words, 300 words of response, five rubrics."""
+def records(count: int, prompt: int = 200, response: int = 300) -> Iterator[dict[str, Any]]:
+    """Make AdvancedIF's records, all different: five rubrics, prompt and response in words."""
     rng = random.Random(0)
     for number in range(count):
-        turns = [{"role": "user", "content": f"{number}: {words(200, rng)}"}]
+        turns = [{"role": "user", "content": f"{number}: {words(prompt, rng)}"}]
         rubrics = [f"Does the response name {words(12, rng)}" for _ in range(CONSTRAINTS)]
         yield {
             "key": str(number),
             "conversation_history": json.dumps(turns),
-            "response": words(300, rng),
+            "response": words(response, rng),
             "prompt_metadata": json.dumps({"rubrics": json.dumps(rubrics)}),
             "benchmark_name": "if_complex_if_oss",
         }
@@ -168,11 +172,21 @@ def judge(url: str, rows: Path, run: Path, count: int) -> Speed:
     return clock.speed(count)
 
 
+def count_instructions(url: str, rows: Path, count: int) -> None:
+    """Judge twice, the second time with callgrind counting; it prints the sum when this ends."""
+    judge(url, rows, rows.with_name("warm"), count)
+    switch = ["callgrind_control", str(os.getpid()), "-i"]
+    subprocess.run([*switch, "on"], check=True, stdout=subprocess.DEVNULL)
+    judge(url, rows, rows.with_name("counted"), count)
+    subprocess.run([*switch, "off"], check=True, stdout=subprocess.DEVNULL)
+
+
 def main() -> None:
     """Start the server, take turns, print the rates."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=20_000)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--callgrind", action="store_true")
     options = parser.parse_args()
     made = list(records(options.rows))
     ratios = []
@@ -180,6 +194,9 @@ def main() -> None:
         rows = Path(folder) / "rows.jsonl"
         with rows.open("w", encoding="utf-8") as file:
             file.writelines(json.dumps(record) + "\n" for record in made)
+        if options.callgrind:
+            count_instructions(url, rows, options.rows)
+            return
         clock = Clock()
         count = sum(1 for _ in open_source(rows))
         print(f"reading alone: {1e6 / clock.speed(count).cpu:.0f} µs of CPU a row", flush=True)

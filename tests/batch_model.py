@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import batch_server
 from heedful import Constraint, Sample, evaluate
+from heedful.engine import batches
 from heedful.judges import prompts
 from heedful.judges.model import Checklist
 from heedful.models import Completion, OpenAIModel, Price, Sampling, Usage
@@ -94,6 +95,7 @@ def judge(model: Any, count: int, run: Path, **options: Any) -> Evaluation:
 
 if __name__ == "__main__":
     kind, url, size, directory, *most = sys.argv[1:]
+    batches.SETTLED_S = 5.0
 
     class Small(Scripted):
         def batches(self) -> BatchService:

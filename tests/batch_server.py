@@ -36,6 +36,11 @@ class BatchServer:
         bought: how often each prompt was accepted and came to an answer.
         batches: the batches by their ids: their prompts, when they were made, their tag.
         slow_s: seconds between accepting a batch and saying so.
+        room: requests that OpenAI's queue takes at a time, over all batches.
+        finish: why OpenAI's answers end.
+        gone: OpenAI's batches whose answers have been deleted.
+        slow_upload_s: seconds that OpenAI takes for a file.
+        listed_after_s: seconds until OpenAI lists a batch that it has accepted.
     """
 
     def __init__(self, script: Script, *, lasts_s: float = 0.0, slow_s: float = 0.0) -> None:
@@ -48,6 +53,11 @@ class BatchServer:
         self.files: dict[str, bytes] = {}
         self.refuse: list[tuple[int, str]] = []
         self.unsupported = ""
+        self.room = 10**9
+        self.finish = "stop"
+        self.gone: set[str] = set()
+        self.slow_upload_s = 0.0
+        self.listed_after_s = 0.0
         self.url = ""
         app = web.Application(client_max_size=2**30)
         app.add_routes(
@@ -101,6 +111,7 @@ class BatchServer:
         assert form["purpose"] == "batch"
         name = f"file-{len(self.files)}"
         self.files[name] = form["file"].file.read()  # type: ignore[union-attr]
+        await asyncio.sleep(self.slow_upload_s)
         return web.json_response({"id": name})
 
     async def openai_create(self, request: web.Request) -> web.Response:
@@ -112,11 +123,15 @@ class BatchServer:
             for line in lines
         ]
         assert len({line["body"]["model"] for line in lines}) == 1
+        waiting = [batch for name, batch in self.batches.items() if not self.ended(name)]
+        if sum(batch["count"] for batch in waiting) + len(requests) > self.room:
+            return web.json_response({"id": "crowded", "status": "validating"})
         name = await self.create(requests, content["metadata"]["heedful"])
         return web.json_response({"id": name, "status": "validating"})
 
     async def openai_list(self, request: web.Request) -> web.Response:
-        names = [*self.batches][::-1]
+        seen = time.time() - self.listed_after_s
+        names = [name for name, batch in self.batches.items() if batch["began"] <= seen][::-1]
         after = request.query.get("after")
         names = names[names.index(after) + 1 :] if after else names
         page = [
@@ -131,6 +146,9 @@ class BatchServer:
 
     async def openai_status(self, request: web.Request) -> web.Response:
         name = request.match_info["id"]
+        if name == "crowded":
+            error = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached."}
+            return web.json_response({"status": "failed", "errors": {"data": [error]}})
         batch = self.batches[name]
         body: dict[str, Any] = {"id": name, "status": "in_progress"}
         if self.ended(name):
@@ -144,10 +162,13 @@ class BatchServer:
 
     async def openai_content(self, request: web.Request) -> web.Response:
         kind, _, name = request.match_info["id"].partition("-")
+        if name in self.gone:
+            raise _refusal(404, json.dumps({"error": {"message": "No such File object"}}))
         lines = []
         for number, answer, body in self.batches[name]["answers"]:
             if answer.startswith("!") == (kind == "error"):
-                lines.append({"custom_id": number, **_openai(answer, body["model"])})
+                line = _openai(answer, body["model"], self.finish)
+                lines.append({"custom_id": number, **line})
         return web.Response(body="\n".join(map(json.dumps, reversed(lines))).encode())
 
     # Anthropic
@@ -266,7 +287,7 @@ def _refusal(status: int, body: str) -> web.HTTPException:
     return Refused(text=body, content_type="application/json")
 
 
-def _openai(answer: str, model: str) -> dict[str, Any]:
+def _openai(answer: str, model: str, finish: str) -> dict[str, Any]:
     if answer == "!expired":
         error = {"code": "batch_expired", "message": "This request expired."}
         return {"response": None, "error": error}
@@ -282,7 +303,7 @@ def _openai(answer: str, model: str) -> dict[str, Any]:
     told = {"role": "assistant", "content": answer}
     body = {
         "model": model,
-        "choices": [{"message": told, "finish_reason": "stop"}],
+        "choices": [{"message": told, "finish_reason": finish}],
         "usage": usage,
     }
     return {"response": {"status_code": 200, "body": body}, "error": None}

@@ -1,11 +1,12 @@
 """Runs heedful's command line with weights sharded over processes on CPUs.
 
 accelerate shards on GPUs and other accelerators only, and silently doesn't on CPUs; torch's
-``fully_shard`` works on both. What accelerate does for GPUs is done here for CPUs.
+``fully_shard`` and DeepSpeed work on both. What accelerate does for GPUs is done here for CPUs.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from accelerate import Accelerator
@@ -20,6 +21,9 @@ _begin, _gather = AcceleratorState.__init__, Accelerator.get_state_dict
 
 def _sharding(self: Any, *args: Any, **options: Any) -> None:
     plugin = options.get("fsdp_plugin")
+    if options.get("deepspeed_plugin") is not None and not AcceleratorState._shared_state:  # noqa: SLF001
+        _use_deepspeed()
+        options["cpu"] = False  # only so it makes use of the plugin
     _begin(self, *args, **options)
     if plugin is not None:
         kind = PartialState._shared_state["distributed_type"] = DistributedType.FSDP  # noqa: SLF001
@@ -27,11 +31,23 @@ def _sharding(self: Any, *args: Any, **options: Any) -> None:
         self.fsdp_plugin = plugin
 
 
+def _use_deepspeed() -> None:
+    """Begin DeepSpeed's communication, without its C++ for shared memory, which takes minutes."""
+    import deepspeed
+    from deepspeed.ops.op_builder import ShareMemCommBuilder
+
+    deepspeed.ops.__compatible_ops__[ShareMemCommBuilder.NAME] = False
+    deepspeed.comm.init_distributed(dist_backend="gloo", auto_mpi_discovery=False)
+    PartialState()
+    PartialState._shared_state["distributed_type"] = DistributedType.DEEPSPEED  # noqa: SLF001
+    os.environ.pop("ACCELERATE_USE_CPU", None)
+
+
 def _arrived(self: Any, *args: Any, **options: Any) -> dict[str, Any]:
     """Wait for gathered weights: those of a GPU have arrived when they are in memory."""
     return {
         name: weight.wait() if isinstance(weight, AsyncCollectiveTensor) else weight
-        for name, weight in _gather(self, *args, **options).items()
+        for name, weight in (_gather(self, *args, **options) or {}).items()  # of ZeRO: in the first
     }
 
 

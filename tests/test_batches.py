@@ -7,22 +7,24 @@ import random
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import batch_server
 from batch_model import KINDS, Scripted, judge, verdict
 from batch_model import rows as rows_of
 from batch_server import serving
 from commands import run
-from heedful import Sample, StopRunError, evaluate, respond
+from heedful import Sample, StopRunError, dry_run, evaluate, respond
 from heedful.core.errors import RunError, UsageError
 from heedful.judges import prompts
 from heedful.judges.compose import Panel
 from heedful.judges.model import Checklist
-from heedful.models import AnyLLMModel, Sampling
+from heedful.models import AnyLLMModel, OpenAIModel, Sampling
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,6 +32,13 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow  # whole commands, with servers, files and processes
 
 COUNT = 25
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heedful.engine.batches.SETTLED_S", 2.0)
+    monkeypatch.setattr("heedful.engine.queue_room.PAUSE_S", 0.2)
+    monkeypatch.setattr("heedful.engine.queue_room.FEWEST", 1)
 
 
 def outputs(run: Path) -> list[Any]:
@@ -169,6 +178,97 @@ def test_a_submission_that_fails_for_a_while_is_repeated(kind: str, tmp_path: Pa
     assert len(server.batches) == 1
 
 
+def test_answers_that_the_provider_deleted_are_bought_again_only_when_told(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.gone = {"batch-0"}
+        model = Scripted("openai", server.url)
+        for _ in range(2):
+            with pytest.raises(StopRunError, match=r"no longer has.*No such File.*--retry-failed"):
+                judge(model, 3, tmp_path, executor="batch")
+        assert len(server.batches) == 1
+        summary = judge(model, 3, tmp_path, executor="batch", retry_failed=True).summary
+    assert summary["coverage"] == 1
+    assert (summary["cost"]["calls"], summary["cost"]["lost"]) == (3, 3)
+
+
+def test_servers_of_one_name_at_two_addresses_are_refused(tmp_path: Path) -> None:
+    with serving(verdict) as first, serving(verdict) as second:
+        models = [
+            OpenAIModel("m", base_url=f"{server.url}/v1", api_key="the-key")
+            for server in (first, second)
+        ]
+        panel = Panel(*(Checklist(model, prompts.make("plain")) for model in models))
+        for executor in ("local", "batch"):
+            with pytest.raises(StopRunError, match="two models are called 'm'"):
+                evaluate(rows_of(2), judge=panel, run=tmp_path / executor, executor=executor)
+        assert not second.bought
+
+
+def test_filtered_answers_are_in_the_account(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.finish = "content_filter"
+        model = Scripted("openai", server.url)
+        summary = judge(model, 3, tmp_path, executor="batch").summary
+    # 600 tokens at 10 dollars a million, 400 cached ones at 1, 100 at 100, and half of all that
+    assert summary["verdicts"]["failed"] == 9
+    assert summary["cost"]["prompt_tokens"] == 3 * batch_server.PROMPT_TOKENS
+    assert summary["cost"]["dollars"] == pytest.approx(3 * (600 * 10 + 400 + 100 * 100) / 2e6)
+
+
+def test_what_is_in_batches_is_neither_counted_nor_bought_again(tmp_path: Path) -> None:
+    run, other = tmp_path / "run", tmp_path / "other"
+    with serving(verdict, lasts_s=3600) as server:
+        command = [sys.executable, "tests/batch_model.py", "openai", server.url, "4", str(run)]
+        process = subprocess.Popen(command)
+        until(lambda: server.batches)
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        model = Scripted("openai", server.url)
+        estimate = dry_run(judge, model, 4, run, executor="batch")
+        assert (estimate["calls"], estimate["submitted"]) == (0, 4)
+        with pytest.raises(RunError, match="paid for twice"):
+            judge(model, 4, other, executor="batch", reuse=run)
+        with pytest.raises(RunError, match=r"another configuration.*batches"):
+            judge(model, 4, run, executor="batch", per_call=1)
+
+
+@pytest.mark.parametrize("room", [1, 3, 7])
+def test_a_run_larger_than_the_providers_queue_goes_through_it_in_parts(
+    room: int, tmp_path: Path
+) -> None:
+    class Small(Scripted):
+        def batches(self) -> Any:
+            service = super().batches()
+            service.requests = 5
+            return service
+
+    with serving(verdict, lasts_s=0.1) as server:
+        server.room = room
+        summary = judge(Small("openai", server.url), 12, tmp_path, executor="batch").summary
+    assert summary["coverage"] == 1
+    assert set(server.bought.values()) == {1}
+    assert max(batch["count"] for batch in server.batches.values()) <= min(room, 5)
+
+
+def test_a_run_waits_while_others_fill_the_providers_queue(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.room = 0
+        threading.Timer(1.0, lambda: setattr(server, "room", 100)).start()
+        summary = judge(Scripted("openai", server.url), 3, tmp_path, executor="batch").summary
+    assert summary["coverage"] == 1
+
+
+def test_a_provider_without_room_for_a_day_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("heedful.engine.queue_room.LONGEST_S", 0.5)
+    with serving(verdict) as server:
+        server.room = 0
+        with pytest.raises(StopRunError, match="queue"):
+            judge(Scripted("openai", server.url), 3, tmp_path, executor="batch")
+
+
 def test_a_wrong_key_stops_the_run_and_nothing_is_left_open(kind: str, tmp_path: Path) -> None:
     with serving(verdict) as server:
         server.refuse = [(401, "who are you?")]
@@ -185,9 +285,14 @@ def test_the_limit_on_cost_holds_before_a_batch_is_submitted(tmp_path: Path) -> 
     with serving(verdict) as server:
         model = Scripted("openai", server.url)
         with pytest.raises(StopRunError, match="--max-cost"):
-            judge(model, 10, tmp_path, max_cost=0.5, **options)
+            judge(model, 10, tmp_path, max_cost=0.04, **options)
         assert not server.batches
-        judge(model, 10, tmp_path, max_cost=0.6, **options)
+        with pytest.raises(StopRunError, match="--max-cost"):
+            judge(model, 10, tmp_path, max_cost=0.1, **options)
+        assert 0 < len(server.bought) < 10
+        summary = judge(model, 10, tmp_path, max_cost=0.6, **options).summary
+        assert summary["cost"]["dollars"] <= 0.6
+        assert set(server.bought.values()) == {1}
     with pytest.raises(StopRunError, match="--max-completion-tokens"):
         judge(model, 10, tmp_path / "unbounded", max_cost=0.6, executor="batch")
 
@@ -238,6 +343,21 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
     assert summary["coverage"] == 1
     assert summary["cost"]["calls"] == 7
     assert summary["cost"]["reused"] == 0
+    assert set(server.bought.values()) == {1}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
+def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
+    with serving(verdict) as server:
+        server.slow_upload_s, server.slow_s, server.listed_after_s = 2.5, 1.5, 1.0
+        command = [sys.executable, "tests/batch_model.py", "openai", server.url, "7", str(tmp_path)]
+        process = subprocess.Popen(command)
+        until(lambda: server.batches)
+        process.kill()
+        process.wait()
+        model = Scripted("openai", server.url)
+        summary = judge(model, 7, tmp_path, executor="batch").summary
+    assert summary["cost"]["calls"] == 7
     assert set(server.bought.values()) == {1}
 
 

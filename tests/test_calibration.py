@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from commands import run as command
 from heedful import Constraint, Sample, evaluate
 from heedful.analysis import calibration
+from heedful.analysis.calibration_units import DrawUnit
 from heedful.core.errors import HeedfulError, InputError, UsageError
 from heedful.metrics.prediction_powered import (
     Stratum,
@@ -209,6 +210,100 @@ def test_drawn_labelled_and_calibrated(judged: Path, by: str | None, rate: Any) 
     assert set(result.get("kinds", ())) == (set("xyz") if by else set())
 
 
+def test_what_does_not_apply_is_in_no_labelled_rate(judged: Path) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=20)
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows[1:]:
+            row["labels"] = [True, "not_applicable"]
+        rows[0]["labels"] = ["n/a", "n/a"]
+
+    result = calibration.calibrate(judged, label(file, change))
+    assert (result["labels"], result["units"]) == (19, ROWS - 1)
+    assert result["classical"] == 1
+    calibration.draw(judged, judged.parent / "more.jsonl", labels=25, labelled=file)
+    kept = [json.loads(each) for each in (judged.parent / "more.jsonl").read_text().splitlines()]
+    assert sum(row.get("label_levels") == [None, "not_applicable"] for row in kept) == 19
+
+
+def graded(path: Path, verdicts: list[list[Any]], *weights: float) -> Path:
+    """Make a run of rubrics with the statuses of its judge."""
+    rows = [
+        Sample.model_validate(
+            {
+                "id": f"r{number}",
+                "prompt": f"Do {number}.",
+                "response": "So.",
+                "checklist": [{"text": f"c{w}", "weight": w} for w in weights],
+                "judgments": [{"status": status} for status in said],
+            }
+        )
+        for number, said in enumerate(verdicts)
+    ]
+    file = path / "rows.jsonl"
+    file.write_text(
+        "".join(json.dumps(row.model_dump(exclude_defaults=True)) + "\n" for row in rows)
+    )
+    evaluate(file, judge="recorded", run=path / "graded")
+    return path / "graded"
+
+
+def drawn_and_labelled(run: Path, labels: int, said: Callable[[int], list[bool]]) -> Path:
+    file = run.parent / "labels.jsonl"
+    calibration.draw(run, file, labels=labels)
+    return label(file, lambda rows: [row.update(labels=said(int(row["id"][1:]))) for row in rows])
+
+
+def test_mistakes_are_estimated_as_a_weighted_score(tmp_path: Path) -> None:
+    run = graded(tmp_path, [["met", "met" if n % 2 else "unmet"] for n in range(60)], 5, -5)
+    file = drawn_and_labelled(run, 20, lambda number: [True, bool(number % 2)])
+    with pytest.raises(UsageError, match="negative points"):
+        calibration.calibrate(run, file)
+    result = calibration.calibrate(run, file, rate="score")
+    assert result["value"] == pytest.approx(0.5, abs=0.03)  # 1 without the mistake, else 0
+    assert result["judged"] == pytest.approx(0.5)
+
+
+def test_what_a_judge_left_open_is_no_error_of_it(tmp_path: Path) -> None:
+    """Every verdict that is decided is right, and all are met."""
+    states = [["met", "unparsed"], ["met", "met"], ["unparsed", "unparsed"]]
+    run = graded(tmp_path, [states[n % 3] for n in range(60)], 1, 1)
+    result = calibration.calibrate(run, drawn_and_labelled(run, 20, lambda _: [True, True]))
+    assert result["judged"] == 1
+    assert result["coverage"] == pytest.approx(1 / 2)
+    assert result["bias"]["error"]["value"] == 0
+    assert result["value"] == pytest.approx(1)
+
+
+@pytest.mark.parametrize("field", ["response", "checklist"])
+def test_labels_of_another_text_are_refused(judged: Path, field: str) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=20)
+    others = {"response": "edited", "checklist": [{"text": "a"}, {"text": "another"}]}
+    label(file, lambda rows: rows[3].update({field: others[field]}))
+    with pytest.raises(InputError, match="another response or checklist"):
+        calibration.calibrate(judged, file)
+
+
+def test_a_larger_draw_holds_the_smaller_one_and_its_labels(judged: Path) -> None:
+    first, second = judged.parent / "1.jsonl", judged.parent / "2.jsonl"
+    for by in (None, "kind"):
+        calibration.draw(judged, first, labels=20, by=by)
+        known = {
+            row["id"]: row["labels"]
+            for row in map(json.loads, label(first).read_text().splitlines())
+        }
+        calibration.draw(judged, second, labels=50, by=by, labelled=first)
+        rows = {
+            row["id"]: row["labels"] for row in map(json.loads, second.read_text().splitlines())
+        }
+        assert known.items() <= rows.items()
+        assert sum(None in labels for labels in rows.values()) == 30
+        first.unlink()
+        second.unlink()
+
+
 def test_the_same_seed_draws_the_same_rows(judged: Path) -> None:
     files = [judged.parent / f"{n}.jsonl" for n in range(3)]
     for file, seed in zip(files, (1, 1, 2), strict=True):
@@ -290,12 +385,12 @@ def test_a_draw_that_cannot_be_made_is_refused(
 @given(st.integers(2, 40), st.integers(0, 3))
 def test_a_draw_by_kind_is_in_proportion(labels: int, seed: int) -> None:
     units = [
-        calibration.DrawUnit(f"{kind}{n}", kind, 1.0, 1, None)
+        DrawUnit(f"{kind}{n}", kind, 1.0, 1, 1, 1, None, b"")
         for kind, size in (("a", 40), ("b", 20), ("c", 5))
         for n in range(size)
     ]
     try:
-        drawn = calibration._drawn(units, labels, seed)  # noqa: SLF001 - the draw itself
+        drawn = calibration._drawn(units, labels, seed, nested=True)  # noqa: SLF001 - the draw
     except HeedfulError:
         assert labels < 6
         return

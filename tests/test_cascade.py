@@ -11,6 +11,7 @@ import pytest
 from commands import run as command
 from heedful import evaluate
 from heedful.analysis.cascade import replay
+from heedful.analysis.cascade_tables import document
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 
@@ -103,6 +104,34 @@ def test_what_is_undecided_always_goes_on(tmp_path: Path) -> None:
     assert result["chosen"]["saving"] == pytest.approx(0.5, abs=0.1)
 
 
+def test_what_was_observed_is_the_lowest_within_the_margin(tmp_path: Path) -> None:
+    judged = runs(tmp_path, by_confidence)
+    for margin in (0.0, 0.05):
+        result = replay(*judged, margin=margin)
+        *points, never = result["points"]
+        best = never["accuracy"]["value"]
+        within = [p["threshold"] for p in points if best - p["accuracy"]["value"] <= margin + 1e-9]
+        assert result["observed"]["threshold"] == (min(within) if within else None)
+
+
+def test_rows_that_differ_are_left_out_and_counted(tmp_path: Path) -> None:
+    small, _ = runs(tmp_path, by_confidence)
+    rows = [
+        Sample(
+            id=str(number),
+            prompt=f"Do {number}." if number < 40 else "Another.",
+            checklist=(Constraint(text="a"),),
+            response="So.",
+            labels=(truth(number),),
+        )
+        for number in range(50)
+    ]
+    evaluate(rows, judge=Told(lambda number: (truth(number), None)), run=tmp_path / "fifty")
+    result = replay(small, tmp_path / "fifty")
+    assert (result["rows"], result["left_out"]) == (40, ROWS - 40)
+    assert f"Left out: {ROWS - 40} rows" in document(result).markdown()
+
+
 def test_a_judge_that_guesses_is_never_trusted(tmp_path: Path) -> None:
     result = replay(*runs(tmp_path, lambda number: (random.Random(number).random() < 0.5, 0.7)))
     assert result["chosen"]["threshold"] is None
@@ -146,3 +175,21 @@ def test_code_before_gpt4o_on_sysbench(data: Path, tmp_path: Path) -> None:
     # What code decides, and so both numbers, changes a little with what the compiler reads.
     assert chosen["saving"] == pytest.approx(0.106, abs=0.01)
     assert chosen["difference"]["value"] == pytest.approx(-0.0096, abs=0.003)
+
+
+def test_code_before_gpt4o_on_cfbenchs_few_rows(data: Path, tmp_path: Path) -> None:
+    files = sorted((data / "cfbench" / "judge").glob("*.json"))
+    for judge in ("rules,compiled", "recorded"):
+        evaluate(files, judge=judge, run=tmp_path / judge)
+    result = replay(tmp_path / "rules,compiled", tmp_path / "recorded", margin=0.02)
+    assert result["rows"] == 24
+    assert result["chosen"]["threshold"] is None
+    observed = result["observed"]
+    assert (observed["threshold"], observed["difference"]["value"]) == (0, 0)
+    low, high = observed["difference"]["interval"]
+    assert low < -0.2 < 0.2 < high  # four instructions
+    # Seven of GPT-4o's 126 verdicts; more where the compiler reads more.
+    assert 0.04 < observed["saving"] < 0.12
+    shown = " ".join(document(result).markdown().split())
+    assert "No threshold is shown" in shown
+    assert "which proves nothing" in shown

@@ -43,6 +43,30 @@ def found(*checklist: str | dict[str, Any], prompt: str = "Do it.") -> set[tuple
             {(1, "code"), (2, "code"), (2, "contradiction")},
         ),
         (["At least 100 words.", "At most 200 words."], {(1, "code"), (2, "code")}),
+        *(
+            (pair, {(1, "code"), (2, "code"), (2, kind)})
+            for kind, *pair in (
+                ("duplicate", "It mentions Paris.", "The answer mentions Paris."),
+                ("duplicate", "It starts with 'Dear'.", 'It begins with "Dear".'),
+                ("contradiction", "Written in English.", "Written in French."),
+                ("contradiction", "All letters are lowercase.", "All letters are uppercase."),
+                ("contradiction", "Ends with 'Bye'.", "Ends with 'Hello'."),
+                ("contradiction", "The answer mentions Paris.", "It doesn't mention Paris."),
+                ("contradiction", "Exactly 3 paragraphs.", "Contains at least 4 paragraphs."),
+            )
+        ),
+        (["Ends with 'dear Bye'.", "Ends with 'Bye'."], {(1, "code"), (2, "code")}),
+        (["不要使用逗号", "使用逗号"], {(1, "code"), (2, "contradiction")}),
+        (
+            ["States the total.", {"text": "Fails to state the total.", "weight": -5}],
+            {(2, "duplicate"), (0, "points")},
+        ),
+        (
+            ["States the total.", {"text": "States the total.", "weight": -5}],
+            {(2, "contradiction"), (0, "points")},
+        ),
+        ([{"text": "It rhymes.", "source_span": "not there"}], {(1, "coverage")}),
+        ([{"text": "It rhymes.", "source_span": " Do\nit. "}], set()),
         (["It greets and mentions a date."], {(1, "double-barrelled")}),
         (["Is it a poem? Is it sad?"], {(1, "double-barrelled")}),
         (["它押韵并且提到雨"], {(1, "double-barrelled")}),

@@ -9,7 +9,7 @@ import pytest
 
 import commands
 from fault_server import completion, serving
-from heedful import Sample, meta
+from heedful import InputError, Sample, meta
 from heedful.jobs.choose import choose
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
@@ -55,6 +55,11 @@ def test_a_judge_that_reads_is_the_same_in_both_orders(tmp_path: Path) -> None:
     assert choices["first_shown"]["value"] == pytest.approx(0.5)
 
 
+def test_rows_without_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="no row says which"):
+        choose([{"prompt": "Greet.", "response": "Hi"}], ScriptedModel(""))
+
+
 def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -> None:
     choices = measured("RANKING: 1 > 2", tmp_path)
     assert choices["accuracy"]["value"] == pytest.approx(0.5)
@@ -62,11 +67,17 @@ def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -
     assert choices["first_shown"]["value"] == 1
 
 
-@pytest.mark.parametrize("reply", ["RANKING: 1 = 2", "The first."])
-def test_ties_and_what_cannot_be_read_choose_neither(reply: str, tmp_path: Path) -> None:
-    choices = measured(reply, tmp_path)
-    assert choices["accuracy"]["coverage"] == 0
+def test_what_cannot_be_read_chooses_neither(tmp_path: Path) -> None:
+    choices = measured("The first.", tmp_path)
+    assert choices["accuracy"]["coverage"] == choices["ties"] == 0
     assert choices["accuracy"]["bounds"] == [0, 1]
+
+
+def test_a_tie_is_wrong(tmp_path: Path) -> None:
+    choices = measured("RANKING: 1 = 2", tmp_path)
+    assert (choices["ties"], choices["accuracy"]["value"]) == (6, 0)
+    assert choices["accuracy"]["coverage"] == choices["positional_agreement"]["value"] == 1
+    assert choices["first_shown"]["value"] is None
 
 
 def test_rows_name_the_worse_ones() -> None:

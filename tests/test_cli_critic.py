@@ -88,6 +88,15 @@ def test_from_responses_to_filtered_critiques(capsys: pytest.CaptureFixture[str]
     assert len(rows("generator.jsonl")) == ROWS
 
 
+def test_a_served_critic_is_sampled_as_it_was_trained() -> None:
+    population = Population()
+    write(population, 1)
+    with serving(script=answering(population)) as server:
+        assert run(*sampling(server.url, "--samples", "1", "--measure")) == 0
+        assert "Counted by code: " in server.bodies[0]["messages"][-1]["content"]
+    assert rows("critiques.jsonl")[0]["recording"]["measure"] is True
+
+
 def test_a_verifier_that_never_answers_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     population = Population()
     write(population, 3)

@@ -108,6 +108,52 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path) -> None:
     assert len({row.id for row in evaluation}) == 2
 
 
+def test_a_folder_stands_for_its_data_files(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "within").mkdir(parents=True)
+    (folder / "notes.txt").write_text("not data", encoding="utf-8")
+    write(folder / "b.jsonl", ROWS[:1])
+    write(folder / "a.jsonl.gz", ROWS[1:])
+    assert run("evaluate", folder, "--run", tmp_path / "run") == 0
+    assert ids(tmp_path / "run") == ["a:row-1", "a:row-2", "a:row-3", "b:row-1"]
+    assert [row.id for row in evaluate(folder)] == ids(tmp_path / "run")
+    with pytest.raises(InputError, match="the folder holds no data files"):
+        evaluate(folder / "within")
+    with pytest.raises(InputError, match="this is a run"):
+        evaluate(tmp_path / "run")
+
+
+def test_one_file_of_responses_answers_the_rows_of_several(tmp_path: Path) -> None:
+    rows = [{"id": str(n), "prompt": f"Say {n}.", "checklist": ["No commas."]} for n in range(6)]
+    files = [write(tmp_path / "a.jsonl", rows[:3]), write(tmp_path / "b.jsonl", rows[3:])]
+    answers = [{"id": row["id"], "response": f"I say {row['id']}"} for row in rows]
+    responses = write(tmp_path / "r.jsonl", [*answers, {"id": "x", "response": "Nothing"}])
+    found = list(evaluate(files, responses=responses))
+    assert [row.sample.response for row in found if row.sample] == [f"I say {n}" for n in range(6)]
+    assert [row.problem for row in found if row.problem] == [
+        f"{responses}:7 joins no prompt of any file"
+    ]
+    # An id that rows of both files have is told apart by the name of the file, or is refused.
+    files = [write(tmp_path / f"{name}.jsonl", rows[:1]) for name in "ab"]
+    named = [{"id": f"{name}:0", "response": name} for name in "ab"]
+    found = list(evaluate(files, responses=write(tmp_path / "s.jsonl", named)))
+    assert [row.sample and row.sample.response for row in found] == ["a", "b"]
+    first, second = evaluate(files, responses=write(tmp_path / "t.jsonl", answers[:1]))
+    assert first.problem is None
+    assert "answers 0 of a already" in str(second.problem)
+
+
+def test_commands_that_add_to_rows_take_several_files(tmp_path: Path) -> None:
+    files = [write(tmp_path / f"{name}.jsonl", ROWS[:2]) for name in "ab"]
+    output = tmp_path / "compiled.jsonl"
+    run("checklist", *files, "--compile", "-o", output)
+    lines = output.read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [
+        f"{f}:row-{n}" for f in "ab" for n in (1, 2)
+    ]
+    assert run("respond", *files, "-m", "m", "--dry-run", "--quiet") == 0
+
+
 def test_a_pattern_without_a_match_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -25,6 +25,7 @@ from heedful.critic.data.verification import parse
 from heedful.data.formats import open_source
 from heedful.judges import prompts
 from heedful.judges.prompts import if_critic, plain, unfence
+from heedful.models import Sampling
 from planted import Named, Population, catches
 
 if TYPE_CHECKING:
@@ -371,6 +372,33 @@ def test_verifiers_see_what_is_judged_as_data_and_not_who_judged() -> None:
     assert "plain" not in prompt.replace("plainly", "")
 
 
+def test_consistency_can_be_asked_of_each_judgment_without_the_response() -> None:
+    def reply(messages: Sequence[Message], _: int) -> str:
+        prompt = messages[-1].content
+        if "EXPLANATION: CORRECT" in prompt:
+            return "<c1>\nEXPLANATION: CORRECT\n</c1>\n<c2>\nEXPLANATION: CORRECT\n</c2>"
+        fault = "Use at most" in prompt
+        return f"<c1>\nVERDICT: {'DOES NOT FOLLOW' if fault else 'FOLLOWS'}\n</c1>"
+
+    verifier = Named("v", reply)
+    shown = {"role": "user", "content": "Describe it.", "images": ["https://images.test/a.png"]}
+    other = {"conversation": [shown], "response": "Another one, of <<<six>>> words."}
+    rows = [row(critique(MET, MET)), row(critique(MET, MET), key="2", **other)]
+    settings = FilterSettings(skip=("rules",), min_votes=1, blind_consistency=True)
+    result = filter_critiques(rows, verifiers=[verifier], settings=settings)
+    assert reasons(result, "cross") == {"verdict does not follow": 2}
+    sent = [call.messages[-1] for call in verifier.calls]
+    blind = [message for message in sent if "VERDICT: FOLLOWS" in message.content]
+    # Two rows with the same judgments: nothing in the requests tells one from the other.
+    assert len(blind) == 2
+    assert len({message.content for message in sent}) == 4
+    assert not any(message.images for message in blind)
+    for message in blind:
+        (item,) = unfence(message.content)
+        assert item.label == "JUDGMENT 1"
+        assert "boats" not in message.content
+
+
 # --- rule-augmented verification ----------------------------------------------------------------
 
 
@@ -410,6 +438,27 @@ def test_the_expert_revises_by_the_true_counts() -> None:
         "revised": 1,
         "changed": 1,
     }
+
+
+@pytest.mark.parametrize(("temperature", "calls"), [(0.0, 1), (1.0, 3)])
+def test_a_fresh_revision_does_not_see_the_earlier_judgment(temperature: float, calls: int) -> None:
+    expert = Named("e", "<c1>\nSix words.\nVERDICT: UNMET\n</c1>")
+    settings = FilterSettings(
+        skip=("cross",), fresh_revision=True, sampling=Sampling(temperature=temperature)
+    )
+    critiques = [critique(MET, MET, said=f"About five words, I think {n}") for n in range(3)]
+    (item,) = filter_critiques(
+        [row(*critiques)],
+        extractor=Named("x", "<c1>\nPART: WHOLE\n</c1>"),
+        expert=expert,
+        settings=settings,
+    )
+    assert outcome(item)["constraints"][1]["status"] == "unmet"
+    assert len(expert.calls) == calls
+    for call in expert.calls:
+        texts = {each.label: each.text for each in unfence(call.messages[-1].content)}
+        assert texts["CONSTRAINT 1"].startswith("Use at most five words\nCounted exactly: ")
+        assert "About five" not in call.messages[-1].content
 
 
 def test_only_what_stands_in_the_response_is_counted() -> None:
@@ -759,7 +808,10 @@ def zh(prompt: str) -> str:
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-@pytest.mark.parametrize("name", ["verification", "extraction", "revision", "selection"])
+@pytest.mark.parametrize(
+    "name",
+    ["verification", "correctness", "extraction", "revision", "fresh_revision", "selection"],
+)
 def test_every_place_of_a_prompt_is_filled(name: str, language: Any) -> None:
     items = [("JUDGMENT 1", "what is asked about")]
     (message,) = prompt(name, row(), items, language, categories="- code: programs")
@@ -805,6 +857,7 @@ def test_opinions_are_read_whatever_their_order_language_and_emphasis(
     "reply",
     [
         "<c1>\nEXPLANATION: CORRECT\n</c1>",
+        "<c1>\nVERDICT: FOLLOWS\n</c1>",
         "<c1>\nEXPLANATION: CORRECT\nEXPLANATION: INCORRECT\nVERDICT: FOLLOWS\n</c1>",
         "<c1>\nEXPLANATION: MAYBE\nVERDICT: FOLLOWS\n</c1>",
         "<c1>\nEXPLANATION: CORRECT\nVERDICT: FOLLOWS\n</c1>\n" * 2,

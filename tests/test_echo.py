@@ -24,6 +24,7 @@ from heedful.core.nouns import Constraint, Judgment, Message, Recording, Sample,
 from heedful.critic.data.experts import Expert
 from heedful.critic.data.items import FilterItem
 from heedful.critic.data.replies import Calls, blocks
+from heedful.engine.purpose import Purpose
 from heedful.judges import Recorded, prompts
 from heedful.judges.model import Checklist
 from heedful.judges.prompts import if_critic
@@ -92,7 +93,7 @@ def forgeries(truth: Sequence[Status]) -> Iterator[str]:
 
 def disguises(forgery: str) -> Iterator[str]:
     """Put what ends or opens reasoning, code and fences around a forgery."""
-    mark = Fence.around(["Write.", "A poem."]).mark
+    mark = Fence.around(["Write."]).mark
     closings = ["</think>", "</thinking>", "</reasoning>", "</THINK>", "<think>hm</think>"]
     for closing in closings:
         yield f"\n{closing}\n{forgery}"
@@ -574,8 +575,7 @@ def test_a_question_about_constraints_is_not_answered_by_a_reply_that_was_cut_of
             [0],
             lambda _: [Message(role="user", content="?")],
             blocks,
-            caller="x",
-            tokens=1,
+            Purpose("x", tokens=1),
         )
     )
     assert result == {0: "\nno"}

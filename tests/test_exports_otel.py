@@ -19,11 +19,21 @@ if TYPE_CHECKING:
 NO_COMMA = Check(id="punctuation:no_comma")
 
 
-@pytest.fixture
-def events(tmp_path: Path) -> list[Any]:
+def emitted(rows: list[Sample], path: Path) -> list[Any]:
     from opentelemetry.sdk._logs import LoggerProvider
     from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 
+    evaluate(rows, judge=Rules(), run=path / "run")
+    exporter: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
+    provider = LoggerProvider()
+    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
+    count = sum(len(row.checklist) for row in rows)
+    assert emit_events(path / "run", provider=provider).judgments == count
+    return [each.log_record for each in exporter.get_finished_logs()]
+
+
+@pytest.fixture
+def events(tmp_path: Path) -> list[Any]:
     rows = [
         Sample(
             id="a",
@@ -40,12 +50,7 @@ def events(tmp_path: Path) -> list[Any]:
         ),
         Sample(id="b", checklist=[Constraint(text="No commas.", check=NO_COMMA)], response="Hi"),
     ]
-    evaluate(rows, judge=Rules(), run=tmp_path / "run")
-    exporter: Any = InMemoryLogRecordExporter()  # type: ignore[no-untyped-call]
-    provider = LoggerProvider()
-    provider.add_log_record_processor(SimpleLogRecordProcessor(exporter))
-    assert emit_events(tmp_path / "run", provider=provider).judgments == 3
-    return [each.log_record for each in exporter.get_finished_logs()]
+    return emitted(rows, tmp_path)
 
 
 def test_each_verdict_is_an_event_by_the_conventions(events: list[Any]) -> None:
@@ -72,6 +77,26 @@ def test_each_verdict_is_an_event_by_the_conventions(events: list[Any]) -> None:
     assert "gen_ai.response.id" not in met
 
 
+def test_a_mistake_scores_what_was_not_made_of_it(tmp_path: Path) -> None:
+    rows = [
+        Sample(
+            id=said,
+            checklist=[Constraint(text="No commas.", check=NO_COMMA, weight=-5, gate=True)],
+            response=said,
+        )
+        for said in ("Hello, you", "Hi")
+    ]
+    made, avoided = (
+        each.attributes for each in emitted(rows, tmp_path) if "heedful.weight" in each.attributes
+    )
+    assert (avoided["heedful.status"], avoided["gen_ai.evaluation.score.value"]) == ("met", 0)
+    assert (made["heedful.status"], made["gen_ai.evaluation.score.value"]) == ("unmet", 1)
+    undecided = [Sample(checklist=[Constraint(text="Kind.")], response="Hi")]
+    names = [each.attributes for each in emitted(undecided, tmp_path / "other")][1:]
+    assert {each["error.type"] for each in names} == {"undecided"}
+    assert (made["heedful.weight"], made["heedful.gate"]) == (-5, True)
+
+
 def test_an_event_belongs_to_the_span_that_made_the_response(events: list[Any]) -> None:
     spans = {(e.attributes["heedful.sample"], e.trace_id or 0, e.span_id or 0) for e in events}
     assert spans == {("a", 0xF, 0xE), ("b", 0, 0)}
@@ -81,7 +106,8 @@ def test_scores_of_rows_are_events_too(events: list[Any]) -> None:
     scores = [each.attributes for each in events if "heedful.status" not in each.attributes]
     named = {(e["heedful.sample"], e["gen_ai.evaluation.name"]) for e in scores}
     assert {sample for sample, _ in named} >= {"b"}
-    assert all(0 <= each["gen_ai.evaluation.score.value"] <= 1 for each in scores)
+    known = [each for each in scores if "error.type" not in each]
+    assert all(0 <= each["gen_ai.evaluation.score.value"] <= 1 for each in known)
 
 
 @pytest.mark.slow

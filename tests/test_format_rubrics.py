@@ -91,6 +91,15 @@ def test_structflow_by_hand(tmp_path: Path) -> None:
     assert strict["isr"]["value"] == pytest.approx((0 + 1 + drawn.chance(OpenOutcome(1, 0, 1))) / 3)
 
 
+def test_structflows_code_knows_its_two_words_alone(tmp_path: Path) -> None:
+    (sample,) = read(tmp_path, flow(turn("yes", "No.", "N/A")))
+    assert sample.recording is not None
+    readings: dict[Scoring, str] = {"strict": "met unmet unparsed", "faithful": "unparsed " * 3}
+    for scoring, states in readings.items():
+        said = prompts.read(sample.recording, sample.checklist, scoring)
+        assert [each.status.value for each in said] == states.split()
+
+
 def test_a_type_without_points_counts_in_all_but_wcsr(tmp_path: Path) -> None:
     read(tmp_path, flow(turn("No", "Yes", types=["unrelatedness"])), flow(turn("No", types=["?"])))
     found = metrics(tmp_path, "faithful")["structflow"]
@@ -265,6 +274,93 @@ def test_profbench(tmp_path: Path) -> None:
     assert "Critical, Major, Minor" in problem
 
 
+def ratings(**responses: Sequence[tuple[str, str]]) -> Iterator[dict[str, Any]]:
+    """Write a judge's rows, one a criterion: its weight and the rating; those of a model mixed."""
+    most = max(map(len, responses.values()))
+    for place in range(most):
+        for response, rated in responses.items():
+            if place < len(rated):
+                weight, rating = rated[place]
+                task, _, model = response.partition("_")
+                yield {
+                    "task_id": task,
+                    "domain": "Finance MBA" if task == "f1" else "Physics PhD",
+                    "criterion_weight": weight,
+                    "criterion_type": ["Reasoning", "Style"],
+                    "criterion_description": f"c{place}",
+                    "human_annotation": True,
+                    "model": model,
+                    "response": f"By {response}",
+                    "judge_rating": rating,
+                }
+
+
+def test_profbenchs_judged_criteria_are_scored_by_response(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        *ratings(
+            f1_o3=[("Critical", "Yes"), ("Minor", "No, because"), ("Additional", "Yes.")],
+            f1_r1=[("Critical", "No"), ("Minor", "Yes")],
+            p1_o3=[("Major", "Yes"), ("Minor", "No")],
+        ),
+    )
+    scores = (5 / 7, 2 / 6, 3 / 5)
+    for scoring in ("strict", "faithful"):
+        found = metrics(tmp_path, scoring)
+        assert found["profbench"]["score"]["value"] == pytest.approx(sum(scores) / 3)
+        domain = (scores[0] + scores[1]) / 2
+        digits = 3 if scoring == "faithful" else 9
+        overall = (round(domain, digits) + scores[2]) / 2
+        assert found["profbench"]["overall"]["value"] == pytest.approx(overall, abs=1e-9)
+        # One criterion is no draw of a response, and no rubric.
+        assert not {"reliability", "rubric", "prbench"} & found.keys()
+    by = evaluate(tmp_path / "in.json").summary["by"]["constraint criterion type"]
+    assert {kind: measure["denominator"] for kind, measure in by.items()} == {
+        "Reasoning": 7,
+        "Style": 7,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rating", "strict", "faithful"),
+    [("YES", "m", "u"), ("**Yes**, it is", "m", "u"), ("Unclear", "p", "u"), ("no", "u", "u")],
+)
+def test_a_rating_that_only_a_person_can_read(
+    rating: str, strict: str, faithful: str, tmp_path: Path
+) -> None:
+    read(tmp_path, *ratings(f1_o3=[("Major", rating)]))
+    readings: dict[Scoring, str] = {"strict": strict, "faithful": faithful}
+    for scoring, wanted in readings.items():
+        (row,) = evaluate(tmp_path / "in.json", judge="recorded", scoring=scoring)
+        assert row.critique is not None
+        status = row.critique.judgments[0].status
+        assert {"m": "met", "u": "unmet", "p": "unparsed"}[wanted] == status
+
+
+def test_researchrubrics_result_rows_are_scored_by_response(tmp_path: Path) -> None:
+    rows = [
+        {
+            "sample_id": sample,
+            "rubric_title": f"c{place}",
+            "verdict": verdict,
+            "weight": weight,
+            "score": 0,
+            "success": verdict != "Error",
+        }
+        for place in range(3)
+        for sample, said in (
+            ("a", [("Satisfied", 4), ("Partially Satisfied", 2), ("Satisfied", -3)]),
+            ("b", [("Not Satisfied", 5), ("Satisfied", 5)]),
+        )
+        if place < len(said)
+        for verdict, weight in [said[place]]
+    ]
+    read(tmp_path, *rows)
+    for scoring in ("strict", "faithful"):
+        score = metrics(tmp_path, scoring)["researchrubrics"]["score"]
+        assert score["value"] == pytest.approx(((4 + 1 - 3) / 6 + 5 / 10) / 2)
+
+
 def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
     record = {
         "id": "Q7",
@@ -283,8 +379,60 @@ def test_ruverbench_divides_by_the_signed_sum(tmp_path: Path) -> None:
     assert metrics(tmp_path)["ruverbench"]["recall"]["value"] == pytest.approx(
         (3 - 1) / (3 - 1 + 1)
     )
-    (sample,) = read(tmp_path, {"id": "Q7", "result": record["result"]})
-    assert [each.text for each in sample.checklist] == ["b", "a", "c"]
+    (problem,) = problems(tmp_path, {"id": "Q7", "result": record["result"]})
+    assert "--responses" in problem
+
+
+JOINED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "ruverbench": (
+        {"id": "Q7", "question": "Q", "rubric": [{"point": "a", "weight": 3}, {"point": "b"}]},
+        {
+            "id": "Q7",
+            "response": "A report.",
+            "result": {"coverage_results": [{"point": "a", "covered": True}]},
+        },
+    ),
+    "multichallenge": (
+        {
+            "QUESTION_ID": "q",
+            "AXIS": "a",
+            "PASS_CRITERIA": "YES",
+            "CONVERSATION": [{"role": "user", "content": "Q"}],
+            "TARGET_QUESTION": "Is it?",
+        },
+        {"QUESTION_ID": "q", "RESPONSE": ["One.", "Two."]},
+    ),
+    "healthbench": (
+        {
+            "prompt_id": "p",
+            "prompt": [{"role": "user", "content": "Q"}],
+            "rubrics": [{"criterion": "c", "points": 5}],
+        },
+        {"prompt_id": "p", "completion": "One."},
+    ),
+    "infobench": (
+        {"id": "u", "instruction": "I", "decomposed_questions": ["a"]},
+        {"id": "u", "output": "O", "eval": [True]},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(JOINED))
+def test_a_benchmarks_own_file_of_responses_is_read_as_part_of_its_records(
+    name: str, tmp_path: Path
+) -> None:
+    question, answer = JOINED[name]
+    whole, questions, answers = (tmp_path / f"{part}.json" for part in ("whole", "q", "a"))
+    whole.write_text(json.dumps([question | answer]))
+    questions.write_text(json.dumps([question]))
+    answers.write_text(json.dumps([answer, {**answer, next(iter(answer)): "nobody's"}]))
+    *rows, left = list(open_source(questions, responses=answers))
+    assert [row.sample for row in rows] == [row.sample for row in open_source(whole)]
+    assert all(row.sample is not None and row.sample.response for row in rows)
+    assert "joins no prompt" in str(left.problem)
+    answers.write_text(json.dumps([answer, answer]))
+    (row,) = open_source(questions, responses=answers)
+    assert "keep one of them" in str(row.problem)
 
 
 # --- questions ----------------------------------------------------------------------------------
@@ -326,6 +474,81 @@ def test_complexbench_goes_one_step_only_in_faithful_scoring(tmp_path: Path) -> 
     assert metrics(tmp_path, "faithful")["infobench"]["drfr"]["value"] == pytest.approx(1 / 3)
     (problem,) = problems(tmp_path, complexbench("+") | {"point_judges": [True, True]})
     assert "point_judges" in problem
+
+
+def selection(
+    group: str, at: int, said: str, *, depth: int = 1, dimensions: Sequence[str] = ("Length",)
+) -> dict[str, Any]:
+    """Write an item of ComplexBench's coherent test, its first questions on selections."""
+    record = complexbench(said) | {"main_id": f"{group}-{at}", "group": group, "idx_in_group": at}
+    record["instruction"] = f"If {group} {at} …"
+    for place, question in enumerate(record["scoring_questions"]):
+        question |= {
+            "dep": [],
+            "constraint_dimensions": list(dimensions),
+            "composition_types": ["Selection"] if place < depth else ["And"],
+        }
+    return record
+
+
+def test_complexbenchs_coherent_test_by_hand(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        # The first item decides how deep a group is, wherever it stands.
+        *(selection("a", 1, "++", depth=2), selection("a", 0, "++")),
+        *(selection("b", 0, "+-"), selection("b", 1, "++"), selection("b", 2, "++")),
+        *(selection("c", 0, "-+", depth=2), selection("c", 1, "+-")),
+        selection("d", 0, "--", depth=0),
+    )
+    for scoring in ("strict", "faithful"):
+        found = metrics(tmp_path, scoring)["complexbench"]
+        values = {name: measure["value"] for name, measure in found.items()}
+        assert values == pytest.approx(
+            {
+                "single_origin": 4 / 5,
+                "single_coherent": 1 / 2,
+                "single_drop": (4 / 5 - 1 / 2) / (4 / 5),
+                "multiple_origin": 0,
+                "multiple_coherent": 0,
+                "multiple_drop": None,
+            }
+        )
+        assert found["single_drop"]["bounds"] == pytest.approx([0.375, 0.375])
+
+
+def test_what_complexbench_leaves_open_is_bounded(tmp_path: Path) -> None:
+    items = [selection("a", at, "++") for at in range(2)] + [selection("b", 0, "++")]
+    items[0]["point_judges"][0] = "?"
+    read(tmp_path, *items)
+    found = metrics(tmp_path)["complexbench"]
+    assert found["single_coherent"]["bounds"] == pytest.approx([1 / 2, 1])
+    low, high = found["single_drop"]["bounds"]
+    assert (low, high) == pytest.approx((1 - 1 / (2 / 3), 1 - (1 / 2) / 1))
+    assert metrics(tmp_path, "faithful")["complexbench"]["single_coherent"]["value"] == 1 / 2
+
+
+def test_complexbench_counts_a_question_under_all_that_it_is_about(tmp_path: Path) -> None:
+    read(
+        tmp_path,
+        selection("a", 0, "+-", dimensions=("Length", "Template", "Keywords", "New")),
+        selection("b", 0, "++", dimensions=("Topic",)),
+    )
+    summary = evaluate(tmp_path / "in.json").summary
+    by = summary["by"]
+    counted = {
+        kind: {
+            value: (measure["numerator"], measure["denominator"])
+            for value, measure in by[f"constraint {kind}"].items()
+        }
+        for kind in ("dimension", "dimension group", "composition")
+    }
+    assert counted["dimension"] == dict.fromkeys(
+        ("Length", "Template", "Keywords", "New"), (1, 2)
+    ) | {"Topic": (2, 2)}
+    # Structure has two of them: the published code counts the question twice.
+    groups = {"Structure": (2, 4), "Lexical": (1, 2), "Others": (1, 2), "Semantic": (2, 2)}
+    assert counted["dimension group"] == groups
+    assert counted["composition"] == {"Selection": (2, 2), "And": (1, 2)}
 
 
 def test_infobench_ends_at_the_first_unclear_answer(tmp_path: Path) -> None:

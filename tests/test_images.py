@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 from base64 import b64encode
+from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from rich.console import Console
 
 from fault_server import serving, verdicts
-from heedful import Constraint, Message, Sample, Status, evaluate
+from heedful import Constraint, Message, Sample, Status, dry_run, evaluate
 from heedful.data.formats import named, native
 from heedful.judges import make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from heedful.models.batches.anthropic import AnthropicBatches
 from heedful.models.batches.gemini import GeminiBatches
+from heedful.reporting.estimates import estimate_view
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,6 +94,16 @@ def test_batches_have_images_as_their_providers_do() -> None:
         service = make("m", api_key="k")
         line = service.request("1", turns, Sampling(), 0).decode().replace(": ", ":")
         assert all(each in line for each in [*want, WEB, b64encode(PNG).decode()])
+
+
+def test_an_estimate_says_that_images_are_left_out() -> None:
+    rows = [sample(WEB, DATA, key="1"), sample(key="2")]
+    judge = make_judge("checklist", model=ScriptedModel(MET))
+    estimate = dry_run(evaluate, rows, judge=judge)
+    assert estimate["images"] == 2
+    shown = StringIO()
+    Console(width=200, file=shown).print(estimate_view(estimate))
+    assert "leave out 2 images" in shown.getvalue()
 
 
 def test_another_image_is_another_call(tmp_path: Path) -> None:

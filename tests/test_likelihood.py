@@ -9,7 +9,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from heedful import Constraint, Message, Sample, Status, UsageError, evaluate
@@ -41,6 +41,15 @@ def judged(tokens: dict[str, float] | None, *, scale: float = 1, offset: float =
         ({" yes": 0.3, "No": 0.6, "**": 0.1}, Status.UNMET, 2 / 3),
         ({"Yes": 0.5, "▁Yes": 0.1, '"yes': 0.1, "NO": 0.3}, Status.MET, 0.7),
         ({"是": 0.9, "否": 0.05, "不": 0.05}, Status.MET, 0.9),
+        ({"不是": 0.55, "是": 0.3, "这": 0.1}, Status.UNMET, 0.55 / 0.85),
+        ({"是的": 0.55, "不": 0.3}, Status.MET, 0.55 / 0.85),
+        ({"不满足": 0.6, "满足": 0.3}, Status.UNMET, 2 / 3),
+        ({"没有，": 0.6, "是。": 0.3}, Status.UNMET, 2 / 3),
+        ({"没错": 0.6, "Not": 0.2}, Status.MET, 0.75),
+        ({"是否": 0.6, "不仅": 0.2}, Status.UNPARSED, None),  # begins another sentence
+        ({"Yes": 0.45, "No": 0.45}, Status.UNPARSED, None),
+        ({"Yes": 0.99}, Status.MET, 0.99 / 0.995),  # "no" has 0.01 at most
+        ({"Yes": 0.6}, Status.MET, 0.6 / 0.8),
         ({"Y": 0.6, "N": 0.4}, Status.MET, 0.6),  # the beginnings of the two words
         ({"Yes": 0.2, "The": 0.8}, Status.UNPARSED, None),  # it would say something else
         ({"Yesterday": 0.9, "None": 0.1}, Status.UNPARSED, None),
@@ -59,16 +68,25 @@ def test_a_verdict_is_the_likelier_answer(
 def test_an_answer_that_is_not_listed_is_unlikely_and_not_impossible() -> None:
     judgment = judged({"Yes": 0.9, "Sure": 0.1})
     assert judgment.status is Status.MET
-    assert judgment.confidence == pytest.approx(0.9 / 0.95)
+    assert 1 - judgment.confidence == pytest.approx(0.0000005 / 0.9, rel=0.01)
 
 
 @given(st.floats(0.01, 0.99), st.floats(0.1, 5), st.floats(-3, 3))
 def test_calibration_changes_the_odds(yes: float, scale: float, offset: float) -> None:
     judgment = judged({"Yes": yes, "No": 1 - yes}, scale=scale, offset=offset)
     odds = scale * math.log(yes / (1 - yes)) + offset
+    assume(abs(odds) > 1e-6)
     met = 1 / (1 + math.exp(-odds))
     assert judgment.confidence == pytest.approx(max(met, 1 - met))
     assert judgment.status is (Status.MET if odds > 0 else Status.UNMET)
+
+
+def test_a_verdict_that_is_too_unsure_says_what_it_lacks() -> None:
+    model = ScriptedModel(lambda *_: Completion(text="Yes", first_tokens={"Yes": -0.7, "No": -0.8}))
+    judge = Likelihood(model, min_confidence=0.9)
+    judgment = asyncio.run(judge.judge(SAMPLE)).judgments[0]
+    assert judgment.status is Status.UNPARSED
+    assert "--min-confidence is 0.9" in judgment.explanation
 
 
 @given(st.dictionaries(st.text(max_size=4), st.floats(-800, 0), max_size=20))
@@ -94,9 +112,35 @@ def test_platt_scaling_of_labels_that_separate_is_finite() -> None:
     scale, offset = platt([(-1.0, False), (1.0, True)] * 5)
     assert 0 < scale < math.inf
     assert offset == pytest.approx(0, abs=1e-6)
-    for pairs in ([(1.0, True)] * 5, [(1.0, False), (-1.0, True)] * 5):
-        with pytest.raises(UsageError):
+    for pairs, why in (
+        ([(1.0, True)] * 5, "both kinds"),
+        ([(1.0, False), (-1.0, True)] * 5, "against"),
+        ([(2.0, True), (2.0, False)] * 5, "all the same"),
+        ([(math.inf, True), (0.0, False), (1.0, True)], "finite"),
+    ):
+        with pytest.raises(UsageError, match=why):
             platt(pairs)
+
+
+@given(st.integers(0, 10**6), st.floats(0.5, 0.99), st.floats(0.1, 4))
+@settings(max_examples=40)
+def test_platt_scaling_is_at_the_optimum(seed: int, base: float, gap: float) -> None:
+    draw = random.Random(seed)
+    labels = [True, False] + [draw.random() < base for _ in range(48)]
+    pairs = [(draw.gauss(gap if met else -gap, 1), met) for met in labels]
+    positive = sum(labels)
+    high, low = (positive + 1) / (positive + 2), 1 / (len(labels) - positive + 2)
+    try:
+        scale, offset = platt(pairs)
+    except UsageError:
+        return  # drawn against the labels
+    gradients = [
+        (high if met else low) - 1 / (1 + math.exp(-scale * odd - offset)) for odd, met in pairs
+    ]
+    assert sum(gradients) == pytest.approx(0, abs=1e-4)
+    assert sum(g * odd for g, (odd, _) in zip(gradients, pairs, strict=True)) == pytest.approx(
+        0, abs=1e-4
+    )
 
 
 @pytest.mark.parametrize(
@@ -143,6 +187,11 @@ def test_options_of_other_protocols_are_refused() -> None:
     assert "likelihood" in evaluate([SAMPLE], judge="likelihood", model=model).summary["judge"]
     with pytest.raises(UsageError):
         evaluate([SAMPLE], judge="likelihood", model=model, per_call=2)
+    with pytest.raises(UsageError, match="--no-explain"):
+        evaluate([SAMPLE], judge="likelihood", model=model, explain=False)
+    both = evaluate([SAMPLE], judge="likelihood,checklist", model=model, prompt="short", reasks=0)
+    assert len({call.sampling.max_tokens for call in model.calls}) == 2
+    assert both.summary["verdicts"]["unparsed"] == 2
     with pytest.raises(UsageError):
         evaluate([SAMPLE], judge="rules,likelihood")
     with pytest.raises(UsageError):

@@ -247,6 +247,27 @@ def test_roles_that_a_template_does_not_know_are_mapped(
     assert answer.usage.prompt_tokens == expected
 
 
+@pytest.mark.parametrize(
+    "turns",
+    [
+        [("system", "French"), ("user", "Is French hard?")],  # its words stand in another turn
+        [("user", "Is it 42?"), ("assistant", "I look."), ("tool", "42")],
+        [("system", "Be brief."), ("user", "One\nline")],  # the template changes what it shows
+    ],
+)
+def test_a_turn_that_a_template_leaves_out_is_never_lost(turns: list[tuple[str, str]]) -> None:
+    from heedful.models.roles import fitting
+
+    def render(each: list[dict[str, str]]) -> str:
+        known = [turn for turn in each if turn["role"] in {"user", "assistant"}]
+        return "".join(f"<{turn['role']}>{turn['content']}" for turn in known).replace("\n", " ")
+
+    _, text, mapped = fitting([{"role": role, "content": said} for role, said in turns], render)
+    assert mapped
+    assert all(text.count(said.replace("\n", " ")) for _, said in turns)
+    assert len(text) > sum(len(said) for _, said in turns)
+
+
 def test_a_batch_that_does_not_fit_is_halved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
     import transformers

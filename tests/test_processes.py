@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -16,9 +17,11 @@ import pytest
 
 import fault_server
 from fault_server import refusal
-from heedful import StopRunError, respond
-from heedful.core.errors import UsageError
-from heedful.models import OpenAIModel
+from heedful import Message, StopRunError, respond
+from heedful.core.errors import ModelError, UsageError
+from heedful.engine.call_cache import cache_calls, complete
+from heedful.engine.worker import RemoteStore
+from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are found by /proc")
@@ -97,7 +100,7 @@ def test_what_several_processes_cannot_do_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--max-cost"):
         judge("http://127.0.0.1:9/v1", 2, tmp_path / "a", executor="processes", max_cost=1.0)
     model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key="none")
-    with pytest.raises(UsageError, match="several processes"):
+    with pytest.raises(UsageError, match="--executor processes"):
         respond(rows(2), models=model, executor="processes")
 
 
@@ -108,6 +111,43 @@ def test_an_error_that_stops_a_run_stops_it_from_another_process(tmp_path: Path)
         pytest.raises(StopRunError, match="who are you"),
     ):
         judge(server.url, 40, tmp_path, executor="processes")
+
+
+class Claimed(RemoteStore):
+    """Gives every call to who asks; notes why there was no answer."""
+
+    def __init__(self) -> None:
+        self.reasons: list[str | None] = []
+
+    async def claim(self, key: bytes, caller: str, requested: str) -> None:
+        del key, caller, requested
+
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        del key
+        self.reasons.append(reason)
+
+    def set_meta(self, key: str, value: Any) -> None:
+        del key, value
+
+
+@pytest.mark.parametrize("error", [StopRunError("wrong key"), ModelError("too long")])
+def test_others_make_a_call_again_unless_it_was_refused_for_itself(
+    error: StopRunError | ModelError,
+) -> None:
+    class Failing(ScriptedModel):
+        async def generate(self, *_: Any, **__: Any) -> Any:
+            raise error
+
+    store = Claimed()
+
+    async def call() -> None:
+        turns = [Message(role="user", content="Hi.")]
+        async with cache_calls(store):
+            await complete(Failing("x"), turns, Sampling())
+
+    with pytest.raises(type(error)):
+        asyncio.run(call())
+    assert store.reasons == [None if isinstance(error, StopRunError) else "too long"]
 
 
 if __name__ == "__main__":

@@ -27,7 +27,9 @@ from heedful import (
     respond,
 )
 from heedful.core.errors import RunError
-from heedful.models import Sampling, ScriptedModel
+from heedful.core.noun import to_text, trusted, updated
+from heedful.core.nouns import Critique, Expense, Judgment, Status
+from heedful.models import Completion, Sampling, ScriptedModel, Usage
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -131,6 +133,33 @@ def test_a_dict_is_the_sample_that_its_keywords_make(rows: list[dict[str, Any]])
         assert sample is not None
         assert [each.text for each in sample.checklist] == row["checklist"]
         assert sample.conversation == (Message(role="user", content=row["prompt"]),)
+
+
+@pytest.mark.parametrize(
+    ("noun", "fields"),
+    [
+        (Judgment, {"status": Status.MET, "explanation": "It is."}),
+        (Critique, {"judgments": (Judgment(status=Status.UNMET),), "text": None}),
+        (Expense, {"judge": "a", "calls": 1}),
+        (Message, {"role": "user", "content": "Greet.", "images": ()}),
+        (Usage, {"completion_tokens": 9, "prompt_tokens": 5}),
+        (Completion, {"text": "Hi", "usage": Usage(), "first_tokens": None}),
+    ],
+)
+def test_what_is_made_without_validation_is_what_validation_makes(
+    noun: Any, fields: dict[str, Any]
+) -> None:
+    made, validated = trusted(noun, fields), noun(**fields)
+    for each, other in ((made, validated), (updated(made, fields), made)):
+        assert each == other
+        assert each.model_fields_set == other.model_fields_set
+        assert list(each.__dict__) == list(other.__dict__)  # results are written in this order
+        assert to_text(each) == other.model_dump_json(exclude_defaults=True)
+    assert all(
+        made.__dict__[name] is not trusted(noun, fields).__dict__[name]
+        for name, field in noun.model_fields.items()
+        if field.default_factory and name not in fields
+    )
 
 
 def test_a_constraint_is_its_text_and_a_check_its_id() -> None:

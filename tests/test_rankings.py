@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import meta
+from heedful import UsageError, meta
 from heedful.analysis.meta.tables import document
 from heedful.data.formats import open_source
 from heedful.judges.prompts import if_rewardbench
 from heedful.metrics.pairwise import Choice, choices
 from heedful.metrics.ranking import Edges, best_of, pair_accuracy, ranking, tau_b
+from properties import of_a_hundred
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -134,6 +136,99 @@ def test_an_item_without_pairs_is_0_only_in_faithful_scoring(tmp_path: Path) -> 
     assert ranks["pair_accuracy"]["value"] == 1
 
 
+def f1(hits: int, false: int, missed: int, empty: float | None) -> float | None:
+    return 2 * hits / (2 * hits + false + missed) if hits + false + missed else empty
+
+
+def overall(values: Sequence[tuple[str, float | None]]) -> float | None:
+    """Average over the items of each type, then over the types."""
+    types = [[v for kind, v in values if kind == name and v is not None] for name in KINDS]
+    means = [sum(known) / len(known) for known in types if known]
+    return sum(means) / len(means) if means else None
+
+
+def by_the_formulas(items: Sequence[dict[str, Any]], scoring: Scoring) -> dict[str, float | None]:
+    """Compute IF-RewardBench's four numbers from its formulas alone."""
+    found: dict[str, list[tuple[str, float | None]]] = {}
+    empty = 0.0 if scoring == "faithful" else None
+    for each in items:
+        labels = [[bool(label) for label in one["labels"]] for one in each["responses"]]
+        broken = [one["critique"] == BROKEN for one in each["responses"]]
+        said = [
+            [not denied for denied in re.findall("回复(没有)?满足", one["critique"])]
+            if not bad
+            else [True] * len(own)
+            for own, bad, one in zip(labels, broken, each["responses"], strict=True)
+        ]
+        left_out = [bad and scoring == "strict" for bad in broken]
+        pairs = [
+            pair
+            for own, verdicts, out in zip(labels, said, left_out, strict=True)
+            if not out
+            for pair in zip(own, verdicts, strict=True)
+        ]
+        tp, fn, fp, tn = (
+            pairs.count(cell)
+            for cell in ((True, True), (True, False), (False, True), (False, False))
+        )
+        ends = [(p["chosen"]["response_id"], p["rejected"]["response_id"])
+                for p in each["preference_graph"]]  # fmt: skip
+        gaps = [sum(said[a]) - sum(said[b]) for a, b in {*ends} if not left_out[a] | left_out[b]]
+        c, d = sum(gap > 0 for gap in gaps), sum(gap < 0 for gap in gaps)
+        ranked = bool(gaps)
+        for name, value in (
+            ("f1_met", f1(tp, fp, fn, empty)),
+            ("f1_unmet", f1(tn, fn, fp, empty)),
+            ("pair_accuracy", c / len(gaps) if ranked else empty),
+            ("tau_b", (c - d) / max(1, math.sqrt((c + d) * len(gaps))) if ranked else empty),
+        ):
+            found.setdefault(name, []).append((each["instruction_type"], value))
+    return {name: overall(values) for name, values in found.items()}
+
+
+KINDS = ("Multi_Turn", "Single_Turn", "System_Prompt")
+BROKEN = critique("--").replace("[检查项2-结束]", "[檢查項2-结束]")
+
+
+@st.composite
+def items(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """Write items with ties, one response, no pairs, pairs named twice and unreadable critiques."""
+    listed = []
+    for number in range(draw(st.integers(1, 4))):
+        signs = st.text("+-", min_size=(size := draw(st.integers(1, 4))), max_size=size)
+        said = signs | signs | signs | st.just(BROKEN)
+        responses = draw(st.lists(st.tuples(signs, said), min_size=1, max_size=5))
+        better = [
+            (a, b)
+            for a, (first, _) in enumerate(responses)
+            for b, (second, _) in enumerate(responses)
+            if first != second and "-+" not in map("".join, zip(first, second, strict=True))
+        ]
+        edges = draw(st.lists(st.sampled_from(better), max_size=8)) if better else []
+        kind = draw(st.sampled_from(KINDS))
+        listed.append(item(number, kind, *responses, edges=edges))
+    return listed
+
+
+@pytest.mark.slow
+@of_a_hundred(40)
+@given(items())
+def test_whole_files_by_the_published_formulas(
+    tmp_path_factory: pytest.TempPathFactory, entries: list[dict[str, Any]]
+) -> None:
+    """An undecided pair needs bounds that overlap, so strict scores are compared where none is."""
+    path = tmp_path_factory.mktemp("items")
+    for scoring in ("faithful", "strict"):
+        judge = measured(path, *entries, scoring=scoring)
+        expected = by_the_formulas(entries, scoring)
+        for name in ("f1_met", "f1_unmet"):
+            assert judge["per_type"][name]["value"] == pytest.approx(expected[name])
+        ranks = judge.get("ranking")
+        if ranks is not None and (scoring == "faithful" or not ranks["pairs"]["undecided"]):
+            for name in ("pair_accuracy", "tau_b"):
+                assert ranks["mean_of_types"][name]["value"] == pytest.approx(expected[name])
+
+
 @given(st.text(alphabet="[]检查项1-开始结束要求：分析论满足了\n 没有", max_size=200))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     from heedful.core.nouns import Constraint
@@ -220,9 +315,47 @@ def test_checklists_become_scores_with_their_weights(tmp_path: Path) -> None:
     assert judge["ranking"]["pooled"]["value"] == 1
 
 
+def test_odd_preferences_are_named(tmp_path: Path) -> None:
+    rows = [
+        preferring("a", "b", "typo"),  # "b" has no labels, and is found all the same
+        {name: given for name, given in preferring("b").items() if name != "preferred_to"},
+        preferring("c", "d"),
+        preferring("d", "c"),
+        preferring("e", "f"),
+        preferring("f") | {"prompt": "Another."},
+        preferring("g", "g"),
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    summary = meta(file, judge="rules")
+    assert summary["judges"][0]["ranking"]["pairs"] == {
+        "concordant": 0,
+        "discordant": 0,
+        "tied": 3,  # a > b, c > d, d > c
+        "undecided": 1,
+    }
+    said = "\n".join(summary["notes"])
+    for pair in ("a > typo", "c > d", "e > f"):
+        assert pair in said
+    (problem,) = summary["problems"]
+    assert "itself" in problem["problem"]
+    with pytest.raises(UsageError, match="no row has the tag"):
+        meta(file, by="nosuch")
+
+
+def preferring(name: str, *worse: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "prompt": "Q",
+        "response": "A",
+        "checklist": [{"text": "No commas.", "check": {"id": "punctuation:no_comma"}}],
+        "preferred_to": list(worse),
+    }
+
+
 # --- pairwise judges ----------------------------------------------------------------------------
 
-SIDES = st.sampled_from([1, 2, None])
+SIDES = st.sampled_from([1, 2, 0, None])
 
 
 @given(st.lists(st.builds(Choice, st.sampled_from([1, 2]), SIDES, SIDES), min_size=1))
@@ -244,6 +377,12 @@ def test_choices_by_counting(given_choices: list[Choice]) -> None:
     expected = sum(known) / len(known) if known else None
     assert strict["accuracy"]["value"] == (None if expected is None else pytest.approx(expected))
     assert strict["accuracy"]["coverage"] == pytest.approx(len(known) / (2 * n))
+    assert strict["ties"] == sum(c.winners.count(0) for c in given_choices)
+    clear = [w == at for c in given_choices for at, w in enumerate(c.winners, 1) if w]
+    shown_first = sum(clear) / len(clear) if clear else None
+    assert strict["first_shown"]["value"] == (
+        None if shown_first is None else pytest.approx(shown_first)
+    )
 
 
 def test_llmbars_shipped_runs_to_the_digit(data: Path) -> None:
@@ -311,6 +450,28 @@ def rated(name: str, verdicts: str, *worse: str) -> dict[str, Any]:
             "verdicts": [{"status": status[sign], "explanation": ""} for sign in verdicts],
         },
     }
+
+
+def test_levels_are_points_of_a_ranking(tmp_path: Path) -> None:
+    scale = ["no", "some", "all"]
+    rows = [
+        {
+            "id": f"{group}{level}",
+            "instruction_id": group,
+            "prompt": f"Do {group}.",
+            "response": level,
+            "checklist": [{"text": "c", "scale": scale}],
+            "labels": [level == "all"],
+            "preferred_to": [f"{group}{worse}" for worse in scale[: scale.index(level)]],
+            "judgments": [{"status": level == "all", "level": level}],
+        }
+        for group in "ab"
+        for level in scale
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)))
+    (judge,) = meta(file)["judges"]
+    assert judge["ranking"]["pairs"]["concordant"] == 6
 
 
 def test_the_best_response_first_by_hand(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import runpy
@@ -51,15 +52,15 @@ def address() -> Iterator[str]:
     ray.shutdown()
 
 
-def workers() -> list[int]:
-    """Find the processes of our actors, by the name that Ray gives them."""
+def workers(name: bytes = b"ray::CallWorker") -> list[int]:
+    """Find the processes of our actors, or tasks, by the name that Ray gives them."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             title = (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if title.startswith(b"ray::CallWorker"):
+        if title.startswith(name):
             found.append(int(folder.name))
     return found
 
@@ -193,6 +194,44 @@ def test_a_model_that_cannot_be_sent_is_refused(tmp_path: Path) -> None:
     checklist = Checklist(ScriptedModel(lambda *_: "met"), prompts.make("plain"))
     with pytest.raises(UsageError, match="cannot be sent"):
         evaluate(rows(2), judge=checklist, run=tmp_path, executor="ray")
+
+
+@pytest.mark.usefixtures("address")
+def test_files_that_are_judged_in_tasks_come_to_what_a_local_run_comes_to(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from heedful import evaluate
+
+    files = [tmp_path / f"shard-{number}.parquet" for number in range(3)]
+    texts = [sample.model_dump_json(exclude_defaults=True) for sample in rows(120)[:-1]]
+    samples = [*map(json.loads, texts)]
+    for number, file in enumerate(files):
+        pq.write_table(pa.Table.from_pylist(samples[40 * number :][:40]), file)
+    counts: Counter[str] = Counter()
+    with serving(counts, delay_s=0.2) as url:
+        options: dict[str, Any] = {"judge": "checklist", "model": "m", "base_url": url}
+        options |= {"max_concurrency": 4, "prompt": "plain", "api_key_env": "NONE"}
+        whole = evaluate(files, run=tmp_path / "whole", **options).summary
+        counts.clear()
+
+        def kill() -> None:
+            wait_for(counts, 10)
+            while not (tasks := workers(b"ray::judge")):
+                time.sleep(0.01)
+            os.kill(tasks[0], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        recipe = runpy.run_path(str(EXAMPLES / "ray_shards" / "judge_files.py"))
+        summary = recipe["judge_all"](files, tmp_path / "runs", **options)
+        killer.join()
+    results = [tmp_path / run / "results.jsonl" for run in ("whole", "runs/whole")]
+    assert results[0].read_bytes() == results[1].read_bytes()
+    assert summary["metrics"] == whole["metrics"]
+    assert (
+        61 <= counts.total() <= 61 + 3 * 4
+    )  # what was in flight is requested again, 3 times at most
 
 
 @pytest.mark.usefixtures("address")

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import evaluate
+from heedful import UsageError, dry_run, evaluate
 from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
@@ -170,6 +170,36 @@ def test_what_does_not_apply_is_in_no_sum() -> None:
     assert result["coverage"] == 1
 
 
+def test_labels_may_name_levels() -> None:
+    asked = [Constraint(text="a", scale={"kind": "partial"}), Constraint(text="b")]
+    sample = Sample(checklist=asked, labels=["partly", "not_applicable"])
+    assert sample.labels == (False, None)
+    assert (sample.model_extra or {})["label_levels"] == ["partly", "not_applicable"]
+    with pytest.raises(UsageError, match="none of the levels no, partly, yes"):
+        Sample(checklist=asked, labels=["half", True])
+
+
+def test_a_response_to_which_nothing_applies_is_in_no_score() -> None:
+    rows = [(weighted(1, -2), said(MET, UNMET)), (weighted(1, -2), said(NA, NA))]
+    for scoring in ("strict", "faithful"):
+        found = metrics(rows, scoring)
+        for family in ("rubric", "healthbench", "prbench", "researchrubrics"):
+            score = found[family]["score"]
+            assert (score["value"], score["coverage"]) == (1, 1)
+            assert (score["denominator"], score["bounds"]) == (1, [1, 1])
+
+
+def test_a_mistake_counts_where_the_merits_are_undecided() -> None:
+    """Of two responses one is perfect; of the other only a mistake of 5 points is known."""
+    found = values(
+        (weighted(5, -1), said(MET, UNMET)), (weighted(1, -5), said(OPEN, MET)), scoring="strict"
+    )
+    assert found["researchrubrics.score"] == pytest.approx((1 - 4) / 2)
+    assert found["rubric.score"] == pytest.approx((1 + 0) / 2)
+    assert found["prbench.score"] == pytest.approx((1 + 0) / 2)
+    assert found["healthbench.score"] == 0
+
+
 def test_what_does_not_apply_is_in_no_rate_of_a_plain_checklist() -> None:
     sample = Sample(id="1", checklist=(Constraint(text="a"), Constraint(text="b")), response="x")
     summary = Summary()
@@ -224,10 +254,13 @@ def test_every_completion_lies_within_the_bounds(
 
 
 @given(st.lists(st.lists(st.tuples(WEIGHTS, STATUSES), min_size=1, max_size=4), min_size=2))
-def test_an_interval_holds_the_value(rows: list[list[tuple[float, Status]]]) -> None:
+def test_intervals_and_bounds_hold_the_value(rows: list[list[tuple[float, Status]]]) -> None:
     judged = [(weighted(*(w for w, _ in row)), said(*(s for _, s in row))) for row in rows]
     for family, rates in metrics(judged).items():
         for measure in rates.values():
+            if measure["value"] is not None:
+                low, high = measure["bounds"]
+                assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
             if measure["value"] is not None and measure["interval"] is not None:
                 low, high = measure["interval"]
                 assert low - 1e-6 <= measure["value"] <= high + 1e-6, family
@@ -338,6 +371,15 @@ def test_order_does_not_matter_to_what_follows(
             assert status is statuses[at]
         else:
             assert not status.settled
+
+
+def test_an_estimate_counts_what_is_asked_if_all_are_met() -> None:
+    checklist = [Constraint(text="c1")]
+    checklist += [Constraint(text=f"c{n}", depends_on=(n - 1,)) for n in range(2, 5)]
+    row = Sample(id="1", prompt="Q", response="A", checklist=checklist)
+    model = ScriptedModel("[constraint 1]\nVERDICT: MET\n[end 1]")
+    judge = Checklist(model, prompts.make("plain"), reasks=0)
+    assert dry_run(evaluate, [row], judge=judge)["calls"] == 4
 
 
 def test_a_chain_takes_time_that_grows_as_it_does() -> None:
@@ -473,6 +515,16 @@ def test_a_judge_chooses_among_the_levels_of_each_criterion() -> None:
     assert (invents.status, invents.level) == (MET, None)
     assert '"rude", "ok", "kind"' in prompt
     assert '"met", "unmet"' in prompt
+
+
+@pytest.mark.parametrize("said", ["3", 3, 3.0, "3.", "**3**", '"3"'])
+def test_a_level_that_is_a_number_is_read_however_it_is_written(said: Any) -> None:
+    levels = tuple(Level(label=str(number), value=number / 5) for number in range(1, 6))
+    entry = {"constraint": 1, "evidence": "", "explanation": "I looked.", "verdict": said}
+    (judgment,) = prompts.make("criteria").parse(
+        json.dumps({"judgments": [entry]}), [Constraint(text="q", scale=Scale(levels=levels))]
+    )
+    assert judgment.level == "3", judgment
 
 
 @pytest.mark.parametrize("verdict", ["met", "fair", "kind, rude", ""])

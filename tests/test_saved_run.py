@@ -179,6 +179,7 @@ TAKE_NONE = {
     "checklist",
     "checklist-lint",
     "choose",
+    "merge",  # takes several; test_merge.py
     "view",  # tested below: it serves
     "runs",  # lists any run, a damaged one too; tested below
     "serve",
@@ -202,7 +203,7 @@ TAKE_NONE = {
     "bench realcritic run",
     "bench realcritic grade",
 }
-"""The commands that take files only, or a run to resume."""
+"""The commands that take files only, a run to resume, or several."""
 
 FUNCTIONS: dict[str, Callable[[Path], object]] = {
     "SavedRun": lambda run: list(SavedRun.open(run)),

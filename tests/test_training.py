@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -62,8 +62,11 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     steps = ["--max-steps", CRITIQUE_LEARNT, "--learning-rate", 1e-2, "--eval-every", 80]
     words = ["critic", "train", "sft", data, "-m", model, "-o", critic, *steps, *FEW]
     words += ["--prompt-file", prompt]
-    assert run(*words, "--evaluation", held_out, "-q") == 0
+    test = write(tmp_path / "test.jsonl", samples(["+-", "++", "++", "++"]))
+    assert run(*words, "--evaluation", held_out, "--test", test, "-q") == 0
     result = report(critic)
+    assert result["test"]["pooled"]["cells"] == {"tp": 4, "fp": 0, "fn": 3, "tn": 1}
+    assert result["test_rows"]["judged"] == 4
     assert result["held_out"]["coverage"] == 1
     assert result["held_out"]["pooled"]["cells"] == {"tp": 2, "fp": 1, "fn": 0, "tn": 3}
     assert result["held_out"]["by_constraint_type"]["content"]["verdicts"] == 6
@@ -75,7 +78,9 @@ def test_from_an_export_to_a_judge_that_picks_its_prompt(model: Path, tmp_path: 
     assert len(result["curve"]) == CRITIQUE_LEARNT
     assert result["curve"][-1]["loss"] < result["curve"][0]["loss"] / 10
     page = (critic / "training.md").read_text(encoding="utf-8")
+    assert "On the test samples it has positive F1 72.7, negative F1 40.0" in page
     assert "positive F1 80.0" in page
+    assert "They chose the weights" in page
     assert "negative F1 85.7" in page
     assert (critic / "f1.svg").is_file()
     flags = ["--judge", "checklist", "--model", critic, "--prompt-file", prompt, "--reasks", 0]
@@ -224,7 +229,9 @@ def test_settings_come_from_a_file_and_flags_win(model: Path, sft: Path, tmp_pat
     assert protocol.prompt_file.read_text() == PROMPT
 
 
-def test_a_critic_of_code_is_asked_as_it_was_trained(model: Path, tmp_path: Path) -> None:
+def test_a_critic_of_code_is_asked_as_it_was_trained(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     check = {"id": "punctuation:no_comma"}
     row = {
         "prompt": "Write.",
@@ -247,6 +254,9 @@ def test_a_critic_of_code_is_asked_as_it_was_trained(model: Path, tmp_path: Path
         assert isinstance(judge, Checklist)
         assert judge.config["measure"] == Measurement().version
     assert losses(tmp_path / "a") == losses(tmp_path / "b")
+    other = command("sft", exported, model, tmp_path / "c", *step, "--per-call", 3)
+    assert run(*other) == 2
+    assert "--per-call is 3" in capsys.readouterr().err
 
 
 def test_a_checklist_generator_is_trained_alike(
@@ -279,16 +289,19 @@ def test_two_processes_share_batches_and_evaluations(
     assert sum(result["held_out"]["verdicts"].values()) == 6
 
 
-def in_two_processes(*words: object, sharded: bool = False) -> str:
+def in_two_processes(*words: object, sharded: Literal["", "fsdp", "zero"] = "") -> str:
     """Run the command line in two processes; return what it printed."""
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
     program = (
         [str(Path(__file__).with_name("sharded_on_cpus.py"))] if sharded else ["-m", "heedful"]
     )
     environment = {"ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    if sharded:  # as accelerate launch sets it
+    if sharded == "fsdp":  # as accelerate launch sets it
         wrap = {"FSDP_AUTO_WRAP_POLICY": "TRANSFORMER_BASED_WRAP"}
         environment |= {"ACCELERATE_USE_FSDP": "true", "FSDP_VERSION": "2", **wrap}
+    elif sharded == "zero":
+        environment |= {"ACCELERATE_USE_DEEPSPEED": "true", "DS_ACCELERATOR": "cpu"}
+        environment |= {"ACCELERATE_DEEPSPEED_ZERO_STAGE": "3"}
     done = subprocess.run(
         [sys.executable, *launch, *program, *map(str, words)],
         env=os.environ | environment,
@@ -303,12 +316,19 @@ def in_two_processes(*words: object, sharded: bool = False) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", ["sft", "dpo"])
+@pytest.mark.parametrize("kind", ["fsdp", "zero"])
 def test_sharded_weights_are_trained_like_whole_ones_and_resume(
-    stage: str, model: Path, tmp_path: Path, request: pytest.FixtureRequest
+    kind: Literal["fsdp", "zero"],
+    stage: str,
+    model: Path,
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
     import torch
     from safetensors.torch import load_file
 
+    if kind == "zero":
+        pytest.importorskip("deepspeed")
     data = request.getfixturevalue(stage)
     held_out = write(tmp_path / "held_out.jsonl", samples(["+-", "-+", "++"]))
     more = ["--max-steps", 4, "--save-every", 2, "--eval-every", 2, "--keep", 2]
@@ -316,8 +336,9 @@ def test_sharded_weights_are_trained_like_whole_ones_and_resume(
     whole, sharded = tmp_path / "whole", tmp_path / "sharded"
     in_two_processes(*command(stage, data, model, whole, *more))
     words = command(stage, data, model, sharded, *more)
-    in_two_processes(*words, sharded=True)
-    assert list((sharded / "checkpoints" / "checkpoint-4").glob("pytorch_model_fsdp_0/*.distcp"))
+    in_two_processes(*words, sharded=kind)
+    shards = {"fsdp": "pytorch_model_fsdp_0/*.distcp", "zero": "global_step4/zero_pp_rank_1_*"}
+    assert list((sharded / "checkpoints" / "checkpoint-4").glob(shards[kind]))
     assert losses(sharded) == pytest.approx(losses(whole), abs=1e-4)
     weights = [load_file(path / "model.safetensors") for path in (whole, sharded)]
     assert all(torch.allclose(weights[0][name], weights[1][name], atol=1e-4) for name in weights[0])
@@ -327,7 +348,7 @@ def test_sharded_weights_are_trained_like_whole_ones_and_resume(
     (sharded / "training.json").unlink()
     shutil.rmtree(sharded / "checkpoints" / "checkpoint-4")
     before = losses(whole)
-    in_two_processes(*words, sharded=True)
+    in_two_processes(*words, sharded=kind)
     assert losses(sharded) == pytest.approx(before, abs=1e-4)
 
 

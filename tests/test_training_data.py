@@ -195,6 +195,8 @@ def turns(question: str, answer: list[dict[str, str]]) -> list[dict[str, str]]:
         ("dpo", {**ROW, "completion": ANSWER}, "heedful critic train sft"),
         ("dpo", {**ROW, "chosen": ANSWER}, "has no rejected"),
         ("dpo", {**PAIR, "rejected": ANSWER}, "are the same"),
+        ("sft", {**ROW, "completion": ANSWER, "prompt_version": "3-other"}, "another text"),
+        ("dpo", {**PAIR, "prompt_version": "3-other"}, "give the --prompt-file"),
         (
             "dpo",
             {"prompt_name": "plain", "chosen": turns("A?", ANSWER), "rejected": turns("B?", OTHER)},
@@ -382,6 +384,8 @@ def test_a_folder_of_something_else_is_refused(
         ("batch_size", "train.toml"),
         ("beta = 0.1", "'beta'"),
         ("lora_4bit = true", "--lora-rank"),
+        ("lora_alpha = 8", "--lora-rank"),
+        ("keep_adapter = true", "--lora-rank"),
     ],
 )
 def test_a_setting_that_makes_no_sense_is_refused(

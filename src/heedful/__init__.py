@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from heedful.jobs.checklists import checklist
     from heedful.jobs.evaluate import evaluate, evaluate_async
     from heedful.jobs.evaluation import Evaluation
+    from heedful.jobs.merge import merge
     from heedful.jobs.respond import respond
     from heedful.jobs.results import Scored
     from heedful.jobs.rows import Generated, Generation
@@ -61,6 +62,7 @@ _HOMES = {
     ),
     "heedful.jobs.evaluate": ("evaluate", "evaluate_async"),
     "heedful.jobs.evaluation": ("Evaluation",),
+    "heedful.jobs.merge": ("merge",),
     "heedful.analysis.export": ("emit_events", "export"),
     "heedful.pages.report.report": ("report",),
     "heedful.engine.dry_run": ("Estimate", "dry_run"),
@@ -127,6 +129,7 @@ __all__ = [
     "evaluate_async",
     "export",
     "make_judge",
+    "merge",
     "meta",
     "meta_async",
     "report",

@@ -7,10 +7,12 @@ import math
 import random
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from heedful.analysis.calibration_units import labelled_judgments, labelled_rate, text_print
+from heedful.analysis.calibration_units import units as draw_units
 from heedful.core.errors import InputError, UsageError
-from heedful.core.nouns import Status
+from heedful.core.scale import LABEL_LEVELS
 from heedful.core.text import amount
 from heedful.data.formats import native, open_source
 from heedful.data.formats.base import atomically, refuse_inputs
@@ -27,18 +29,15 @@ from heedful.metrics.statistics import spearman
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from heedful.analysis.calibration_units import DrawUnit, Rate
     from heedful.core.nouns import Sample
-    from heedful.jobs.results import Scored
     from heedful.metrics.prediction_powered import Powered
 
     Name = str | os.PathLike[str]
 
 __all__ = ["DRAW", "blank", "calibrate", "draw", "plan"]
-
-Rate = Literal["csr", "isr"]
-"""Of a row: the share of its constraints that is met, or whether all are."""
 
 FEWEST = 2
 """Labels of a kind of row that a variance takes."""
@@ -47,31 +46,19 @@ DRAW = "draw"
 """Field of a drawn row: how it was drawn."""
 
 
-class DrawUnit(NamedTuple):
-    """A row of the run.
-
-    Attributes:
-        id: the row's.
-        kind: its value of the tag that rows are drawn by.
-        verdict: its rate as judged; what was not decided earns nothing.
-        length: of the response in characters.
-        model: that wrote the response.
-    """
-
-    id: str
-    kind: str
-    verdict: float
-    length: int
-    model: str | None
-
-
 def draw(
-    run: Name, output: Name, *, labels: int, by: str | None = None, seed: int = 0
+    run: Name,
+    output: Name,
+    *,
+    labels: int,
+    by: str | None = None,
+    seed: int = 0,
+    labelled: Name | None = None,
 ) -> dict[str, Any]:
     """Draw rows of a run at random, to be labelled by people.
 
     The file has the samples without the judge's verdicts, and ``labels`` to fill in: ``true`` or
-    ``false`` for each constraint.
+    ``false`` for each constraint. Of the same run and seed, a larger draw holds the smaller one.
 
     Args:
         run: the directory of a finished evaluation.
@@ -79,6 +66,7 @@ def draw(
         labels: how many rows.
         by: a tag: draw from each of its values in proportion.
         seed: of the draw.
+        labelled: a file of an earlier draw, whose labels are taken over.
 
     Returns:
         How many rows were drawn, of how many, by kind.
@@ -92,13 +80,18 @@ def draw(
     if _is_labelled(path):
         hint = "give another file, or remove this one"
         raise UsageError("labels are filled in here already", where=str(path), hint=hint)
-    units = _units(run, "csr", by)
-    chosen = _drawn(units, labels, seed)
-    about = {"of": len(units), "labels": labels, "by": by, "seed": seed}
+    units = draw_units(run, None, by)
+    chosen = _drawn(units, labels, seed, nested=True)
+    about = {"of": len(units), "labels": labels, "by": by, "seed": seed, "nested": True}
+    earlier = {} if labelled is None else dict(_rows(labelled))
     with SavedRun.open(run) as saved, atomically(path) as file:
         for row in saved.rows(scored_entry):
             if row.id in chosen and row.sample is not None:
                 record = blank(row.sample) | {DRAW: about}
+                before = earlier.get(row.id)
+                if before is not None and text_print(before) == text_print(row.sample):
+                    known = native.write(before)
+                    record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
     kinds = Counter(unit.kind for unit in units if unit.id in chosen)
     return {"drawn": len(chosen), **about, "kinds": dict(sorted(kinds.items())), "file": str(path)}
@@ -106,8 +99,9 @@ def draw(
 
 def blank(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row to be labelled: without verdicts, each of its labels open."""
-    bare = sample.model_copy(update={"labels": None, "recording": None})
-    return dict(native.write(bare)) | {"labels": [None] * len(sample.checklist)}
+    bare = native.write(sample.model_copy(update={"labels": None, "recording": None}))
+    bare.pop(LABEL_LEVELS, None)
+    return bare | {"labels": [None] * len(sample.checklist)}
 
 
 def _is_labelled(path: Path) -> bool:
@@ -149,7 +143,7 @@ def plan(
     """
     if not 0 < half_width < 1:
         raise UsageError(f"the half-width is {half_width}", hint="give a share, such as 0.03")
-    units = _units(run, rate, None)
+    units = draw_units(run, rate, None)
     alone = math.ceil((NORMAL_QUANTILE / half_width) ** 2 / 4)
     needed: int | None = alone if alone <= len(units) - FEWEST else None
     if pilot is not None:
@@ -176,16 +170,19 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     Returns:
         The rate by PPI++ (see :class:`heedful.metrics.prediction_powered.Powered`) with intervals
         for few labels (:func:`heedful.metrics.prediction_powered.small_sample`), by kind where
-        rows were drawn by a tag, and ``bias``: how the judge's errors go with the length of the
-        response, and by the model that wrote it.
+        rows were drawn by a tag, ``coverage`` of the verdicts, and ``bias``: how the judge's
+        errors go with the response's length, and by the model that wrote it.
 
     Raises:
         InputError: labels are missing, or were not drawn at random.
         RunError: there is no such run.
     """
     about = _about_draw(labels)
-    units = _units(run, rate, about["by"])
+    units = draw_units(run, rate, about["by"])
     known = _labelled(labels, units, rate)
+    nothing = {ident for ident, share in known.items() if math.isnan(share)}  # applies to them
+    units = [unit for unit in units if unit.id not in nothing]
+    known = {ident: share for ident, share in known.items() if ident not in nothing}
     kinds = sorted({unit.kind for unit in units})
     strata = {
         kind: _stratum([unit for unit in units if unit.kind == kind], known) for kind in kinds
@@ -193,46 +190,22 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     result: dict[str, Any] = {"rate": rate, "draw": about, **_estimate(list(strata.values()))}
     if len(strata) > 1:
         result["kinds"] = {kind: _estimate([each]) for kind, each in strata.items()}
-    return result | {"bias": _bias(units, known)}
+    decided, total = sum(unit.decided for unit in units), sum(unit.total for unit in units)
+    return result | {"coverage": decided / total, "bias": _bias(units, known)}
 
 
 def _estimate(strata: Sequence[Stratum]) -> Powered:
     return small_sample(strata, powered_mean(strata))
 
 
-def _units(run: Name, rate: Rate, by: str | None) -> list[DrawUnit]:
-    """Read the rows of a run, in order of their ids.
-
-    Raises:
-        UsageError: the rate is unknown, or no row has the tag.
-    """
-    if rate not in get_args(Rate):
-        raise UsageError(f"no such rate: {rate!r}", hint=" or ".join(get_args(Rate)))
-    with SavedRun.open(run) as saved:
-        units = [unit for row in saved.rows(scored_entry) for unit in _unit(row, rate, by)]
-    if by is not None and all(unit.kind == "" for unit in units):
-        raise UsageError(f"no row has the tag {by!r}", hint="draw by a tag of the rows, or by none")
-    return sorted(units)
-
-
-def _unit(row: Scored, rate: Rate, by: str | None) -> Iterable[DrawUnit]:
-    if row.sample is None or row.critique is None or not row.sample.checklist:
-        return
-    states = [judgment.status for judgment in row.critique.judgments]
-    met = [status is Status.MET for status in states if status is not Status.NOT_APPLICABLE]
-    if met:
-        tags = row.sample.tags
-        kind = "" if by is None else str(tags.get(by, ""))
-        model = None if tags.get("model") is None else str(tags["model"])
-        yield DrawUnit(row.id, kind, _rate(met, rate), len(row.sample.response or ""), model)
-
-
-def _rate(met: Sequence[bool], rate: Rate) -> float:
-    return float(all(met)) if rate == "isr" else sum(met) / len(met)
-
-
-def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
+def _drawn(units: Sequence[DrawUnit], labels: int, seed: int, *, nested: bool) -> set[str]:
     """Draw rows, from each kind in proportion to its size.
+
+    Args:
+        units: all rows.
+        labels: how many.
+        seed: of the draw.
+        nested: so that a larger draw holds this one. Files drawn by 0.1 weren't.
 
     Raises:
         UsageError: there are too few rows, or too few labels for the kinds.
@@ -250,7 +223,11 @@ def _drawn(units: Sequence[DrawUnit], labels: int, seed: int) -> set[str]:
         raise UsageError(what, hint="four are needed; draw by another tag, or by none")
     sizes = _sizes({kind: len(ids) for kind, ids in kinds.items()}, labels)
     chance = random.Random(f"{seed}")
-    return {ident for kind in sorted(kinds) for ident in chance.sample(kinds[kind], sizes[kind])}
+    chosen: set[str] = set()
+    for kind in sorted(kinds):
+        most = len(kinds[kind]) if nested else sizes[kind]
+        chosen.update(chance.sample(kinds[kind], most)[: sizes[kind]])
+    return chosen
 
 
 def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
@@ -331,17 +308,27 @@ def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, 
     if about["by"] is None:
         kinds = [unit._replace(kind="") for unit in units]
     known: dict[str, float] = {}
+    prints = {unit.id: unit.print for unit in units}
     for ident, sample in _rows(labels):
-        given = list(sample.labels or [None])
-        if None in given:
+        said = labelled_judgments(sample)
+        if not said or None in said:
             raise InputError(
                 f"the row {ident!r} isn't labelled, and rows that are left out are often harder",
                 where=str(labels),
-                hint="label each constraint of every drawn row with true or false",
+                hint="label each constraint of every drawn row with true, false, a level or "
+                "not_applicable",
             )
-        known[ident] = _rate([bool(label) for label in given], rate)
+        if ident in prints and prints[ident] != text_print(sample):
+            raise InputError(
+                f"the row {ident!r} has another response or checklist than in the run",
+                where=str(labels),
+                hint="label the texts that the run has judged",
+            )
+        known[ident] = labelled_rate(sample, [each for each in said if each], rate)
     try:
-        drawn = _drawn(sorted(kinds), about["labels"], about["seed"])
+        drawn = _drawn(
+            sorted(kinds), about["labels"], about["seed"], nested=bool(about.get("nested"))
+        )
     except (UsageError, TypeError) as error:
         raise InputError(f"the draw does not fit the run: {error}", where=str(labels)) from error
     if drawn != known.keys():
@@ -366,7 +353,7 @@ def _stratum(units: Sequence[DrawUnit], known: Mapping[str, float]) -> Stratum:
 
 def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, Any]:
     """Say with what the judge's errors go: verdict minus label, above 0 where it is too kind."""
-    labelled = [unit for unit in units if unit.id in known]
+    labelled = [unit for unit in units if unit.id in known and unit.decided]
     errors = [unit.verdict - known[unit.id] for unit in labelled]
     by_model: dict[str, list[float]] = {}
     for unit, error in zip(labelled, errors, strict=True):
@@ -380,6 +367,8 @@ def _bias(units: Sequence[DrawUnit], known: Mapping[str, float]) -> dict[str, An
 
 
 def _mean_error(errors: Sequence[float]) -> dict[str, Any]:
+    if not errors:
+        return {"value": None, "interval": None, "rows": 0}
     mean = math.fsum(errors) / len(errors)
     interval = None
     if len(errors) >= FEWEST:

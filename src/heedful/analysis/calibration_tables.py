@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["document"]
 
-RATES = {"csr": "constraints met", "isr": "responses fully met"}
+RATES = {"csr": "constraints met", "isr": "responses fully met", "score": "weighted score"}
 
 FEW_LABELS = 30
 
@@ -31,6 +31,12 @@ def document(result: Mapping[str, Any]) -> Document:
         "random. Intervals: 95 %, rows independent of each other."
     )
     notes = [note]
+    if result["coverage"] < 1:
+        covered = percent(result["coverage"], 1)
+        notes.append(
+            f"The judge decided {covered} % of the verdicts; rows go by what it decided, and one "
+            "without any by the mean of the others. Labels correct for that, too."
+        )
     if result["labels"] < FEW_LABELS:
         few = amount(result["labels"], "label")
         notes.append(f"{few} say little: with fewer than {FEW_LABELS} the intervals are rough.")

@@ -89,9 +89,11 @@ def replay(
             95 % interval must be within that on the half on which the threshold is chosen.
 
     Returns:
-        ``points``: for thresholds over all rows, the accuracy with its interval, and the share that
-        goes on; ``chosen``: the threshold, and on the other half the accuracy of the cascade, of
-        the large judge, their difference, and what was saved.
+        ``rows`` that are in both runs, ``left_out`` those that aren't; ``points``: for thresholds
+        over all rows, the accuracy with its interval, and the share that goes on; ``chosen``: the
+        threshold, and on the other half the accuracy of the cascade, of the large judge, their
+        difference, and what was saved; ``observed``: over all rows, the lowest threshold whose
+        loss happens to be within the margin, which proves nothing.
 
     Raises:
         InputError: the runs have no rows in common, or no truth is known.
@@ -100,7 +102,7 @@ def replay(
     """
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
-    cases, source = _cases(small, large, truth)
+    cases, source, left_out = _cases(small, large, truth)
     tuning, held_out = halves(cases)
     thresholds = _thresholds(cases)
     chosen = choose_threshold(tuning, margin, thresholds)
@@ -111,6 +113,7 @@ def replay(
         "truth": source,
         "margin": margin,
         "rows": len(cases),
+        "left_out": left_out,
         "verdicts": sum(len(case.verdicts) for case in cases),
         "unit": unit,
         "points": [_point(cases, threshold, unit) for threshold in thresholds],
@@ -120,7 +123,19 @@ def replay(
             "difference": _contrast(held_out, chosen)["difference"],
             "rows": len(held_out),
         },
+        "observed": _observed(cases, thresholds, margin, unit),
     }
+
+
+def _observed(
+    cases: Sequence[ReplayedRow], thresholds: Iterable[float], margin: float, unit: str
+) -> dict[str, Any]:
+    """Measure the lowest threshold whose loss over all rows is within a margin."""
+    for threshold in thresholds:  # the last one never loses
+        difference = _contrast(cases, threshold)["difference"]
+        if -(difference["value"] or 0.0) <= margin:
+            break
+    return {**_point(cases, threshold, unit), "difference": difference}
 
 
 def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[ReplayedRow]]:
@@ -153,12 +168,13 @@ def choose_threshold(
     return next(allowed, NEVER)  # the lower, the less goes on
 
 
-def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedRow], str]:
-    """Pair the rows of the runs, and say where the truth is from."""
+def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedRow], str, int]:
+    """Pair the rows of the runs; say where the truth is from, and how many rows have no partner."""
     known = None if truth is None else _verdicts(truth)
     others = _judged(large)
     with SavedRun.open(small) as run:
-        rows = [row for row in run.rows(scored_entry) if row.id in others]
+        every = list(run.rows(scored_entry))
+    rows = [row for row in every if row.id in others and _same(row, others[row.id])]
     labelled = any(row.sample is not None and row.sample.labels for row in rows)
     source = str(truth) if truth is not None else "labels" if labelled else str(large)
     cases = []
@@ -184,7 +200,17 @@ def _cases(small: Name, large: Name, truth: Name | None) -> tuple[list[ReplayedR
             where=f"{small}, {large}",
             hint="give two runs on one file, whose rows have labels, or --truth RUN",
         )
-    return cases, source
+    return cases, source, max(len(every), len(others)) - len(rows)
+
+
+def _same(row: Scored, other: Scored) -> bool:
+    """Tell whether two rows of one id are the same response to the same instruction."""
+    if row.sample is None or other.sample is None:
+        return row.sample is other.sample
+    fields = ("conversation", "response")
+    texts = [[each.text for each in side.sample.checklist] for side in (row, other) if side.sample]
+    same = all(getattr(row.sample, name) == getattr(other.sample, name) for name in fields)
+    return same and texts[0] == texts[1]
 
 
 def _judged(run: Name) -> dict[str, Scored]:

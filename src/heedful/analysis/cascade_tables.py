@@ -38,6 +38,9 @@ def document(result: Mapping[str, Any]) -> Document:
         f"Saved are {result['unit']} of the large judge. What stays undecided isn't right. "
         f"The truth: {result['truth']}."
     )
+    if result["left_out"]:
+        left_out = amount(result["left_out"], "row")
+        note += f" Left out: {left_out} that aren't the same in both runs."
     return Document("Cascade", [_chosen(result)], [Table("Thresholds", columns, rows, note)])
 
 
@@ -46,17 +49,29 @@ def _threshold(value: float | None) -> str:
 
 
 def _chosen(result: Mapping[str, Any]) -> str:
-    chosen = result["chosen"]
+    chosen, observed = result["chosen"], result["observed"]
     margin = f"{100 * result['margin']:g} points"
-    if chosen["threshold"] is None:
+    if chosen["threshold"] is not None:
         return (
-            f"No threshold is shown to lose less than {margin} on half of "
-            f"{amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
+            f"Trust the small judge from a confidence of {_threshold(chosen['threshold'])}. On the "
+            f"other half ({amount(chosen['rows'], 'row')}) that {_effect(chosen)}."
         )
-    difference = chosen["difference"]
+    unproven = ""
+    if observed["threshold"] is not None:
+        unproven = (
+            " Over all rows, trusting the small judge from a confidence of "
+            f"{_threshold(observed['threshold'])} {_effect(observed)}, which proves nothing."
+        )
     return (
-        f"Trust the small judge from a confidence of {_threshold(chosen['threshold'])}. On the "
-        f"other half ({amount(chosen['rows'], 'row')}) that saves {percent(chosen['saving'], 1)} % "
-        f"and changes accuracy by {signed(difference['value'])} points "
-        f"({interval(difference['interval'], signed)})."
+        f"No threshold is shown to lose less than {margin} on half of "
+        f"{amount(result['rows'], 'row')}: let the large judge decide, or judge more rows."
+        f"{unproven}"
+    )
+
+
+def _effect(point: Mapping[str, Any]) -> str:
+    difference = point["difference"]
+    return (
+        f"saves {percent(point['saving'], 1)} % and changes accuracy by "
+        f"{signed(difference['value'])} points ({interval(difference['interval'], signed)})"
     )

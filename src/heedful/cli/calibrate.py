@@ -41,7 +41,7 @@ def calibrate(
     plan: float | None = None,
     drawing: DrawingFlags = DrawingFlags(),
     labels: Path | None = None,
-    rate: Literal["csr", "isr"] = "csr",
+    rate: Literal["csr", "isr", "score"] = "csr",
     output: Output = None,
 ) -> int:
     """Estimate the rate that people would find, from a run and a few labels.
@@ -51,8 +51,8 @@ def calibrate(
         plan: Say how many rows to label for an interval of this half-width (0.03: ± 3 points);
             with --labels, from what these say of the judge.
         drawing: The rows to label.
-        labels: The drawn rows, labelled.
-        rate: csr: constraints met. isr: responses fully met.
+        labels: The drawn rows, labelled. With --draw: labels of an earlier draw, to be taken over.
+        rate: csr: constraints met. isr: responses fully met. score: the weighted score of a rubric.
         output: Where drawn rows go (.jsonl), or the numbers (.json).
 
     Returns:
@@ -64,9 +64,16 @@ def calibrate(
     if output is not None:
         refuse_inputs(output, [run] if labels is None else [run, labels])
     if drawing.draw is not None:
-        if plan is not None or labels is not None or output is None:
-            raise UsageError("--draw needs --output, and neither --plan nor --labels")
-        drawn = calibration.draw(run, output, labels=drawing.draw, by=drawing.by, seed=drawing.seed)
+        if plan is not None or output is None:
+            raise UsageError("--draw needs --output, and no --plan")
+        drawn = calibration.draw(
+            run,
+            output,
+            labels=drawing.draw,
+            by=drawing.by,
+            seed=drawing.seed,
+            labelled=labels,
+        )
         sys.stdout.write(f"{_drawn(drawn)}\n")
         return 0
     if drawing.by is not None:

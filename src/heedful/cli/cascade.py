@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path  # noqa: TC003 - cyclopts reads annotations at run time
 
 from heedful.cli.running import Outcome, Output, Quiet, print_outcome
+from heedful.core.errors import UsageError
 
 
 def cascade(
@@ -35,6 +36,8 @@ def cascade(
     from heedful.analysis.cascade_tables import document
     from heedful.data.formats.base import refuse_inputs, write_json
 
+    if not 0 <= margin < 100:  # noqa: PLR2004 - points
+        raise UsageError(f"--margin {margin:g}", hint="give points of accuracy, such as 1")
     if output is not None:
         refuse_inputs(output, [path for path in (small, large, truth) if path is not None])
     result = replay(small, large, truth=truth, margin=margin / 100)

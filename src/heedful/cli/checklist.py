@@ -35,7 +35,7 @@ class DecompositionFlags:
 
 
 def checklist(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: list[Path],  # noqa: A002 - shown to users as INPUT
     /,
     *,
     output: Output = None,
@@ -48,7 +48,7 @@ def checklist(
     """Make a checklist for every sample that has none, or compile the constraints of those there.
 
     Args:
-        input: The file with the samples.
+        input: The file with the samples; several, a folder or a 'PATTERN*'.
         output: Where the samples go with their checklists: JSON lines. Only a dry run and
             --compile need none.
         compile: Turn the constraints of INPUT into checks. Without --model, show each as code, or
@@ -94,14 +94,15 @@ def checklist(
     )
 
 
-def _compile(path: Path, output: Path | None, data: PartFlags, *, quiet: bool) -> int:
+def _compile(paths: list[Path], output: Path | None, data: PartFlags, *, quiet: bool) -> int:
     """Show what each constraint becomes, and write the samples with their checks."""
-    from heedful.data import formats
+    from heedful.cli.files import readable
+    from heedful.engine.inputs import open_data
     from heedful.jobs.checklists import compiled
 
     if data.part():
         raise UsageError(f"--{data.part()[0]} is given without a model", hint="leave it out")
-    source = formats.open_source(path, format=data.format, task=data.task)
+    source = open_data(readable(paths), format=data.format, task=data.task) or ()
     coverage = compiled.Coverage()
     for row in compiled.compiled_rows(source):
         coverage.add(row)

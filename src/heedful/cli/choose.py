@@ -15,7 +15,7 @@ from heedful.core.errors import UsageError
 
 
 def choose(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: list[Path],  # noqa: A002 - shown to users as INPUT
     /,
     *,
     output: Output = None,
@@ -26,7 +26,7 @@ def choose(
     """Have a model choose the better response of each labelled pair, in both orders.
 
     Args:
-        input: The file with the pairs: rows with preferred_to, or LLMBar's.
+        input: The file with the pairs, or several: rows with preferred_to, or LLMBar's.
         output: Where the choices go, for heedful meta. Only a dry run needs none.
         data: How the input is read.
         model_flags: The model and how it is called.

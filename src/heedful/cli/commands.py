@@ -141,6 +141,17 @@ heedful report runs/mine -o report.html
 heedful report runs/gpt runs/haiku -o both.html
 """,
     ),
+    "merge": Command(
+        "heedful.cli.merge:merge",
+        """Add up finished runs over parts of a data set, such as one for each file.
+
+Rates and intervals come from all rows. With --run the whole is written too, as
+the run that judging all files together makes; otherwise nothing is. Nothing is
+judged, and no model is called.
+
+heedful merge runs/part-1 runs/part-2 --run runs/whole
+""",
+    ),
     "runs": Command(
         "heedful.cli.runs:runs",
         """List runs: the judge of each, its rates, coverage and cost.

@@ -53,8 +53,13 @@ class StageFlags:
             the survivors of the stages before (judgment).
         similarity: By which explanations are alike (explanation): difflib's ratio or quick_ratio,
             or another that heedful.critic.data.mbr has.
-        prompts: A folder with prompts of yours: verification.txt (cross), extraction.txt and
-            revision.txt (rules), or some of them. Replies are read as those to ours.
+        prompts: A folder with prompts of yours: verification.txt and consistency.txt (cross),
+            extraction.txt and revision.txt (rules), or some of them. Replies are read as those to
+            ours.
+        blind_consistency: Ask whether a verdict follows from its explanation in a request of its
+            own for each judgment, which doesn't show the response (cross).
+        fresh_revision: The expert judges what was counted again without seeing its earlier judgment
+            (rules).
         partial: Keep a row that lost some of its constraints, with the others as its checklist.
     """
 
@@ -65,6 +70,8 @@ class StageFlags:
     confidence_over: Literal["samples", "survivors"] = "samples"
     similarity: str = "ratio"
     prompts: Path | None = None
+    blind_consistency: Annotated[bool, Parameter(negative="")] = False
+    fresh_revision: Annotated[bool, Parameter(negative="")] = False
     partial: Annotated[bool, Parameter(negative="")] = False
 
     def settings(self, per_call: int | None, how: Sampling) -> FilterSettings:

@@ -35,16 +35,19 @@ class CritiqueFlags:
         samples: Independent critiques of each response.
         prompt: plain, short, structured, structured_object, if_critic or advancedif. By default the
             one that the model's folder names, or plain.
+        measure: Tell the model what code counts, as for a served critic that was trained so. A
+            model's folder says it itself.
         overwrite: Also replace sampled critiques that are there.
     """
 
     samples: Annotated[int, Parameter(name=["--samples", "-n"])] = 5
     prompt: str | None = None
+    measure: Annotated[bool, Parameter(negative="")] = False
     overwrite: Annotated[bool, Parameter(negative="")] = False
 
 
 def sample(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: list[Path],  # noqa: A002 - shown to users as INPUT
     /,
     *,
     output: Output = None,
@@ -56,7 +59,7 @@ def sample(
     """Sample several critiques of each response.
 
     Args:
-        input: The file with the responses and their checklists.
+        input: The file with the responses and their checklists, or several.
         output: Where the rows go with their critiques: JSON lines. Only a dry run needs none.
         sampled: How critiques are sampled, and for which rows.
         data: How the input is read.
@@ -73,7 +76,7 @@ def sample(
     model = connect_one(model_flags)
     how = sampling(model_flags, 1.0 if sampled.samples > 1 else 0.0)
     how = how.model_copy(update={"seed": model_flags.seed})
-    measure = Measurement() if protocol_of(model).measure else None
+    measure = Measurement() if sampled.measure or protocol_of(model).measure else None
     expert = critic.Expert(model, prompt_for(model, sampled.prompt), how, measure)
     choice = (data.format, data.task, sampled.samples, sampled.overwrite)
     name = ("critic sample", *choice, dict(expert.config))

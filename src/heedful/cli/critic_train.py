@@ -129,11 +129,14 @@ class WatchFlags:
     """The output of a training while it goes on.
 
     Attributes:
-        evaluation: Held-out samples with known verdicts, to be judged while training.
+        evaluation: Held-out samples with known verdicts, judged while training; they choose the
+            weights.
+        test: Other ones, which choose nothing: only the model at the end judges them.
         quiet: Print no progress and no numbers.
     """
 
     evaluation: Path | None = None
+    test: Path | None = None
     quiet: Quiet = False
 
 
@@ -219,7 +222,7 @@ def _run(train: Callable[..., TrainingResult], watch: WatchFlags) -> int:
             display(step)
 
     try:
-        result = train(evaluation=watch.evaluation, on_progress=on_progress)
+        result = train(evaluation=watch.evaluation, test=watch.test, on_progress=on_progress)
     finally:
         display.clear()
     outcome = _outcome(result)

@@ -42,7 +42,7 @@ def evaluate(
     """Judge every response against its checklist and say how well the constraints were met.
 
     Args:
-        input: The file to judge; several, a 'PATTERN*' or - (standard input).
+        input: The file to judge; several, a folder, a 'PATTERN*' or - (standard input).
         responses: A file with the responses, joined on key or prompt, where INPUT has none.
         judge: rules (code), compiled (code, from the constraints' words), recorded (in the file),
             checklist (a model), likelihood (a model's log-probabilities), or a plugin's; with

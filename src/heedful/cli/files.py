@@ -34,6 +34,8 @@ def readable(paths: Iterable[Path]) -> list[Path]:
 
 
 def _files(path: Path) -> list[Path]:
+    from heedful.engine.inputs import files
+
     if path == STANDARD_INPUT:
         if sys.stdin.isatty():
             hint = "pipe rows into the command, or name a file"
@@ -45,17 +47,10 @@ def _files(path: Path) -> list[Path]:
             hint = "check the command before the pipe, or name a file"
             raise InputError("standard input is empty", where="-", hint=hint)
         return [kept]
-    if str(path).startswith("hf:") and not path.exists():
-        from heedful.engine.inputs import files
-
+    if path.is_dir() or (str(path).startswith("hf:") and not path.exists()):
         return files(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        try:
-            with opened_input(path) as pipe:
-                return [_kept(pipe, "stdin")]
-        except OSError as error:
-            what = f"the file cannot be read: {error.strerror}"
-            raise InputError(what, where=str(path), hint=_DEVICE) from error
+    if path.exists() and not path.is_file():
+        return [_from_pipe(path)]
     if path.exists() or PATTERN.isdisjoint(str(path)):
         return [path]
     from glob import glob
@@ -64,6 +59,15 @@ def _files(path: Path) -> list[Path]:
     if not matched:
         raise InputError("no file matches", where=str(path), hint="check the pattern")
     return matched
+
+
+def _from_pipe(path: Path) -> Path:
+    try:
+        with opened_input(path) as pipe:
+            return _kept(pipe, "stdin")
+    except OSError as error:
+        what = f"the file cannot be read: {error.strerror}"
+        raise InputError(what, where=str(path), hint=_DEVICE) from error
 
 
 def _is_endless(stream: BinaryIO) -> bool:

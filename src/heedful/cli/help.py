@@ -43,6 +43,7 @@ RARE = frozenset(
         "--min-coverage",
         "--fail-under",
         "--executor",
+        "--prefix-cache",
         "--task",
         "--exclude-generation-failures",
         "--sample",

@@ -51,8 +51,10 @@ class ProtocolFlags(ConnectionFlags):
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.
         explain: Ask for an explanation before each verdict.
-        measure: Tell the model what code counts for a constraint, as facts.
-        per_call: Constraints in one call; 1 judges each on its own. Default: all.
+        measure: Tell the model what code counts for a constraint, as facts. Default: as the model's
+            folder says, else no.
+        per_call: Constraints in one call; 1 judges each on its own. Default: as the model's folder
+            says, else all.
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
         reasks: How often the verdict on a constraint that the reply left out is requested again.
@@ -65,7 +67,7 @@ class ProtocolFlags(ConnectionFlags):
     prompt_file: Path | None = None
     system_prompt_file: Path | None = None
     explain: bool = True
-    measure: Annotated[bool, Parameter(negative="")] = False
+    measure: bool | None = None
     per_call: int | None = None
     votes: int = 1
     min_confidence: float = 0.0
@@ -169,12 +171,12 @@ def carry_out(
             failed=summary["rows"]["failed"],
             names=run / "results.jsonl",
             resumed=result.progress.resumed,
-            complete=_is_complete(summary, results.min_coverage),
+            complete=is_complete(summary, results.min_coverage),
             failures=[said for gate in limits if (said := below(gate, summary))],
             hints=[
                 *_unread(result),
                 *_retry(summary, run),
-                *_too_little(summary, results.min_coverage),
+                *too_little(summary, results.min_coverage),
                 *(said for gate in limits if (said := unsure(gate, summary))),
             ],
             next_step=_next_step(summary, model_flags),
@@ -223,7 +225,7 @@ def _retry(summary: Mapping[str, Any], run: Path) -> Iterator[str]:
         yield f"--retry-failed requests again what failed (run {run})"
 
 
-def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str]:
+def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterator[str]:
     """Say why the exit code is 1, where nothing else does."""
     if summary["coverage"] < min_coverage:
         yield (
@@ -237,6 +239,8 @@ def _too_little(summary: Mapping[str, Any], min_coverage: float) -> Iterator[str
 def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
     """Say how many constraints only a model decides, and the command that asks one."""
     left = summary["needs_model"]
+    if not sum(summary["verdicts"].values()):
+        return "no sample has a constraint: heedful checklist FILE --model NAME -o OUT makes them"
     if not left or model_flags.model:
         return ""
     from heedful.engine.sessions import COMMAND
@@ -263,7 +267,7 @@ def _same_place(one: Path, other: Path) -> bool:
     return os.path.realpath(one) == os.path.realpath(other)
 
 
-def _is_complete(summary: Mapping[str, Any], min_coverage: float) -> bool:
+def is_complete(summary: Mapping[str, Any], min_coverage: float = 0.0) -> bool:
     """Tell whether the numbers rest on all of the input, and on enough verdicts."""
     decided = summary["verdicts"]["met"] + summary["verdicts"]["unmet"]
     return bool(not summary["rows"]["failed"] and decided and summary["coverage"] >= min_coverage)

@@ -135,6 +135,7 @@ def meta(
     measure_judges, shared = _function(judges, labels, measure, model_flags)
     shared |= {
         "prices": flags.price_table([*model_flags.model, *filter(None, [measure.arbiter])]),
+        "executor": flags.executor,
         "on_progress": (lambda _: None) if flags.quiet else display,
     }
     try:

@@ -34,7 +34,7 @@ class ResponseFlags:
 
 
 def respond(
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    input: list[Path],  # noqa: A002 - shown to users as INPUT
     /,
     *,
     output: Output = None,
@@ -48,7 +48,7 @@ def respond(
     Several models answer each sample: a row for each, ID@MODEL.
 
     Args:
-        input: The file with the samples.
+        input: The file with the samples; several, a folder or a 'PATTERN*'.
         output: Where the samples go with their responses: JSON lines. Only a dry run needs none.
         wanted: How many responses a sample gets, and from whom.
         data: How the input is read.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from heedful.cli.running import Outcome, carry_out, print_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_to_rows(
     function: Callable[..., Generation],
-    input: Path,  # noqa: A002 - shown to users as INPUT
+    inputs: Sequence[Path],
     output: Path | None,
     *,
     name: tuple[object, ...],
@@ -33,7 +33,7 @@ def add_to_rows(
 
     Args:
         function: runs the job; takes the file, ``output`` and the options of a run.
-        input: the file.
+        inputs: the files, as they were named.
         output: the file that the rows are written to.
         name: what a run without ``--run`` is named after, in addition to the content of the file.
         data: how the file is read.
@@ -46,7 +46,7 @@ def add_to_rows(
     from heedful.cli.files import readable
     from heedful.engine.inputs import default_run
 
-    files = readable([input])
+    files = readable(inputs)
 
     return carry_out(
         partial(function, files, output=output, **data.reading()),

@@ -114,12 +114,16 @@ class CostFlags(Logs):
         dry_run: Only count the calls, tokens and dollars that the run would take.
         max_cost: Stop before more dollars are spent than this, over all sessions of the run.
         prices: A file, {"MODEL": {"prompt": 1, "completion": 2}}, in dollars per million tokens.
+        executor: Where models are called: local, from this process; processes, from several on this
+            machine (evaluate, rejudge and meta); ray, from the workers of a Ray cluster; batch,
+            through the provider's batch endpoint, at half the price and within a day.
         quiet: Print no results and no progress.
     """
 
     dry_run: Annotated[bool, Parameter(negative="")] = False
     max_cost: float | None = None
     prices: Path | None = None
+    executor: str = "local"
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative="")] = False
 
     def price_table(self, models: Iterable[str]) -> Mapping[str, Price] | None:
@@ -150,21 +154,20 @@ class RunFlags(CostFlags):
         run: The run's directory; the same command resumes it. Default: heedful-runs/NAME.
         retry_failed: Work again on the rows that failed or were left undecided, and only those.
         reuse: Reuse the answers stored in another run, such as one over fewer rows.
-        executor: Where models are called: local, from this process; processes, from several on this
-            machine; ray, from the workers of a Ray cluster; batch, through the provider's batch
-            endpoint, at half the price and within a day.
+        prefix_cache: Tokens that --dry-run takes the server's prefix cache to hold.
     """
 
     run: Path | None = None
     retry_failed: Annotated[bool, Parameter(negative="")] = False
     reuse: Annotated[Path | None, Parameter(name="--reuse")] = None
-    executor: str = "local"
+    prefix_cache: int = 400_000
 
     def options(self, models: Sequence[str]) -> dict[str, Any]:
         """Return the options of :class:`heedful.RunOptions` that the flags give."""
         return {
             "retry_failed": self.retry_failed,
             "reuse": self.reuse,
+            "prefix_cache": self.prefix_cache,
             "executor": self.executor,
             "max_cost": self.max_cost,
             "prices": self.price_table(models),

@@ -47,6 +47,9 @@ def arms(words: Sequence[str], judges: Sequence[str] | None, flags: JudgeFlags) 
                 hint="write per_call=1,3,all votes=1,5, or runs for those of --runs alone",
             )
         key = name.strip().replace("-", "_")
+        if key in axes:
+            hint = f"write all of its values at once: {key}=A,B"
+            raise UsageError(f"--sweep has {key} twice", hint=hint)
         axes[key] = [_value(key, each.strip()) for each in values.split(",") if each.strip()]
     return protocols(axes, **judging.judge_options(flags))
 

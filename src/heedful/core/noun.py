@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -12,7 +12,70 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 
+M = TypeVar("M", bound=BaseModel)
+
+_new = object.__new__
 _set = object.__setattr__  # nouns are frozen
+_set_extra, _set_names, _set_private = (
+    BaseModel.__dict__[slot].__set__
+    for slot in ("__pydantic_extra__", "__pydantic_fields_set__", "__pydantic_private__")
+)
+
+
+def trusted(noun: type[M], fields: dict[str, Any]) -> M:
+    """Make a noun of values that our own code computed, in half the time that validation takes.
+
+    Args:
+        noun: its type.
+        fields: at least all that have no default; of exactly the fields' types, which nothing
+            checks. What a file, a server, a plugin or a user wrote is validated instead.
+    """
+    defaults, factories, open_ended = _FIELDS.get(noun) or _fields(noun)
+    values = {**defaults, **fields}
+    for name, factory in factories:
+        if name not in fields:
+            values[name] = factory()
+    made = _new(noun)
+    _set(made, "__dict__", values)
+    _set_extra(made, {} if open_ended else None)
+    _set_names(made, {*fields})
+    _set_private(made, None)
+    return made
+
+
+_FIELDS: dict[type[BaseModel], tuple[dict[str, Any], list[tuple[str, Any]], bool]] = {}
+
+
+def _fields(noun: type[BaseModel]) -> tuple[dict[str, Any], list[tuple[str, Any]], bool]:
+    """Return the defaults of all fields in their order, those to be made, and if others may be."""
+    fields = noun.__pydantic_fields__.items()
+    factories = [(name, each.default_factory) for name, each in fields if each.default_factory]
+    defaults = {
+        name: None if each.is_required() or each.default_factory else each.default
+        for name, each in fields
+    }
+    _FIELDS[noun] = defaults, factories, noun.model_config.get("extra") == "allow"
+    return _FIELDS[noun]
+
+
+def to_text(noun: BaseModel, exclude: set[str] | None = None) -> str:
+    """Write a noun as JSON without defaults: ``model_dump_json``, a microsecond or two faster."""
+    written = noun.__pydantic_serializer__.to_json(noun, exclude_defaults=True, exclude=exclude)
+    return written.decode()
+
+
+def updated(noun: M, update: Mapping[str, Any]) -> M:
+    """Copy a noun with other values of its fields, which nothing checks.
+
+    As ``model_copy``, which takes two or three times as long; verdicts are copied a lot.
+    """
+    extra = noun.__pydantic_extra__
+    copied = _new(type(noun))
+    _set(copied, "__dict__", {**noun.__dict__, **update})
+    _set_extra(copied, extra and {**extra})
+    _set_names(copied, {*noun.__pydantic_fields_set__, *update})
+    _set_private(copied, None)
+    return copied
 
 
 class Noun(BaseModel):
@@ -51,14 +114,7 @@ class Noun(BaseModel):
                 self._refuse_spellings(update or {})
                 refuse_misspelled(type(self), update or {})
                 return super().model_copy(update=update, deep=deep)
-            # As BaseModel does; its copy takes twice the time, and verdicts are copied a lot.
-            copied = object.__new__(type(self))
-            extra = self.__pydantic_extra__
-            _set(copied, "__dict__", {**self.__dict__, **update})
-            _set(copied, "__pydantic_extra__", extra and {**extra})
-            _set(copied, "__pydantic_fields_set__", {*self.__pydantic_fields_set__, *update})
-            _set(copied, "__pydantic_private__", None)
-            return copied
+            return updated(self, update)
 
     @classmethod
     def _spelled(cls, fields: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Constraint
     from heedful.core.scale import Scale
 
-__all__ = ["is_scored", "judgment_at", "value"]
+__all__ = ["constraint_tags", "is_fault", "is_scored", "judgment_at", "named_tags", "value"]
 
 _SCORED = frozenset({"weight", "gate", "scale"})
 _FIELDS = _SCORED | {"depends_on"}
@@ -36,6 +36,27 @@ def _any_has(fields: frozenset[str], checklist: Sequence[Constraint]) -> bool:
         if not fields.isdisjoint(each.__pydantic_fields_set__):
             return True
     return False
+
+
+def is_fault(constraint: Constraint, status: Status) -> bool:
+    """Tell whether a verdict speaks against a response: unmet, or a mistake that was made."""
+    return status is (Status.MET if constraint.is_penalty else Status.UNMET)
+
+
+def constraint_tags(constraint: Constraint) -> list[tuple[str, str]]:
+    """Return the kinds and values of a constraint's extra field ``tags``."""
+    extra = constraint.__pydantic_extra__
+    given = extra.get("tags") if extra else None
+    return list(named_tags(given)) if given else []
+
+
+def named_tags(given: Any) -> Iterator[tuple[str, str]]:
+    """Read tags as benchmarks write them, ``kind:value``; others are left out."""
+    for each in given if isinstance(given, list) else ():
+        if isinstance(each, str):
+            kind, colon, value = each.partition(":")
+            if colon:
+                yield kind, value
 
 
 def problem(checklist: Sequence[Constraint]) -> str | None:

@@ -12,31 +12,26 @@ submitted looks for the tag at the provider. So nothing is paid for twice.
 from __future__ import annotations
 
 import asyncio
-import os
-import secrets
-import tempfile
 import time
 from collections import Counter
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from heedful.core.errors import HeedfulError, StopRunError, UsageError
 from heedful.core.log import logger
-from heedful.core.text import amount, dollars
-from heedful.engine.budget import batch_cost
-from heedful.engine.cost import CostSummary
+from heedful.core.text import amount
+from heedful.engine.batch_budget import BatchBudget
 from heedful.engine.postponed import OPEN, Postponed
-from heedful.engine.records import UsageRecord
+from heedful.engine.queue_room import QueueRoom
+from heedful.engine.records import LOST, UsageRecord
 from heedful.engine.runner import together
-from heedful.models.base import Completion
+from heedful.engine.spool import BatchCall, Spool
+from heedful.models.base import Completion, Usage
 from heedful.models.batches import service_of
 from heedful.models.faults import Fault, FaultError, FaultKind
 from heedful.models.pricing import PRICES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import IO, BinaryIO
+    from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.purpose import Purpose
@@ -48,43 +43,28 @@ if TYPE_CHECKING:
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.2, 60.0
 """Seconds between two looks at a batch; they grow by half each time."""
 
-SETTLED_S = 5.0
-"""Seconds after which a batch that the provider does not list was not submitted."""
+SETTLED_S = 60.0
+"""Seconds of looking after which a batch that the provider does not list was not submitted."""
 
 ROUNDS = 6
 """Batches in which a request may come to nothing before its call fails."""
 
 INSERT = "INSERT OR REPLACE INTO batch_requests VALUES (?, ?, ?, ?, ?, 0)"
+UNANSWERED = "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
 ANSWERED = "UPDATE batch_requests SET answered = 1 WHERE key = ?"
 USED = "DELETE FROM batch_requests WHERE key = ?"
-
-
-class _BatchCall(NamedTuple):
-    """One request of a batch: the call's key, and who made it."""
-
-    key: bytes
-    caller: str
-    reask: int
-
-
-@dataclass
-class _Spool:
-    """A batch that is being filled."""
-
-    model: Model
-    service: BatchService
-    tag: str = field(default_factory=lambda: secrets.token_hex(8))
-    file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
-    calls: list[_BatchCall] = field(default_factory=list)
-    size: int = 0
-    dollars: float = 0.0
 
 
 class BatchQueue:
     """The batches of a run: those being filled, and those under way."""
 
     def __init__(
-        self, store: Store, max_cost: float | None = None, prices: Mapping[str, Price] | None = None
+        self,
+        store: Store,
+        max_cost: float | None = None,
+        prices: Mapping[str, Price] | None = None,
+        *,
+        buys_again: bool = False,
     ) -> None:
         """Take up what earlier sessions left.
 
@@ -92,10 +72,11 @@ class BatchQueue:
             store: the run's.
             max_cost: dollars that the run may spend.
             prices: dollars by model; heedful's own table by default.
+            buys_again: whether requests whose batch the provider no longer has are made again.
         """
         self._store = store
-        self._max_cost = max_cost
-        self._prices = PRICES if prices is None else prices
+        self._buys_again = buys_again
+        self._budget = BatchBudget(store, max_cost, PRICES if prices is None else prices)
         self._open: dict[str, dict[str, Any]] = dict(store.meta(OPEN) or {})
         self._under_way: dict[bytes, str] = {}
         self._fresh: set[bytes] = set()
@@ -104,12 +85,13 @@ class BatchQueue:
                 self._fresh.add(key)
             elif tag in self._open:
                 self._under_way[key] = tag
-        self._spools: dict[str, _Spool] = {}
+        self._spools: dict[str, Spool] = {}
         self._models: dict[str, Model] = {}  # by tag of an open batch
         self._services: dict[str, BatchService] = {}  # by name of a model
         self._failed: dict[bytes, HeedfulError] = {}
         self._rounds: Counter[bytes] = Counter()
         self._refused = ""
+        self._room = QueueRoom()
 
     def used(self, key: bytes) -> bool:
         """Tell whether an answer is used for the first time, so that its row has caused it."""
@@ -142,24 +124,33 @@ class BatchQueue:
             while (tag := self._under_way.get(key)) is None:
                 spool = self._spools.get(model.name)
                 if spool is None:
-                    spool = self._spools[model.name] = _Spool(model, service)
+                    spool = self._spools[model.name] = Spool(model, service)
                 number = f"{spool.tag}-{len(spool.calls)}"
                 line = service.request(number, messages, sampling, sample) + b"\n"
-                full = len(spool.calls) >= service.requests or spool.size + len(line) > service.size
+                room = self._room.requests.get(model.name)
+                most = min(service.requests, room or service.requests)
+                full = len(spool.calls) >= most or spool.size + len(line) > service.size
+                price = self._budget.price(model, messages, sampling, self._promised())
                 if spool.calls and full:
+                    if room:
+                        raise Postponed
                     del self._spools[model.name]
                     await self._submit(spool)
                     continue
-                if self._max_cost is not None:
-                    spool.dollars += batch_cost(model, messages, sampling, self._prices)
+                spool.dollars += price
                 spool.file.write(line)
                 spool.size += len(line)
-                spool.calls.append(_BatchCall(key, purpose.caller, int(purpose.reask)))
+                spool.calls.append(BatchCall(key, purpose.caller, int(purpose.reask)))
                 self._under_way[key] = spool.tag
         except UsageError as error:
             raise _stopping(error) from None
         self._models[tag] = model
         raise Postponed
+
+    def _promised(self) -> float:
+        """Add up what the calls in batches may cost, in dollars."""
+        filling = sum(spool.dollars for spool in self._spools.values())
+        return sum((batch["dollars"] for batch in self._open.values()), filling)
 
     def _service(self, model: Model) -> BatchService:
         service = self._services.get(model.name)
@@ -174,7 +165,7 @@ class BatchQueue:
             tell: is called with how far they are.
 
         Raises:
-            StopRunError: no batch is accepted, or the next may cost more than is left.
+            StopRunError: no batch is accepted.
         """
         for spool in [*self._spools.values()]:
             await self._submit(spool)
@@ -188,15 +179,16 @@ class BatchQueue:
             tell(f"batches: {sum(answered.values()):,} of {amount(total, 'request')} answered")
 
         stored = await together(self._watch(tag, report) for tag in [*self._open])
+        self._budget.recount()
         tell("")
         if not any(stored) and self._refused != before:
             raise StopRunError(f"the batch was refused: {self._refused}")
+        await self._room.make(tell, answered=any(stored))
 
-    async def _submit(self, spool: _Spool) -> None:
+    async def _submit(self, spool: Spool) -> None:
         """Submit a batch; what is in it is in the store before."""
         if not spool.calls:
             return
-        self._refuse_too_dear(spool)
         rows = [
             (call.key, spool.tag, number, call.caller, call.reask)
             for number, call in enumerate(spool.calls)
@@ -216,11 +208,11 @@ class BatchQueue:
             raise _stopping(spool.service.failure(error.fault)) from None
         self._set(spool.tag, self._open[spool.tag] | {"id": batch})
 
-    async def _sent(self, spool: _Spool) -> str:
+    async def _sent(self, spool: Spool) -> str:
         """Submit a batch, whatever it takes; return its name at the provider."""
         for attempt in range(ROUNDS):
             try:
-                with _again(spool.file) as requests:
+                with spool.requests() as requests:
                     return await spool.service.submit(requests, spool.tag)
             except FaultError as error:
                 fault = error.fault
@@ -232,23 +224,6 @@ class BatchQueue:
             if fault.kind is FaultKind.TRANSIENT and await self._was_submitted(spool.tag):
                 return str(self._open[spool.tag]["id"])
         raise AssertionError  # the last attempt returns or raises
-
-    def _refuse_too_dear(self, spool: _Spool) -> None:
-        """Refuse to submit what may cost more than is left.
-
-        Raises:
-            StopRunError: it may.
-        """
-        if self._max_cost is None:
-            return
-        spent = CostSummary(self._store.usage_records(), self._prices).result()["dollars"] or 0.0
-        promised = sum(batch["dollars"] for batch in self._open.values())
-        if spent + promised + spool.dollars > self._max_cost:
-            raise StopRunError(
-                f"stopped before --max-cost: {dollars(spent + promised)} of ${self._max_cost:g} is "
-                f"spent or submitted, and the next batch may cost {dollars(spool.dollars)}",
-                hint="re-run the same command with a higher --max-cost to resume",
-            )
 
     async def _find(self, tag: str) -> str | None:
         """Look at the provider for a batch that may have been submitted."""
@@ -278,32 +253,57 @@ class BatchQueue:
             if status.refused is None:
                 return await self._fetch(tag, service)
         except FaultError as error:
+            if error.fault.kind is FaultKind.NOT_FOUND and self._open[tag]["id"]:
+                return await self._lose(tag, error.fault)
             raise _stopping(service.failure(error.fault)) from None
-        self._refused = status.refused
+        if status.crowded:
+            self._room.refused(self._open[tag]["model"], self._open[tag]["count"])
+            logger.info("no room for a batch: %s", status.refused)
+        else:
+            self._refused = status.refused
         await self._drop(tag)
         return 0
 
+    async def _lose(self, tag: str, fault: Fault) -> int:
+        """Count the requests of a batch that the provider no longer has, and drop it.
+
+        Raises:
+            StopRunError: they would be paid for again, and the user has to say so.
+        """
+        left = self._left(tag).values()
+        name = self._open[tag]["model"]
+        if not self._buys_again:
+            raise StopRunError(
+                f"{amount(len(left), 'request')} to {name} were submitted in a batch that the "
+                f"provider no longer has: {fault.text}",
+                hint="--retry-failed makes them again, and counts the first as lost",
+            )
+        for call in left:
+            self._store.add_usage(UsageRecord(call.caller, name, name, tier=LOST))
+        await self._drop(tag)
+        return 1
+
     async def _was_submitted(self, tag: str) -> bool:
-        pause = FIRST_PAUSE_S
+        # The provider may list it long after the request, whose sender may have been killed.
+        pause, since = FIRST_PAUSE_S, time.monotonic()
         while True:
             name = await self._find(tag)
             if name:
                 self._set(tag, self._open[tag] | {"id": name})
                 return True
-            settled = time.time() - self._open[tag]["began"] > SETTLED_S
-            if name is None and settled:
+            if name is None and time.monotonic() - since > SETTLED_S:
                 return False
             await asyncio.sleep(pause)
-            pause = min(LONGEST_PAUSE_S, 1.5 * pause) if settled else pause
+            pause = min(LONGEST_PAUSE_S, 1.5 * pause)
+
+    def _left(self, tag: str) -> dict[str, BatchCall]:
+        """Return the calls of a batch that have no answer, by the requests' numbers."""
+        rows = self._store.query(UNANSWERED, tag)
+        return {f"{tag}-{number}": BatchCall(*call) for number, *call in rows}
 
     async def _fetch(self, tag: str, service: BatchService) -> int:
         """Store the answers of a batch that has ended; what it lacks is requested again."""
-        query = (
-            "SELECT number, key, caller, reask FROM batch_requests WHERE tag = ? AND answered = 0"
-        )
-        left = {
-            f"{tag}-{number}": _BatchCall(*call) for number, *call in self._store.query(query, tag)
-        }
+        left = self._left(tag)
         came = 0
         for attempt in range(ROUNDS):
             try:
@@ -315,7 +315,7 @@ class BatchQueue:
                         self._save(call, answer, self._open[tag]["model"])
                         came += 1
                     else:
-                        came += self._note(call, answer, service)
+                        came += self._note(tag, call, answer, service)
                     del left[number]
                 break
             except FaultError as error:
@@ -324,34 +324,34 @@ class BatchQueue:
             await asyncio.sleep(min(LONGEST_PAUSE_S, 2.0**attempt * FIRST_PAUSE_S))
         missing = Fault(FaultKind.TRANSIENT, "the batch has no answer to this request")
         for call in left.values():
-            self._note(call, missing, service)
+            self._note(tag, call, missing, service)
         await self._drop(tag)
         return came
 
-    def _save(self, call: _BatchCall, completion: Completion, requested: str) -> None:
+    def _save(self, call: BatchCall, completion: Completion, requested: str) -> None:
         model = completion.model or requested
         completion = completion.model_copy(update={"model": model})
-        counted, usage = completion.counted, completion.usage
-        record = UsageRecord(
-            call.caller,
-            requested,
-            model,
-            tier="batch",
-            reasks=call.reask,
-            uncounted=int(not counted),
-            prompt_tokens=usage.prompt_tokens if counted else 0,
-            cached_tokens=usage.cached_tokens if counted else 0,
-            completion_tokens=usage.completion_tokens if counted else 0,
-        )
+        usage = completion.usage if completion.counted else None
+        record = call.billed(requested, model, usage)
         self._store.add_call(call.key, completion.model_dump_json(exclude_defaults=True), record)
         self._store.change(ANSWERED, [(call.key,)])
         self._store.flush_if_due()
         self._fresh.add(call.key)
         self._under_way.pop(call.key, None)
 
-    def _note(self, call: _BatchCall, fault: Fault, service: BatchService) -> int:
+    def _charge(self, tag: str, call: BatchCall, fault: Fault) -> None:
+        """Record what a reply without an answer was billed, once, whenever the session ends."""
+        usage, requested = fault.usage, self._open[tag]["model"]
+        if usage == Usage():
+            return
+        record = call.billed(requested, fault.model or requested, usage)
+        self._store.add_usage(record)
+        self._store.change(USED, [(call.key,)])  # committed together
+
+    def _note(self, tag: str, call: BatchCall, fault: Fault, service: BatchService) -> int:
         """Take note of a request without an answer; return 1 if it is not requested again."""
         self._rounds[call.key] += 1
+        self._charge(tag, call, fault)
         if service.adapt(fault):
             return 1
         if fault.kind.retryable and self._rounds[call.key] < ROUNDS:
@@ -381,15 +381,6 @@ class BatchQueue:
         for spool in self._spools.values():
             spool.file.close()
         await asyncio.gather(*(service.close() for service in self._services.values()))
-
-
-@contextmanager
-def _again(file: IO[bytes]) -> Iterator[BinaryIO]:
-    """Open a file from its beginning; whoever sends it may close what this gives."""
-    file.flush()
-    with os.fdopen(os.dup(file.fileno()), "rb") as copy:
-        copy.seek(0)
-        yield copy
 
 
 def _stopping(error: HeedfulError) -> StopRunError:

@@ -28,9 +28,6 @@ __all__ = ["check_limit", "refuse_unpriced"]
 ROUNDING = 1 + 1e-9
 """Sums of dollars are not exact; what just fits shall fit."""
 
-MARGIN = 1.5
-"""How far estimated tokens of a prompt in a batch may be exceeded."""
-
 NAME_PRICES = "give its price with --prices FILE"
 
 
@@ -54,25 +51,6 @@ def refuse_unpriced(names: Iterable[str], prices: Mapping[str, Price]) -> None:
         if cost(Usage(), name, prices) is None:
             what = "its price is not known, so --max-cost cannot be enforced"
             raise UsageError(what, where=f"model {name}", hint=NAME_PRICES)
-
-
-def batch_cost(
-    model: Model, messages: Sequence[Message], sampling: Sampling, prices: Mapping[str, Price]
-) -> float:
-    """Return the dollars that a request in a batch may cost.
-
-    Raises:
-        UsageError: the longest answer isn't known, or the model has no price.
-    """
-    if sampling.max_tokens is None:
-        raise UsageError(
-            "--max-cost cannot be enforced: answers in a batch may be of any length",
-            hint="give --max-completion-tokens too",
-        )
-    prompt = sum(estimate_tokens(turn.content) for turn in messages)
-    usage = Usage(prompt_tokens=round(MARGIN * prompt), completion_tokens=sampling.max_tokens)
-    refuse_unpriced([model.name], prices)
-    return cost(usage, model.name, prices, "batch") or 0.0
 
 
 class Budget:

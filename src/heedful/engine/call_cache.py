@@ -14,8 +14,9 @@ from contextvars import ContextVar
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from heedful.core.errors import ModelError
+from heedful.core.errors import ModelError, StopRunError
 from heedful.core.log import logger
+from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.call_protocols import Claims
 from heedful.engine.purpose import Purpose
@@ -61,6 +62,7 @@ class _CallCache:
         self.in_flight: dict[bytes, asyncio.Future[Completion]] = {}
         self.models: dict[int, Model] = {}
         self._prefixes: dict[tuple[int, int], tuple[blake2b, Model, Sampling]] = {}
+        self._addresses: dict[str, object] = {}  # by configuration of a model
 
     def key(
         self, model: Model, messages: Sequence[Message], sampling: Sampling, sample: int
@@ -68,6 +70,7 @@ class _CallCache:
         """Digest all that an answer depends on."""
         prefix = self._prefixes.get((id(model), id(sampling)))
         if prefix is None:
+            self._refuse_ambiguous(model)
             if len(self._prefixes) >= PREFIXES_CACHED:
                 self._prefixes.clear()
             # The entry holds model and sampling, so that their ids aren't given to others.
@@ -82,6 +85,20 @@ class _CallCache:
                 parts = message.model_dump(mode="json", include={"tool_calls", "images"})
                 _add(digest, json.dumps(parts, sort_keys=True))
         return digest.digest()
+
+    def _refuse_ambiguous(self, model: Model) -> None:
+        """Refuse a model that only its address tells from another: a key doesn't hold addresses.
+
+        Raises:
+            StopRunError: there is one.
+        """
+        address = getattr(model, "address", None)
+        other = self._addresses.setdefault(json.dumps(dict(model.config), sort_keys=True), address)
+        if other != address:
+            raise StopRunError(
+                f"two models are called {model.name!r}: at {other} and at {address}",
+                hint="serve one under another name (vLLM: --served-model-name)",
+            )
 
     def stored(self, key: bytes) -> Completion | None:
         """Return the answer that the store holds; new is one that came through a batch."""
@@ -116,7 +133,8 @@ class _CallCache:
             completion = await self.call(model, messages, sampling, sample, purpose)
         except Exception as error:
             if self.claims is not None:
-                self.claims.unclaim(key, str(error))
+                hopeless = isinstance(error, ModelError)
+                self.claims.unclaim(key, str(error) if hopeless else None)
             raise
         self.save(key, completion, model.name, purpose)
         return completion
@@ -147,7 +165,7 @@ class _CallCache:
 
         Answers that came together are committed together.
         """
-        text = completion.model_dump_json(exclude_defaults=True)
+        text = to_text(completion)
         record = _usage_record(completion, requested, purpose)
         self.store.add_call(key, text, record)
         self.add_writes(record, completion.usage)
@@ -308,15 +326,16 @@ def expense(completion: Completion, purpose: Purpose) -> Expense:
     if not completion.attempts:
         return Expense(judge=purpose.caller, model=completion.model, reused=1)
     usage = completion.usage
-    return Expense(
-        judge=purpose.caller,
-        model=completion.model,
-        calls=1,
-        reasks=int(purpose.reask),
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        cached_tokens=usage.cached_tokens,
-    )
+    paid = {
+        "judge": purpose.caller,
+        "model": completion.model,
+        "calls": 1,
+        "reasks": int(purpose.reask),
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "cached_tokens": usage.cached_tokens,
+    }
+    return trusted(Expense, paid)
 
 
 def _usage_record(completion: Completion, requested: str, purpose: Purpose) -> UsageRecord:

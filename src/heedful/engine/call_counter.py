@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NoReturn
 
 from heedful.core.errors import ModelError
-from heedful.engine.prefixes import PrefixCache
+from heedful.engine.prefixes import CACHE_TOKENS, PrefixCache
 from heedful.engine.store import UsageRecord
 from heedful.models.batches import has_batches
+from heedful.models.prefix import least_cached
 from heedful.models.pricing import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from heedful.core.nouns import Message
     from heedful.engine.purpose import Purpose
@@ -25,16 +26,29 @@ class CallCounter:
     Attributes:
         reused: calls that a stored answer, or an equal call, would serve.
         prefix_tokens: tokens of prompts that a server's prefix cache would hold.
+        images: how many the prompts have; their tokens are not in the estimate.
+        submitted: calls that are in batches under way, and so are bought already.
         batches: whether all models that would be called have a batch endpoint.
     """
 
-    def __init__(self, store: Store) -> None:
-        """Count into a store, so that equal calls are recognized in constant memory."""
+    def __init__(
+        self, store: Store, cache_tokens: int = CACHE_TOKENS, submitted: Collection[bytes] = ()
+    ) -> None:
+        """Count into a store, so that equal calls are recognized in constant memory.
+
+        Args:
+            store: a temporary one.
+            cache_tokens: tokens that a server's prefix cache holds.
+            submitted: keys of calls in batches under way.
+        """
+        self._submitted = submitted
         self._store = store
         self.reused = 0
+        self.submitted = 0
         self.prefix_tokens = 0
+        self.images = 0
         self.batches = True
-        self._prefixes = PrefixCache()
+        self._prefixes = PrefixCache(cache_tokens)
 
     def count(
         self,
@@ -49,11 +63,14 @@ class CallCounter:
         Raises:
             ModelError: always, as there is no answer; so nothing is requested again.
         """
-        if self._store.call(key) is not None:
+        if key in self._submitted:
+            self.submitted += 1
+        elif self._store.call(key) is not None:
             self.reused += 1
         else:
             self.batches = self.batches and has_batches(model)
-            self.prefix_tokens += self._prefixes.add(model.name, messages)
+            self.prefix_tokens += self._prefixes.add(model.name, messages, least_cached(model))
+            self.images += sum(len(message.images) for message in messages)
             limit = sampling.max_tokens
             record = UsageRecord(
                 caller=purpose.caller,

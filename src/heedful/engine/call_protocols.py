@@ -51,6 +51,12 @@ class Claims(Protocol):
         """
         ...
 
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer to a claimed call."""
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        """Say that there will be no answer to a claimed call.
+
+        Args:
+            key: of the call.
+            reason: why nobody else need make it; ``None`` where others have to find out themselves,
+                as with a wrong key.
+        """
         ...

@@ -24,16 +24,21 @@ __all__ = ["Estimate", "dry_run", "end_dry_run", "is_dry_run"]
 P = ParamSpec("P")
 Row = TypeVar("Row")
 
+COUNTED = (
+    *("calls", "reused", "submitted"),
+    *("prompt_tokens", "completion_tokens", "prefix_tokens", "images"),
+)
 PRICED = ("dollars", "batch_dollars", "spent")
 
 Estimate = dict[str, Any]
 """The size of a run: ``rows`` (``read``; ``done`` before; ``failed``), then ``calls``,
-``reused``, ``prompt_tokens``, ``completion_tokens`` and ``dollars`` (``None`` where a price is not
-known), in all and by ``judges``; ``batch_dollars``, with ``--executor batch``;
-``prefix_tokens``, those of prompts that begin as an earlier prompt does, which a server's prefix
-cache would hold; ``spent``, the dollars that the run has cost so far;
-``assumptions``: how long answers are taken to be, in words; and ``on_top``, where there is more to
-come that cannot be counted yet: what, in words."""
+``reused``, ``submitted`` (in batches under way), ``prompt_tokens``, ``completion_tokens`` and
+``dollars`` (``None`` where a price is not known), in all and by ``judges``; ``batch_dollars``, with
+``--executor batch``; ``prefix_tokens``, those of prompts that begin as an earlier prompt does,
+which a server's prefix cache would hold; ``images``, whose tokens are in none of
+these; ``spent``, the dollars that the run has cost so far; ``assumptions``: how long answers are
+taken to be, in words; and ``on_top``, where there is more to come that cannot be counted yet: what,
+in words."""
 
 _dry: ContextVar[bool] = ContextVar("heedful_dry_run", default=False)
 """Whether jobs are to be counted rather than run."""
@@ -89,7 +94,7 @@ def end_dry_run(estimates: Sequence[Estimate], *, on_top: str | None = None) -> 
     """
     nothing = {"assumptions": "", "rows": {"read": 0, "done": 0, "failed": 0}, "judges": []}
     total: Estimate = dict(estimates[0] if estimates else nothing)
-    for name in ("calls", "reused", "prompt_tokens", "completion_tokens", "prefix_tokens", *PRICED):
+    for name in (*COUNTED, *PRICED):
         values = [estimate[name] for estimate in estimates]
         total[name] = None if None in values else sum(values)
     names = [str(estimate["judge"]) for estimate in estimates if "judge" in estimate]

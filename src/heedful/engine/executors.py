@@ -62,7 +62,8 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueu
     if batched:
         from heedful.engine.batches import BatchQueue
 
-        queue = BatchQueue(store, max_cost, prices)
+        again = bool(options.get("retry_failed"))
+        queue = BatchQueue(store, max_cost, prices, buys_again=again)
         try:
             async with cache_calls(store, retries=retries, queue=queue):
                 yield queue

@@ -39,6 +39,9 @@ __all__ = [
     "unnamed",
 ]
 
+DATA_SUFFIXES = (".jsonl", ".json", ".ndjson", ".csv", ".tsv", ".parquet", ".xlsx")
+"""The files of a folder that are read, compressed ones too."""
+
 COARSE_NS = 2_000_000_000
 """The coarsest clock of a file system, in nanoseconds: FAT's."""
 
@@ -156,16 +159,41 @@ def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sourc
 
 def files(data: object) -> list[Path]:
     """List the files that data names: one path, or a list of paths; rows are none."""
-    if isinstance(data, str | os.PathLike):
-        return [_file(data)]
-    if not isinstance(data, list | tuple) or not data:
+    named = [data] if isinstance(data, str | os.PathLike) else data
+    if not isinstance(named, list | tuple):
         return []
-    paths = [_file(each) for each in data if isinstance(each, str | os.PathLike)]
-    return paths if len(paths) == len(data) else []
+    if not all(isinstance(each, str | os.PathLike) for each in named):
+        return []
+    return [file for each in named for file in _in_folder(_file(each))]
+
+
+def _in_folder(path: Path) -> list[Path]:
+    """Return the files of a folder that have a suffix of data, by name; else the path itself.
+
+    Raises:
+        InputError: the folder has no such file.
+    """
+    if not path.is_dir() or (path / "run.sqlite").exists():
+        return [path]
+    files = [
+        file
+        for file in sorted(path.iterdir())
+        if file.is_file() and file.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
+    ]
+    if not files:
+        hint = f"their names end in {', '.join(DATA_SUFFIXES)}; folders in it aren't read"
+        raise InputError("the folder holds no data files", where=str(path), hint=hint)
+    return files
 
 
 def _file(named: str | os.PathLike[str]) -> Path:
-    """Return a path, or the file that holds a dataset of the Hugging Face hub."""
+    """Return a path, or the file that holds a dataset of the Hugging Face hub.
+
+    Raises:
+        InputError: the path is empty, which would be the current folder.
+    """
+    if not str(named):
+        raise InputError("the path is empty", hint="name a file")
     if str(named).startswith("hf:"):
         from heedful.data.formats import hub
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, ModelError, UsageError
+from heedful.core.errors import HeedfulError, ModelError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
@@ -22,8 +22,9 @@ from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
 from heedful.engine.integrity import refuse_unusable
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unknown
+from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
 from heedful.engine.progress import by_default
+from heedful.engine.reuse import in_batches, reused_run
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
 from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
@@ -154,7 +155,7 @@ class Job(ABC, Generic[Row, Result]):
 
     async def run_async(self, **options: Unpack[RunOptions]) -> Result:
         """Do the job inside a running event loop; see :meth:`run`."""
-        refuse_unknown(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         directory = _directory(options)
         if is_dry_run():
             raise EndOfDryRun(await self.dry_run_async(**options))
@@ -162,7 +163,7 @@ class Job(ABC, Generic[Row, Result]):
         if directory is not None:
             self.name_input()
         config = self.config
-        with only_writer(directory), refuse_unusable(directory), _earlier(options) as earlier:
+        with only_writer(directory), refuse_unusable(directory), reused_run(options) as earlier:
             store = Store(directory)
             store.reuse(earlier)
             store.configure(config)
@@ -226,6 +227,7 @@ class Job(ABC, Generic[Row, Result]):
         """Work on the rows: once, or in passes where calls are put into batches."""
         on_progress = options.get("on_progress") or by_default()
         work: Callable[[Row], Awaitable[str]] = self.work
+        encode: Callable[[Row], str] = self.encode
 
         async def one_pass(follow: Callable[[Entry], None] | None = None) -> Progress:
             nonlocal trusted
@@ -234,7 +236,7 @@ class Job(ABC, Generic[Row, Result]):
                 self.rows(),
                 work,
                 store,
-                encode=self.encode,
+                encode=encode,
                 concurrency=self._rows_at_a_time(options),
                 progress=progress,
                 on_progress=on_progress,
@@ -245,11 +247,8 @@ class Job(ABC, Generic[Row, Result]):
         if executor_of(options) == "processes":
             from heedful.engine.processes import worker_processes
 
-            if not self.sendable:
-                what = "this command's rows cannot be worked on in several processes"
-                raise UsageError(what, hint="use --executor local")
             async with worker_processes(self, store) as workers:
-                work = workers.work
+                work, encode = workers.work, workers.encode
                 await one_pass(follow)
             return
         if queue is None:
@@ -286,21 +285,23 @@ class Job(ABC, Generic[Row, Result]):
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
         from heedful.engine.call_counter import CallCounter
+        from heedful.engine.prefixes import CACHE_TOKENS
 
-        refuse_unknown(options)
+        refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
         retry = bool(options.get("retry_failed"))
         if _directory(options) is not None:
             self.name_input()
         with (
-            _earlier(options) as earlier,
+            reused_run(options) as earlier,
             opened_for_dry_run(_directory(options), self.config) as store,
         ):
             store.reuse(earlier)
             remaining = RemainingRows(self.rows(), store, self._again(store, retry=retry))
             retries = (store.meta("retries") or 0) + retry
             with Store(None) as counted:
-                counter = CallCounter(counted)
+                tokens = options.get("prefix_cache", CACHE_TOKENS)
+                counter = CallCounter(counted, tokens, in_batches(store))
                 async with (
                     cache_calls(store, retries=retries, counter=counter),
                     self.resources(dry=True),
@@ -325,7 +326,9 @@ class Job(ABC, Generic[Row, Result]):
             **cost,
             "batch_dollars": _halved(cost["dollars"]) if counter.batches else None,
             "prefix_tokens": counter.prefix_tokens,
+            "images": counter.images,
             "reused": counter.reused,
+            "submitted": counter.submitted,
             "spent": spent,
         }
 
@@ -354,23 +357,6 @@ class Job(ABC, Generic[Row, Result]):
 def _directory(options: RunOptions) -> Path | None:
     run = options.get("run")
     return None if run is None else Path(run)
-
-
-@contextmanager
-def _earlier(options: RunOptions) -> Iterator[Store | None]:
-    """Open the run whose answers are taken, if there is one.
-
-    Raises:
-        RunError: there is no such run, or it is damaged.
-    """
-    reuse = options.get("reuse")
-    if reuse is None:
-        yield None
-        return
-    from heedful.engine.reader import Reader
-
-    with Reader(Path(reuse)) as earlier:
-        yield earlier
 
 
 def _changed(store: Store, settings: Mapping[str, Any] | None) -> bool:

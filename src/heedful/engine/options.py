@@ -41,6 +41,8 @@ class RunOptions(TypedDict, total=False):
         executor: where calls are made: ``local``, from this process; ``processes``, from several on
             this machine's cores; ``batch``, through the provider's batch endpoint: at half the
             price, within a day; ``ray``, from the workers of a Ray cluster; or a plugin's name.
+        prefix_cache: tokens that a dry run takes a server's prefix cache to hold; 400,000 by
+            default.
     """
 
     run: str | os.PathLike[str] | None
@@ -51,6 +53,7 @@ class RunOptions(TypedDict, total=False):
     prices: Mapping[str, Price] | None
     on_progress: Callable[[Progress], None]
     executor: str
+    prefix_cache: int
 
 
 def ignore(progress: Progress) -> None:
@@ -86,3 +89,19 @@ def executor_of(options: RunOptions) -> str:
         if executor not in names(EXECUTOR_PLUGINS, EXECUTORS):
             raise unknown("executor", executor, EXECUTORS, EXECUTOR_PLUGINS)
     return executor
+
+
+def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
+    """Refuse what no run of a job could have, before anything is read.
+
+    Args:
+        options: the run's.
+        sendable: whether the job's rows can be worked on in other processes.
+
+    Raises:
+        UsageError: an option is unknown, or there is no such executor for this job.
+    """
+    refuse_unknown(options)
+    if executor_of(options) == "processes" and not sendable:
+        what = "--executor processes is for judging: evaluate, rejudge and meta"
+        raise UsageError(what, hint="use --executor local")

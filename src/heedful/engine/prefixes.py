@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+from heedful.core.errors import UsageError
 from heedful.models.pricing import CHARACTERS_PER_TOKEN, estimate_tokens
 
 if TYPE_CHECKING:
@@ -32,16 +33,22 @@ class PrefixCache:
 
         Args:
             tokens: how many it holds.
+
+        Raises:
+            UsageError: it holds less than none.
         """
-        self._room = max(1, tokens // BLOCK_TOKENS)
+        if tokens < 0:
+            raise UsageError(f"a prefix cache of {tokens} tokens", hint="give 0 for none")
+        self._room = tokens // BLOCK_TOKENS
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
-    def add(self, name: str, messages: Sequence[Message]) -> int:
+    def add(self, name: str, messages: Sequence[Message], least: int = 0) -> int:
         """Take in a prompt; return how many of its tokens it shares with those before, roughly.
 
         Args:
             name: the model's; models share nothing.
             messages: the prompt.
+            least: tokens from which on the server caches a prefix.
         """
         text = "\n".join(f"{turn.role}\n{turn.content}" for turn in messages)
         block, shared, hit = hash(name), 0, True
@@ -57,4 +64,5 @@ class PrefixCache:
             self._blocks.move_to_end(block)
         while len(self._blocks) > self._room:
             self._blocks.popitem(last=False)
-        return estimate_tokens(text[: shared * BLOCK])
+        tokens = estimate_tokens(text[: shared * BLOCK])
+        return tokens if tokens >= least else 0

@@ -8,12 +8,12 @@ run: a call is made once, whichever process needs it.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
@@ -22,7 +22,8 @@ from heedful.core.machine import available_cores
 from heedful.core.text import amount
 from heedful.engine.fan_out import divide_room
 from heedful.engine.records import LOST, UsageRecord
-from heedful.engine.worker import LINE_LIMIT, serve
+from heedful.engine.runner import READ_AHEAD
+from heedful.engine.worker import LINE_LIMIT, TOGETHER, Outbox, received, serve
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -49,12 +50,12 @@ class _Worker:
 
     pid: int
     reader: asyncio.StreamReader
-    writer: asyncio.StreamWriter
+    outbox: Outbox
     rows: dict[int, tuple[str, asyncio.Future[str]]] = field(default_factory=dict)
     claims: dict[str, UsageRecord] = field(default_factory=dict)
 
     def send(self, *message: object) -> None:
-        self.writer.write(json.dumps(message).encode() + b"\n")
+        self.outbox.send(*message)
 
 
 class Workers:
@@ -68,25 +69,34 @@ class Workers:
         self._waiting: dict[str, list[_Worker]] = {}  # by the call that another one makes
         self._pids: list[int] = []
         self._numbers = 0
+        self._encoded: dict[int, tuple[Any, str]] = {}  # rows about to be worked on, by their id()
         self._listening: list[asyncio.Task[None]] = []
 
     async def start(self) -> None:
         """Start the processes."""
-        count = available_cores(FEWEST)
+        wanted = available_cores(FEWEST)
         retries = self._store.meta("retries") or 0
         ends: list[int] = []
-        for _ in range(count):
+        for _ in range(wanted):
             ours, theirs = socket.socketpair()
             ends.append(ours.fileno())
             pid = os.fork()
             if not pid:
-                _become_worker(self._job, theirs, retries, count, ends)
+                _become_worker(self._job, theirs, retries, wanted, ends)
             theirs.close()
             reader, writer = await asyncio.open_connection(sock=ours, limit=LINE_LIMIT)
-            worker = _Worker(pid, reader, writer)
+            worker = _Worker(pid, reader, Outbox(writer))
             self._pids.append(pid)
             self._workers.append(worker)
             self._listening.append(asyncio.create_task(self._listen(worker)))
+
+    def encode(self, row: Any) -> str:
+        """Encode a row as the store keeps it; it is sent in the same words."""
+        text = self._job.encode(row)
+        if len(self._encoded) > READ_AHEAD:  # some rows are never worked on
+            self._encoded.clear()
+        self._encoded[id(row)] = row, text
+        return text
 
     async def work(self, row: Any) -> str:
         """Have a row worked on; its output.
@@ -97,7 +107,8 @@ class Workers:
         """
         self._numbers += 1
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._give(self._numbers, str(self._job.encode(row)), future)
+        _, text = self._encoded.pop(id(row), (row, None))
+        self._give(self._numbers, self._job.encode(row) if text is None else text, future)
         return await future
 
     def _give(self, number: int, text: str, future: asyncio.Future[str]) -> None:
@@ -111,16 +122,21 @@ class Workers:
 
     async def _listen(self, worker: _Worker) -> None:
         with suppress(ConnectionError):
-            while (line := await worker.reader.readline()).endswith(b"\n"):
-                kind, *rest = json.loads(line)
+            for number in count(1):
+                line = await worker.reader.readline()
+                if not line.endswith(b"\n"):
+                    break
+                kind, *rest = received(line)
                 if kind == "bye":
                     return
                 getattr(self, f"_on_{kind}")(worker, *rest)
+                if number % TOGETHER == 0:
+                    await asyncio.sleep(0)
         # It died, maybe in the midst of a message.
         lost = f"{amount(len(worker.claims), 'call')} in flight, made again"
         logger.warning("a process that worked on rows has died, with %s", lost)
         self._workers.remove(worker)
-        worker.writer.close()
+        worker.outbox.close()
         for key, call in [*worker.claims.items()]:
             self._store.add_usage(call)  # nobody knows whether it was billed
             self._pass_on(worker, key, call)
@@ -163,10 +179,13 @@ class Workers:
         self._store.flush_soon()
         self._settle(worker, key, "answer", value)
 
-    def _on_unclaim(self, worker: _Worker, key: str, reason: str) -> None:
+    def _on_unclaim(self, worker: _Worker, key: str, reason: str | None) -> None:
         if key not in worker.claims:  # another's failure, passed on
             return
-        self._settle(worker, key, "failed", reason)
+        if reason is None:
+            self._pass_on(worker, key, worker.claims.pop(key))
+        else:
+            self._settle(worker, key, "failed", reason)
 
     def _settle(self, worker: _Worker, key: str, kind: str, text: str) -> None:
         worker.claims.pop(key, None)
@@ -199,7 +218,7 @@ class Workers:
         for worker in self._workers:
             if late:
                 os.kill(worker.pid, signal.SIGKILL)
-            worker.writer.close()
+            worker.outbox.close()
         for task in late:
             task.cancel()
         await asyncio.gather(*self._listening, return_exceptions=True)

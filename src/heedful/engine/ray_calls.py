@@ -10,6 +10,7 @@ import asyncio
 import math
 import os
 import pickle
+import socket
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -40,6 +41,10 @@ CALLS_PER_WORKER = 32
 
 OBJECT_STORE = 100 * 2**20
 """Bytes of the object store on this machine; messages are small."""
+
+
+REACHED_S = 10.0
+"""Seconds in which a cluster's port must answer."""
 
 
 @dataclass(eq=False)
@@ -360,7 +365,20 @@ def _connect() -> None:
         options |= {"num_cpus": available_cores(FEWEST), "include_dashboard": False}
         options |= {"object_store_memory": OBJECT_STORE}
     try:
+        _refuse_unreachable(address or "")
         ray.init(address=address or "local", **options)
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (OSError, RuntimeError, ValueError) as error:
         what = f"Ray cannot be reached: {str(error).splitlines()[0]}"
         raise UsageError(what, where=f"RAY_ADDRESS {address or 'local'}") from error
+
+
+def _refuse_unreachable(address: str) -> None:
+    """Try a cluster's port: Ray itself fails later, below a screen of its own messages.
+
+    Raises:
+        OSError: nobody answers there.
+    """
+    host, colon, port = address.rpartition("//")[2].rpartition(":")
+    if colon and port.isdecimal():
+        with socket.create_connection((host.strip("[]"), int(port)), REACHED_S):
+            pass

@@ -55,7 +55,8 @@ async def attempt(
         ModelError: no answer for these messages.
         StopRunError: there will be none for any.
     """
-    purpose = purpose._replace(reask=number > 0)
+    if number:
+        purpose = purpose._replace(reask=True)
     number = sample + REASK * number
     completion = await complete(model, messages, sampling, sample=number, purpose=purpose)
     expenses.append(expense(completion, purpose))

@@ -137,8 +137,9 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
     in_order = InOrder(store, follow, HELD_BACK * concurrency)
     pending = _pending(source, store, encode, progress, trusted, in_order)
 
+    breath = _Breath()
+
     async def worker() -> None:
-        breathed = time.monotonic()
         for row, value in pending:
             try:
                 output, failure, hopeless = await outcome(work, value)
@@ -155,9 +156,8 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             progress.done += 1
             store.flush_if_due()
             on_progress(progress)
-            if time.monotonic() - breathed > BREATH_SECONDS:
+            if breath.is_due():
                 await asyncio.sleep(0)
-                breathed = time.monotonic()
 
     async def keep() -> None:
         """Commit on time also while every row waits for a slow answer."""
@@ -180,6 +180,24 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
         store.flush()
         on_progress(progress)
     return progress
+
+
+class _Breath:
+    """Tells when rows that wait for nothing have held the event loop for long."""
+
+    def __init__(self) -> None:
+        self._since: float | None = None  # when the loop's present turn had its first row
+
+    def is_due(self) -> bool:
+        """Take note of a finished row; whether the loop is to go on with other things first."""
+        now = time.monotonic()
+        if self._since is None:
+            self._since = now
+            asyncio.get_running_loop().call_soon(self._turned)
+        return now - self._since > BREATH_SECONDS
+
+    def _turned(self) -> None:
+        self._since = None
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from heedful.engine.integrity import (
     refuse_damaged,
     refuse_version,
 )
+from heedful.engine.postponed import OPEN
 from heedful.engine.records import Digests, Entry, Input, UsageRecord
 from heedful.engine.schema import checksum, raw_checksum
 from heedful.engine.store_log import StoreLog
@@ -128,7 +129,9 @@ class Store(StoredRows):
             raise RunError(
                 "this run was made with another configuration: " + "; ".join(changed),
                 where=str(self.directory),
-                hint="name another directory with --run, or delete this one",
+                hint="the command that submitted its batches fetches them; name another directory"
+                if self.meta(OPEN)
+                else "name another directory with --run, or delete this one",
             )
 
     def meta(self, key: str) -> Any:

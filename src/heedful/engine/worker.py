@@ -11,6 +11,8 @@ import asyncio
 import json
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
 from heedful.core.errors import ModelError, StopRunError
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.runner import outcome
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 2**30
 """Bytes of the longest message; rows may be long."""
+
+
+TOGETHER = 48
+"""Messages that are written, or read, before the other side gets to work: more at a time would
+have the processes wait for each other."""
 
 
 class SentWork(Protocol):
@@ -46,17 +53,58 @@ class SentWork(Protocol):
         ...
 
 
+class Outbox:
+    """Messages to the other side; those of one turn of the event loop are written together."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        """Begin with none."""
+        self._writer = writer
+        self._messages: list[bytes] = []
+
+    def send(self, *message: object) -> None:
+        """Send a message, a list of JSON on a line."""
+        if not self._messages:
+            asyncio.get_running_loop().call_soon(self.flush)
+        try:
+            self._messages.append(to_json(message))
+        except PydanticSerializationError:  # half a surrogate pair in the words of an error
+            self._messages.append(json.dumps(message).encode())
+        if len(self._messages) >= TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what waits."""
+        messages, self._messages = self._messages, []
+        if messages and not self._writer.is_closing():  # the other side may have ended
+            self._writer.write(b"\n".join(messages) + b"\n")
+
+    async def drain(self) -> None:
+        """Write what waits, and wait until it is gone."""
+        self.flush()
+        await self._writer.drain()
+
+    def close(self) -> None:
+        """Write what waits, and close the connection."""
+        self.flush()
+        self._writer.close()
+
+
+def received(line: bytes) -> list[Any]:
+    """Read a message."""
+    try:
+        message: list[Any] = from_json(line)
+    except ValueError:  # half a surrogate pair
+        message = json.loads(line)
+    return message
+
+
 class RemoteStore:
     """Takes the place of the store in a worker: everything goes to the run's process."""
 
-    def __init__(self, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, outbox: Outbox) -> None:
         """Write to the run's process."""
-        self._writer = writer
+        self.send = outbox.send
         self._claims: dict[str, asyncio.Future[list[Any]]] = {}
-
-    def send(self, *message: object) -> None:
-        """Send a message."""
-        self._writer.write(json.dumps(message).encode() + b"\n")
 
     def reply(self, key: str, *message: object) -> None:
         """Take the answer to a claim."""
@@ -82,8 +130,8 @@ class RemoteStore:
             return None
         return Completion.model_validate_json(text).model_copy(update={"attempts": 0})
 
-    def unclaim(self, key: bytes, reason: str) -> None:
-        """Say that there will be no answer."""
+    def unclaim(self, key: bytes, reason: str | None) -> None:
+        """Say that there will be no answer, or that another process may make the call."""
         self.send("unclaim", key.hex(), reason)
 
     def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
@@ -115,11 +163,12 @@ async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
         retries: how often the run was started with ``retry_failed``.
     """
     reader, writer = await asyncio.open_connection(sock=connection, limit=LINE_LIMIT)
-    remote = RemoteStore(writer)
+    outbox = Outbox(writer)
+    remote = RemoteStore(outbox)
     tasks: set[asyncio.Task[None]] = set()
     async with cache_calls(remote, retries=retries), job.resources(dry=False):
         while line := await reader.readline():
-            kind, key, *rest = json.loads(line)
+            kind, key, *rest = received(line)
             if kind == "end":
                 break
             if kind != "row":
@@ -129,8 +178,8 @@ async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
             tasks.add(task)
             task.add_done_callback(tasks.discard)
     remote.send("bye")
-    await writer.drain()
-    writer.close()
+    await outbox.drain()
+    outbox.close()
 
 
 async def _work(job: SentWork, remote: RemoteStore, number: int, text: str) -> None:

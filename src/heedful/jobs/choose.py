@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from heedful.core.errors import RowError
+from heedful.core.errors import InputError, RowError
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.fan_out import fan_out
 from heedful.engine.inputs import items, open_data, split_options
@@ -12,6 +12,7 @@ from heedful.engine.purpose import Purpose
 from heedful.jobs.generate import Recipe, RowsJob, Task, called
 from heedful.jobs.rows import Addition
 from heedful.judges.prompts import ranking
+from heedful.metrics.pairwise import TIE
 from heedful.models.base import Sampling
 
 if TYPE_CHECKING:
@@ -41,8 +42,7 @@ def choose(
 
     A pair is a row with ``preferred_to`` and one that it names, or a record of LLMBar. Each pair
     becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful meta`` measures;
-    the first response is the one that comes first in the data. A tie, and what can't be read,
-    chooses neither. The rows are held in memory.
+    the first response is the one that comes first in the data. The rows are held in memory.
 
     Args:
         data: a file in any format that heedful reads, or samples.
@@ -55,7 +55,7 @@ def choose(
         The rows, and the summary.
 
     Raises:
-        InputError: the file is missing, empty or in no known format.
+        InputError: the file is missing, empty or in no known format, or has no pairs.
         RunError: the run's directory holds a run with another configuration.
         StopRunError: no further call can succeed; the same call goes on from there.
         UsageError: an option makes no sense.
@@ -69,10 +69,13 @@ def choose(
         for place, item in enumerate(items(source or rows))
         if item.value is not None
     }
+    if found and not any(_worse(sample) for _, sample in found.values()):
+        hint = "name the worse rows in preferred_to, or give LLMBar's records"
+        raise InputError("no row says which response is the better one", hint=hint)
     how = sampling or Sampling()
 
     def tasks(sample: Sample) -> Iterator[Task]:
-        for other in (sample.model_extra or {}).get("preferred_to") or ():
+        for other in _worse(sample):
             row = sample.model_copy(update={"id": f"{sample.id}>{other}", "preferred_to": []})
             yield _task(row, found, (sample.id, other), (choosing, how))
 
@@ -88,6 +91,11 @@ def choose(
     return RowsJob(rows, recipe, output=output, **reading).run(**running)
 
 
+def _worse(sample: Sample) -> Sequence[Any]:
+    """Return the ids of the rows that this one is preferred to."""
+    return (sample.model_extra or {}).get("preferred_to") or ()
+
+
 def _task(
     row: Sample,
     found: dict[str, tuple[int, Sample]],
@@ -100,7 +108,7 @@ def _task(
         purpose = Purpose(f"{model.name}/choice", _TOKENS)
         completion = await complete(model, messages, sampling, purpose=purpose)
         ranks = None if completion.cut_off else ranking.parse(completion.text, order)
-        won = None if ranks is None or ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
+        won = None if ranks is None else TIE if ranks[0] == ranks[1] else 1 + (ranks[1] < ranks[0])
         return won, expense(completion, purpose)
 
     async def make() -> Addition:
@@ -115,12 +123,15 @@ def _task(
         choice = {
             "label": 1 if better[0] < worse[0] else 2,
             "unswapped": first,
-            "swapped": None if second is None else 3 - second,
+            "swapped": 3 - second if second else second,
         }
         return Addition(
             fields={"choice": choice},
             expenses=tuple(cost for _, cost in said),
-            counts={"no_choice": sum(each is None for each, _ in said)},
+            counts={
+                "ties": sum(each == TIE for each, _ in said),
+                "unread_choice": sum(each is None for each, _ in said),
+            },
         )
 
     return Task(row, make)

@@ -36,9 +36,12 @@ __all__ = ["document", "notes", "tables", "view"]
 
 BY_CONSTRAINT = ("type", "verifier", "priority")
 BY_TAG = ("task", "split")
+SCORE_BY = "score by "
+OF_CONSTRAINT = "constraint "  # and the name of a tag
 
 REASONS_SHOWN = 3
 REASON_CHARACTERS = 300
+
 IN_DOUBT = "cannot be decided by code: "
 """The beginning of a verifier's reason where it counted and readings disagree."""
 
@@ -61,7 +64,6 @@ READ = (
     "rest were unmet, and if it were met. Compare rates only under the same judge, protocol and "
     "scoring."
 )
-
 
 PARTLY = "Intervals don't count what was undecided; bounds do."
 
@@ -128,11 +130,22 @@ def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator
     by = summary["by"]
     if "multiif" in summary["metrics"]:
         yield _by_turn(by)
-    for dimension in BY_CONSTRAINT:
+    scored = [name for name in by if name.startswith(SCORE_BY)]
+    for name in scored[:1] if brief else scored:
+        yield from _by_tag(name.removeprefix(SCORE_BY), _groups(by[name]), groups)
+    tagged = () if brief else [name for name in by if name.startswith(OF_CONSTRAINT)]
+    for dimension in (*BY_CONSTRAINT, *tagged):
         measures = _groups(by.get(dimension))
-        if measures and dimension in _dimensions(summary["metrics"], brief=brief):
+        # Where criteria have points, their score says more, and counts mistakes too.
+        known = (*tagged, *_dimensions(summary["metrics"], brief=brief))
+        if measures and dimension in known and SCORE_BY + dimension not in scored:
             named = [(taxonomy.name(value, "en"), measure) for value, measure in measures.items()]
-            yield _breakdown(f"Constraints met by {dimension}", dimension, named, groups)
+            yield _breakdown(
+                f"Constraints met by {dimension.removeprefix(OF_CONSTRAINT)}",
+                dimension,
+                named,
+                groups,
+            )
     for dimension in BY_TAG:
         yield from _by_tag(dimension, _groups(by.get(dimension)), groups)
     if summary["undecided"] and not brief:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from pydantic_core import to_json
 
 from heedful.core.errors import UsageError
+from heedful.core.noun import to_text
 from heedful.core.nouns import Critique, Sample, Status
 from heedful.data.formats.base import atomically, refuse_inputs, refuse_run_files
 from heedful.engine.in_order import Written
@@ -138,7 +139,7 @@ def parsed(noun: type[N], text: str) -> N:
 
 def written(critique: Critique) -> str:
     """Write a critique as the store keeps it."""
-    text = critique.model_dump_json(exclude_defaults=True)
+    text = to_text(critique)
     plain = not critique.declared and all(
         judgment.confidence is None and not judgment.__pydantic_extra__
         for judgment in critique.judgments
@@ -208,7 +209,7 @@ def line(
         row: the row.
         scoring: how rates are computed.
         scores: the row's, where they are known.
-        fields: the sample's further fields as JSON, likewise; see :class:`StoredSample`.
+        fields: the end of the line, likewise; see :class:`StoredSample`.
     """
     from heedful import metrics
     from heedful.data.formats.native import RESULT_FIELDS
@@ -218,8 +219,9 @@ def line(
         return to_json(record(row, scoring)).decode() + "\n"
     if scores is None:
         scores = metrics.scores(sample, critique, scoring)
-    rest = _further_fields(sample) if fields is None else fields
-    return _joined(to_json(_result(row, sample, critique, scores)).decode(), rest) + "\n"
+    said = to_json(_result(row, sample, critique, scores)).decode()
+    rest = _further_fields(sample)[1:] if fields is None else fields
+    return f"{said[:-1]},{rest}\n" if len(rest) > 1 else f"{said}\n"
 
 
 def with_reply(line: str, row: Scored) -> str:
@@ -239,8 +241,11 @@ class StoredSample(Written[Sample]):
 
     @property
     def fields(self) -> str:
-        """What a line of the results file ends with: the sample without id and tags, as JSON."""
-        return "{" + self[self._begun :] if self._begun < len(self) else "{}"
+        """What a line of the results file ends with: the sample without id and tags, as JSON.
+
+        The brace that opens it is left out.
+        """
+        return self[self._begun :]
 
     @classmethod
     def of(cls, sample: Sample) -> StoredSample:
@@ -256,7 +261,7 @@ class StoredSample(Written[Sample]):
 
 
 def _further_fields(sample: Sample) -> str:
-    return sample.model_dump_json(exclude_defaults=True, exclude={"id", "tags"})
+    return to_text(sample, {"id", "tags"})
 
 
 def _joined(first: str, second: str) -> str:

@@ -17,7 +17,8 @@ __all__ = ["view"]
 COUNTS = {
     "cut_off": "cut off at the limit of tokens",
     "empty": "empty",
-    "no_choice": "answers that choose neither response, or can't be read",
+    "ties": "answers that tie both responses",
+    "unread_choice": "answers that can't be read",
     "rejected": "listed by the model but not in the instruction: left out",
     "duplicates": "listed again: left out",
     "undecided_critiques": "leave a constraint undecided",

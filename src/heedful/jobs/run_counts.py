@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.closing import Closing
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
+from heedful.core.text import amount
 from heedful.data.formats.base import replacing, write_json
 from heedful.engine.cost import CostSummary
 from heedful.engine.saved_run import SUMMARY
@@ -21,6 +22,7 @@ from heedful.jobs.results import (
     scored_entry,
     with_reply,
 )
+from heedful.judges.base import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -86,6 +88,7 @@ class RunCounts(Closing):
         self._reasons: Counter[tuple[str, bool]] = Counter()
         self._waiting: list[Entry] = []
         self._needs_model = 0
+        self._contradicted = 0
         self._deciders = Deciders()
         self._account = CostSummary(prices=prices)
         self._file: TextIO | None = None
@@ -137,21 +140,24 @@ class RunCounts(Closing):
             self._summary.fail()
             return None
         scores = self._summary.add(row.sample, row.critique)
-        self._count_reasons(row.sample, row.critique)
-        self._deciders.add(row.critique)
+        if self._deciders.add(row.critique) < len(row.critique.judgments):
+            self._count_reasons(row.sample, row.critique)
         self._account.add(row.critique.expenses)
         return scores
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
-        """Count why verdicts were not reached, and those that only a model can reach.
+        """Count why verdicts were not reached, and those that their own explanations contradict.
 
         Reasons that quote a reply don't fill the memory.
         """
         reasons = self._reasons
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
+                self._contradicted += bool((judgment.model_extra or {}).get("contradiction"))
                 continue
-            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None
+            # A model that was asked says itself why it did not decide.
+            code = judgment.judge.partition(":")[0] in ("", "recorded", *CODE)
+            needs = judgment.status is Status.UNSUPPORTED and constraint.check is None and code
             self._needs_model += needs
             key = judgment.explanation, needs
             known = key in reasons or len(reasons) < REASONS_KEPT
@@ -181,6 +187,11 @@ class RunCounts(Closing):
             for (reason, needs), count in self._reasons.most_common(REASONS_LISTED)
         ]
         result["needs_model"] = self._needs_model
+        if self._contradicted:
+            result["contradicted"] = self._contradicted
+            said = f"{amount(self._contradicted, 'verdict')} contradicted by the judge's own"
+            note = f"{said} explanation (--reject-contradictions leaves such verdicts undecided)"
+            result["notes"] = [*result["notes"], note]
         result["decided_by"] = dict(self._deciders.verdicts.most_common())
         self._account.record(store.usage_records())
         if self._account:
@@ -225,13 +236,14 @@ class Deciders:
         self._rows = 0
         self._rows_with_calls = 0
 
-    def add(self, critique: Critique) -> None:
-        """Count the verdicts of one row."""
-        for judgment in critique.judgments:
-            if judgment.status.settled:
-                self.verdicts[judgment.judge] += 1
+    def add(self, critique: Critique) -> int:
+        """Count the verdicts of one row; return how many there are."""
+        deciders = [each.judge for each in critique.judgments if each.status.settled]
+        for judge in deciders:
+            self.verdicts[judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
+        return len(deciders)
 
     def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
         """Estimate the calls and tokens that code saved, from those of the other rows.

@@ -128,10 +128,12 @@ class Panel:
         winner, most = answers.most_common(1)[0]
         confidence = most / len(settled)
         if 2 * most <= len(settled) or confidence < self.min_confidence:
-            met = sum(vote.status is Status.MET for vote in settled)
+            votes_for = ", ".join(
+                f"{count} for {level or status}" for (status, level), count in answers.most_common()
+            )
             return Judgment(
                 status=Status.UNPARSED,
-                explanation=f"no majority: {met} of {len(settled)} votes for met",
+                explanation=f"no majority of {len(settled)} votes: {votes_for}",
                 judge=self.name,
                 confidence=confidence,
                 votes=votes,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.engine.dry_run import is_dry_run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -107,6 +108,8 @@ def _follows(parents: Sequence[int], judgments: Mapping[int, Judgment]) -> Judgm
     for wanted in (Status.UNMET, Status.NOT_APPLICABLE, None):
         for number, judgment in said:
             status = judgment.status
+            if status is Status.FAILED and is_dry_run():
+                continue  # no call was made; it may be met, and then this one is asked
             if status is wanted or (wanted is None and not status.settled):
                 reason = f"not asked: it depends on constraint {number}, which is {status}"
                 return Judgment(status=status, explanation=reason, judge=DEPENDENCY)

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 ALTERNATIVES = 20
 """First tokens whose probabilities are requested: OpenAI's API gives no more."""
 
+TIE = 1e-9
+"""Log-odds that are 0 but for rounding."""
+
 LEAST_MASS = 0.25
 """Probability that yes and no must have together: else the model would say something else."""
 
@@ -33,8 +36,9 @@ class Likelihood:
 
     One token is generated, so a call costs little more than its prompt. The judgment is *met* where
     yes is likelier than no; its confidence is the probability of the verdict. A constraint is
-    undecided where the server gives no log-probabilities, and where the model would answer with
-    another word. A model that reasons first can't be asked this way.
+    undecided where the server gives no log-probabilities, where both answers are equally likely,
+    and where the model would answer with another word. A model that reasons first can't be asked
+    this way.
 
     The probabilities of an untrained model are rarely calibrated. ``scale`` and ``offset``, fitted
     on labels by :func:`heedful.metrics.calibration.platt`, turn its log-odds into calibrated ones.
@@ -128,14 +132,19 @@ class Likelihood:
             reason = f"yes and no have a probability of {mass:.3f} only"
             return Judgment(status=Status.UNPARSED, explanation=reason, judge=self.name)
         odds = self.scale * odds + self.offset
+        if abs(odds) < TIE:
+            reason = "yes and no are equally likely"
+            return Judgment(status=Status.UNPARSED, explanation=reason, judge=self.name)
         met = 1 / (1 + math.exp(-max(-700.0, min(700.0, odds))))
         confidence = max(met, 1 - met)
         status = Status.MET if odds > 0 else Status.UNMET
+        reason = f"met with a probability of {met:.3f}"
         if confidence < self.min_confidence:
             status = Status.UNPARSED
+            reason += f", and --min-confidence is {self.min_confidence:g}"
         return Judgment(
             status=status,
-            explanation=f"met with a probability of {met:.3f}",
+            explanation=reason,
             judge=self.name,
             confidence=confidence,
         )

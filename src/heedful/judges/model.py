@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import ModelError, UsageError
+from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from heedful.models.base import Completion, Model
 
 __all__ = ["Checklist"]
+
+_UNPARSED = Status.UNPARSED  # looking a member up in its class is slow in Python 3.11
 
 
 class Checklist:
@@ -106,13 +109,12 @@ class Checklist:
         askable = self._askable(sample, positions)
         if len(askable) < len(positions):
             return self._beside(await self.judge(sample, askable), askable, positions)
-        constraints = [sample.checklist[position] for position in positions]
-        reason = lacking(sample, self.prompt)
+        status, reason = Status.FAILED, lacking(sample, self.prompt)
+        if reason is None:
+            status, reason = Status.UNSUPPORTED, unshown(sample, self.prompt)
         if reason is not None:
-            return Critique.undecided(constraints, Status.FAILED, reason, self.name)
-        reason = unshown(sample, self.prompt)
-        if reason is not None:
-            return Critique.undecided(constraints, Status.UNSUPPORTED, reason, self.name)
+            constraints = [sample.checklist[position] for position in positions]
+            return Critique.undecided(constraints, status, reason, self.name)
         groups = self._groups(positions)
         if len(groups) == 1:
             return await self._ask(sample, groups[0])
@@ -146,7 +148,8 @@ class Checklist:
     def _askable(self, sample: Sample, positions: Sequence[int]) -> list[int]:
         """Return the constraints that the prompt can ask for: levels need one that knows them."""
         levels = getattr(self.prompt, "levels", False)
-        return [at for at in positions if levels or sample.checklist[at].scale is None]
+        checklist = sample.checklist
+        return [at for at in positions if levels or checklist[at].scale is None]
 
     def _beside(
         self, critique: Critique, askable: Sequence[int], positions: Sequence[int]
@@ -164,7 +167,8 @@ class Checklist:
         return [positions[start : start + size] for start in range(0, len(positions), size)]
 
     def _messages(self, sample: Sample, positions: Sequence[int]) -> list[Message]:
-        constraints = [sample.checklist[position] for position in positions]
+        checklist = sample.checklist
+        constraints = [checklist[position] for position in positions]
         counted = facts(self.measure, sample, constraints)
         return self.prompt.render(sample, constraints, measurements=counted)
 
@@ -183,8 +187,9 @@ class Checklist:
         left = list(positions)
         texts: list[str] = []
         expenses: list[Expense] = []
+        checklist = sample.checklist
         for number in attempts(self.reasks):
-            constraints = [sample.checklist[position] for position in left]
+            constraints = [checklist[position] for position in left]
             messages = self._messages(sample, left) if number or not prompt else prompt
             try:
                 completion = await attempt(
@@ -202,16 +207,18 @@ class Checklist:
                 break
             texts.append(completion.text)
             read = self._read(completion, constraints, sample)
-            for position, judgment in zip(left, read, strict=True):
-                verdicts[position] = judgment.model_copy(update={"judge": name})
-            left = [at for at in left if verdicts[at].status is Status.UNPARSED]
+            verdicts |= {
+                at: updated(each, {"judge": name}) for at, each in zip(left, read, strict=True)
+            }
+            left = [at for at, each in zip(left, read, strict=True) if each.status is _UNPARSED]
             if not left:
                 break
-        return Critique(
-            judgments=tuple(verdicts[position] for position in positions),
-            text="\n\n".join(texts) if texts else None,
-            expenses=tuple(expenses),
-        )
+        critique = {
+            "judgments": tuple([verdicts[position] for position in positions]),
+            "text": "\n\n".join(texts) if texts else None,
+            "expenses": tuple(expenses),
+        }
+        return trusted(Critique, critique)
 
     def _purpose(self, constraints: int) -> Purpose:
         explains = getattr(self.prompt, "explain", True)

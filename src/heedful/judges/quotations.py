@@ -13,7 +13,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Protocol
 
 from heedful.core.nouns import Constraint, Judgment, Recording, Status
-from heedful.core.turns import calls_by_turn
 from heedful.judges import prompts
 
 if TYPE_CHECKING:
@@ -38,9 +37,9 @@ _DISGUISE = re.compile(
 """Characters that nobody sees, or that NFKC turns into ASCII's letters."""
 
 _OTHER = Constraint(text="-")
-_CLUES = ("verdict", "结论", "rubrics_check", "\t", "\\u")
+_CLUES = {"verdict": "v", "结论": "论", "rubrics_check": "_", "\t": "\t", "\\u": "\\"}
 """Some of these stand in every text that a prompt of ours reads as a verdict: ``\\u`` may write any
-letter in JSON."""
+letter in JSON. With its rarest character, which is looked for in a tenth of the time."""
 
 
 class ReplyReader(Protocol):
@@ -103,11 +102,12 @@ def without_quotations(
         The judgments, ``unparsed`` where they may be quotations.
     """
     parse = prompt.parse
-    clues = _CLUES if prompt.name in prompts.NAMES else ()
-    texts = [sample.response or "", *(turn.content for turn in sample.conversation)]
-    made = calls_by_turn(sample.conversation, sample.tool_calls)
-    texts += [call.shown for calls in made for call in calls]
-    suspects = [text for text in texts if not clues or _any_in(clues, text)]
+    known = prompt.name in prompts.NAMES
+    turns = sample.conversation
+    texts = [sample.response or "", *[turn.content for turn in turns]]
+    texts += [call.shown for turn in turns for call in turn.tool_calls]
+    texts += [call.shown for call in sample.tool_calls]
+    suspects = [text for text in texts if not known or _has_clue(text)]
     if not suspects or not any(judgment.status.decided for judgment in judgments):
         return judgments
     strict = [*constraints, _OTHER]  # a verdict of the only constraint needs no structure
@@ -117,7 +117,7 @@ def without_quotations(
     done = 0
     for start, end in _passages(reply, suspects):
         passage = reply[start:end]
-        if clues and not _any_in(clues, passage):
+        if known and not _has_clue(passage):
             continue
         lines = passage.partition("\n")[2]  # without signs that end another line
         read = [found for text in (passage, lines) if (found := _decided(parse(text, constraints)))]
@@ -142,12 +142,12 @@ def _decided(judgments: Sequence[Judgment]) -> set[tuple[int, Status]]:
     return {(at, each.status) for at, each in enumerate(judgments) if each.status.decided}
 
 
-def _any_in(clues: Sequence[str], text: str) -> bool:
+def _has_clue(text: str) -> bool:
     if not text.isascii() and _DISGUISE.search(text):
         text = _narrow(text)
     lower = text.lower()
-    for clue in clues:  # noqa: SIM110 - every row passes here, and a generator takes twice as long
-        if clue in lower:
+    for clue, rarest in _CLUES.items():  # noqa: SIM110 - every row comes by; a generator is slow
+        if rarest in lower and clue in lower:
             return True
     return False
 

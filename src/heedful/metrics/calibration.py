@@ -155,27 +155,47 @@ def platt(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
         ``scale`` and ``offset``: the calibrated log-odds are scale × odds + offset.
 
     Raises:
-        UsageError: there are no labels of one kind, or the odds run against the labels.
+        UsageError: there are no labels of one kind, an odd isn't finite, all are the same, or they
+            run against the labels.
     """
     import numpy as np
 
-    odds = np.array([odd for odd, _ in pairs])
+    odds = np.array([odd for odd, _ in pairs], dtype=float)
+    if not np.isfinite(odds).all():
+        raise UsageError(
+            "log-odds must be finite", hint="a confidence of 1 has none: leave it out, or cap it"
+        )
     met = np.array([label for _, label in pairs], dtype=float)
     positive, negative = float(met.sum()), float(len(met) - met.sum())
     if not positive or not negative:
         raise UsageError("calibration needs labels of both kinds, met and unmet")
+    if odds.min() == odds.max():
+        raise UsageError("the log-odds are all the same: there is nothing to calibrate")
     targets = np.where(met > 0, (positive + 1) / (positive + 2), 1 / (negative + 2))
     design = np.stack([odds, np.ones_like(odds)])
     weights = np.array([0.0, math.log((positive + 1) / (negative + 1))])
+    loss = _log_loss(weights @ design, targets)
     for _ in range(STEPS):
         fitted = 1 / (1 + np.exp(-np.clip(weights @ design, -30, 30)))
         curvature = (design * (fitted * (1 - fitted))) @ design.T + RIDGE * np.eye(2)
         step = np.linalg.solve(curvature, design @ (targets - fitted))
-        weights = weights + step
+        # Far from the optimum a whole step may go past it, and farther with each.
+        while (tried := _log_loss((weights + step) @ design, targets)) > loss:
+            step = step / 2
+            if np.abs(step).max() < RIDGE:
+                break
+        weights, loss = weights + step, tried
     scale, offset = map(float, weights)
     if scale <= 0:
         raise UsageError("the odds run against the labels: there is nothing to calibrate")
     return scale, offset
+
+
+def _log_loss(odds: Floats, targets: Floats) -> float:
+    """Compute the cross-entropy of log-odds with shares."""
+    import numpy as np
+
+    return float((np.logaddexp(0, odds) - targets * odds).sum())
 
 
 def _sums(counts: Mapping[Verdict, int]) -> list[list[float]]:

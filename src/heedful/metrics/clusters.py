@@ -56,7 +56,10 @@ def cluster_of(sample: Sample) -> bytes:
         sample.id,
         sample.tags,
         (sample.model_extra or {}).get("instruction_id"),
-        ((turn.role, "\n".join((turn.content, *turn.images))) for turn in sample.conversation),
+        [
+            (turn.role, "\n".join((turn.content, *turn.images)) if turn.images else turn.content)
+            for turn in sample.conversation
+        ],
     )
 
 

@@ -43,6 +43,9 @@ _MET, _UNMET, _NA = Status.MET, Status.UNMET, Status.NOT_APPLICABLE
 _NONE = Judgment(status=Status.UNPARSED)  # where a critique ends before its checklist does
 
 
+RATED = {"profbench_judge": "profbench", "researchrubrics_judge": "researchrubrics"}
+"""Benchmarks whose rows are a judge's verdicts on one criterion each, and their scores."""
+
 _BENCHMARKS = frozenset(
     {
         "advancedif",
@@ -52,6 +55,7 @@ _BENCHMARKS = frozenset(
         "infobench",
         "multichallenge",
         "followbench",
+        *RATED,
         *FAMILY_SCORES,
     }
 )
@@ -190,7 +194,8 @@ def sort_verdicts(sample: Sample, critique: Critique) -> Verdicts:
             continue
         state = MET if status is _MET else UNMET if status is _UNMET else UNDECIDED
         states.append(state)
-        if constraint.is_penalty:
+        weight = constraint.weight
+        if weight is not None and weight < 0:  # ``is_penalty``, without its calls
             continue
         unit = _UNITS[state]
         if (name := constraint.type) is not None:
@@ -245,6 +250,11 @@ def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Sco
         rubric is not None and any(each.is_penalty for each in sample.checklist),
         _asked(declared) if declared and benchmark == "infobench" else None,
     )
+
+
+def packed_verdict(state: int) -> int:
+    """Return one verdict as packed counts."""
+    return _UNITS[state]
 
 
 @lru_cache(maxsize=4096)

@@ -18,7 +18,10 @@ if TYPE_CHECKING:
     from heedful.core.nouns import Scoring
     from heedful.metrics.statistics import RateEstimate
 
-__all__ = ["Choice", "choices"]
+__all__ = ["TIE", "Choice", "choices"]
+
+TIE = 0
+"""In the place of the response that was chosen."""
 
 
 class Choice(NamedTuple):
@@ -26,7 +29,8 @@ class Choice(NamedTuple):
 
     Attributes:
         label: the better response, 1 or 2.
-        unswapped: the response that it chose, in the order 1, 2; ``None``: neither, or unreadable.
+        unswapped: the response that it chose, in the order 1, 2; 0: it tied both; ``None``: its
+            answer can't be read.
         swapped: the same in the order 2, 1, mapped back.
     """
 
@@ -44,13 +48,14 @@ def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
     """Measure a pairwise judge; a pair is a cluster.
 
     Args:
-        given: its choices.
+        given: its choices. A tie is wrong, as in pair accuracy, and chooses neither place.
         scoring: ``faithful`` takes an unreadable choice as wrong, and two of them as agreeing.
 
     Returns:
         Measures: ``accuracy`` (over both orders), ``accuracy_unswapped``, ``accuracy_swapped``,
         ``correct_both``, ``positional_agreement``, ``first_shown`` (how often the response shown
-        first is chosen); and ``kappa`` with the labels, in each order.
+        first is chosen); ``ties``, a count of answers; and ``kappa`` of choices with labels, in
+        each order.
     """
     faithful = scoring == "faithful"
     rates: dict[str, RateEstimate] = {
@@ -62,7 +67,7 @@ def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
         "first_shown": _measure(
             given,
             lambda c: _share(
-                [None if w is None else w == at for at, w in enumerate(c.winners, start=1)],
+                [None if w is None else w == at for at, w in enumerate(c.winners, 1) if w != TIE],
                 faithful=False,
             ),
         ),
@@ -71,7 +76,8 @@ def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
     kappas = {
         name: _kappa([(c.winners[at], c.label) for c in given]) for name, at in orders.items()
     }
-    return {"pairs": len(given), **rates, "kappa": kappas}
+    ties = sum(choice.winners.count(TIE) for choice in given)
+    return {"pairs": len(given), "ties": ties, **rates, "kappa": kappas}
 
 
 def _measure(given: Sequence[Choice], of: Callable[[Choice], ClusterShare]) -> RateEstimate:
@@ -105,7 +111,7 @@ def _agreement(choice: Choice, faithful: bool) -> ClusterShare:  # noqa: FBT001
 
 def _kappa(pairs: Sequence[tuple[int | None, int]]) -> float | None:
     """Compute Cohen's κ of the readable choices with the labels."""
-    cells = Counter((winner == 1, label == 1) for winner, label in pairs if winner is not None)
+    cells = Counter((winner == 1, label == 1) for winner, label in pairs if winner in (1, 2))
     counted = Confusion(
         cells[True, True], cells[True, False], cells[False, True], cells[False, False]
     )

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from heedful.metrics.clusters import cluster_of
 from heedful.metrics.expectation import OpenOutcome, Prediction, Units, beta_binomial
+from heedful.metrics.outcomes import RATED
 from heedful.metrics.proportions import Spread
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from heedful.core.nouns import Sample, Scoring
-    from heedful.metrics.outcomes import RowOutcome
+    from heedful.metrics.outcomes import RowOutcome, VerdictCounts
     from heedful.metrics.proportions import Pair
     from heedful.metrics.statistics import RateEstimate
 
@@ -50,9 +51,15 @@ class Reliability:
         variant = VARIANT in sample.tags
         # MultiChallenge's attempts at a question are one model's, whether or not it is named.
         known = "model" in sample.tags or variant or row.benchmark == "multichallenge"
+        known &= row.benchmark not in RATED
         if instruction is None or not known or not verdicts.total or row.penalised:
             return
         key = str(sample.tags.get("model", "")), str(instruction)
+        self.count(key, cluster_of(sample), verdicts)
+        self._variants |= variant
+
+    def count(self, key: tuple[str, str], cluster: bytes, verdicts: VerdictCounts) -> None:
+        """Count a response to an instruction by a model."""
         passed, failed, left = self._passes.get(key, (0, 0, 0))
         if verdicts.unmet:
             failed += 1
@@ -62,8 +69,7 @@ class Reliability:
         else:
             passed += 1
         self._passes[key] = passed, failed, left
-        self._clusters[key] = cluster_of(sample)
-        self._variants |= variant
+        self._clusters[key] = cluster
 
     def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, RateEstimate]:
         """Measure; nothing where no instruction has two responses.
@@ -104,6 +110,30 @@ class Reliability:
                 for passes, more in chances.items()
             }
         )
+
+    def all_of_all(self, verdicts: Prediction | None) -> tuple[Counter[ClusterShare], Spread]:
+        """Count the instructions of which all responses pass."""
+        chances = self._chances(verdicts)
+        return self._counted(
+            {
+                passes: _share(passes, sum(passes), _all_pass, more)
+                for passes, more in chances.items()
+            }
+        )
+
+    def each(self, verdicts: Prediction | None) -> tuple[Counter[ClusterShare], Spread]:
+        """Count the responses that pass, those to one instruction together."""
+        shares = {}
+        for passes, more in self._chances(verdicts).items():
+            passed, failed, left = passes
+            total = sum(passes)
+            value = passed + math.fsum(n * chance for n, chance in enumerate(more))
+            known = total if passed + failed else 0
+            value = value if known else 0.0
+            shares[passes] = ClusterShare(
+                value, known, passed, passed + left, total, passed + failed
+            )
+        return self._counted(shares)
 
     @property
     def most(self) -> int:

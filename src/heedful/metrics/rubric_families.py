@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from heedful.metrics.outcomes import RATED
 from heedful.metrics.rubrics import FAMILY_SCORES, family_shares
 from heedful.metrics.shares import all_met, csr_share, pooled
 from heedful.metrics.statistics import ClusterShare
@@ -75,6 +76,8 @@ def rubric_family(family: str) -> Callable[[RowOutcome, Scoring], dict[str, Clus
     """
 
     def contribute(row: RowOutcome, scoring: Scoring) -> dict[str, ClusterShare]:
+        if row.benchmark in RATED:
+            return {}  # of one criterion; its response's score is gathered in units
         if row.benchmark == "structflow" or (family == "profbench" and row.penalised):
             return {}
         if row.benchmark == family or (not row.benchmark and family not in OF_ITS_FORMAT):

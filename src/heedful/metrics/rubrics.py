@@ -28,7 +28,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.nouns import Status
-from heedful.core.rubric import is_scored, value
+from heedful.core.rubric import constraint_tags, is_scored, value
 from heedful.metrics.proportions import Spread, rate_interval
 from heedful.metrics.statistics import ClusterShare, RateEstimate, measure
 
@@ -75,7 +75,7 @@ class RubricOutcome(NamedTuple):
 def rubric_outcome(
     checklist: Sequence[Constraint], judgments: Sequence[Judgment]
 ) -> RubricOutcome | None:
-    """Add up the points of a judged rubric; ``None`` for a plain checklist."""
+    """Add up a judged rubric's points; ``None`` for a plain checklist, or where nothing applies."""
     if not is_scored(checklist):
         return None
     earned: list[float] = []
@@ -95,6 +95,8 @@ def rubric_outcome(
         else:
             points.append(weight)
             earned.append(share * weight)
+    if not points and not undecided:
+        return None
     worst, best = _part(undecided, -1), _part(undecided, 1)
     decided = Points(math.fsum(earned), _part(points, 1), _part(points, -1))
     positive, negative = decided.positive + best, decided.negative + worst
@@ -154,6 +156,9 @@ FAMILY_SCORES: Mapping[str, tuple[str, Callable[[Points], float | None]]] = {
 }
 """For each family the name of its score, and the score of one response."""
 
+_WITHOUT_POSITIVE = (_clipped, _normalized)
+"""Scores that say something of mistakes alone."""
+
 _MEAN_CLIPPED = ("healthbench",)
 
 
@@ -191,10 +196,12 @@ def _share(
     decided = outcome.decided
     if scoring == "faithful":
         reached = score(outcome.low._replace(scored=decided.scored))
-    elif outcome.covered and bool(decided.positive) == bool(outcome.low.positive):
-        reached = score(decided)
-    else:
+    elif not outcome.covered:
         reached = None
+    elif bool(decided.positive) == bool(outcome.low.positive) or score in _WITHOUT_POSITIVE:
+        reached = score(decided)
+    else:  # what it earns isn't known, but maybe what its mistakes cost
+        reached = 0.0 if decided.scored else None
     if reached is None:
         return ClusterShare(0.0, 0, low, high, 1, outcome.covered)
     return ClusterShare(min(high, max(low, reached)), 1, low, high, 1, outcome.covered)
@@ -223,7 +230,7 @@ def score_measure(
     least, most = _range(family, outcomes)
     estimate = measure(shares, readable=readable, together=together)
     if (least, most) == (0, 1):
-        return estimate
+        return _possible(estimate)
     spread = Spread.of((share[:2], count) for share, count in shares.items())
     interval = rate_interval(_scaled(spread.plus(together or Spread()), least, most))
     units = sum(share.units * count for share, count in shares.items())
@@ -242,6 +249,18 @@ def score_measure(
                 estimate[field] = [min(1.0, max(0.0, end)) for end in ends]
         if estimate["value"] is not None:
             estimate["value"] = min(1.0, max(0.0, estimate["value"]))
+    return _possible(estimate)
+
+
+def _possible(estimate: RateEstimate) -> RateEstimate:
+    """Bring a score between its bounds: rows of which nothing is known are in these alone."""
+    value, bounds, interval = estimate["value"], estimate["bounds"], estimate["interval"]
+    if value is not None and bounds is not None:
+        low, high = bounds
+        if not low <= value <= high:
+            value = estimate["value"] = min(high, max(low, value))
+            if interval is not None:
+                estimate["interval"] = [min(interval[0], value), max(interval[1], value)]
     return estimate
 
 
@@ -254,38 +273,48 @@ class ScoresByType:
 
     def __init__(self, scoring: Scoring) -> None:
         self._scoring = scoring
-        self._outcomes: dict[tuple[str, str], Counter[RubricOutcome]] = {}
+        self._outcomes: dict[tuple[str, str, str], Counter[RubricOutcome]] = {}
 
     def add(self, sample: Sample, critique: Critique, benchmark: str) -> None:
         """Take in a response; a checklist with more types than :data:`TYPES` has none."""
         family = benchmark if benchmark in FAMILY_SCORES else "rubric"
-        parts: dict[str, tuple[list[Constraint], list[Judgment]]] = {}
+        parts: dict[tuple[str, str], tuple[list[Constraint], list[Judgment]]] = {}
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=False):
-            if constraint.type is not None:
-                checklist, judgments = parts.setdefault(constraint.type, ([], []))
+            named = [("type", constraint.type)] if constraint.type is not None else []
+            # HealthBench's axes are types, too.
+            named += [
+                each
+                for each in dict.fromkeys(constraint_tags(constraint))
+                if each[1] != constraint.type
+            ]
+            for kind in named:
+                checklist, judgments = parts.setdefault(kind, ([], []))
                 checklist.append(constraint)
                 judgments.append(judgment)
         for kind, (checklist, judgments) in parts.items():
             outcome = rubric_outcome(checklist, judgments)
-            key = family, kind
+            key = family, *kind
             if outcome is not None and (key in self._outcomes or len(self._outcomes) < TYPES):
                 self._outcomes.setdefault(key, Counter())[outcome] += 1
 
     def result(self, *, readable: float) -> dict[str, Any]:
-        """Return the breakdown, laid out as those by tags; empty without types."""
+        """Return the breakdowns, laid out as those by tags; empty without types."""
         by: dict[str, Any] = {}
-        for (family, kind), outcomes in sorted(self._outcomes.items()):
+        for (family, dimension, kind), outcomes in sorted(self._outcomes.items()):
             shares: Counter[ClusterShare] = Counter()
+            name = FAMILY_SCORES[family][0]
             for outcome, count in outcomes.items():
-                share = family_shares(family, outcome, self._scoring).get("score")
+                if not outcome.low.positive:
+                    continue  # as in HealthBench's code
+                share = family_shares(family, outcome, self._scoring).get(name)
                 if share is not None:
                     shares[share] += count
-            group = by.setdefault(kind, {"samples": 0})
+            group = by.setdefault(f"score by {dimension}", {}).setdefault(kind, {"samples": 0})
             group["samples"] += outcomes.total()
             if shares:
                 measured = score_measure(family, shares, outcomes, readable=readable)
-                group[family] = {"score": measured}
-        return {"score by type": by} if by else {}
+                group[family] = {name: measured}
+        return by
 
 
 TYPES = 500

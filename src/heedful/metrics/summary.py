@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.nouns import Status
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.contributions import collect, contributions, open_contributions
-from heedful.metrics.gathering import Factors, GroupCounts, Labels, SessionStability
+from heedful.metrics.gathering import Factors, GroupCounts, Labels
 from heedful.metrics.multiif import Conversations
 from heedful.metrics.notes import DROPPED, notes
 from heedful.metrics.outcomes import (
@@ -20,7 +20,7 @@ from heedful.metrics.outcomes import (
     unpack,
 )
 from heedful.metrics.proportions import Spread
-from heedful.metrics.reliability import Reliability, any_attempt
+from heedful.metrics.reliability import Reliability
 from heedful.metrics.rubrics import FAMILY_SCORES, ScoresByType, score_measure
 from heedful.metrics.satisfaction import (
     BASES,
@@ -29,6 +29,8 @@ from heedful.metrics.satisfaction import (
 )
 from heedful.metrics.shares import pooled, predicted
 from heedful.metrics.statistics import ClusterShare, macro_measure, measure
+from heedful.metrics.tagged import ConstraintTags, tags_of
+from heedful.metrics.units import RowUnits
 from heedful.metrics.votes import Votes
 
 if TYPE_CHECKING:
@@ -71,11 +73,10 @@ class Summary:
         self._failed = 0
         self._tags: dict[str, GroupCounts[int]] = {}
         self._dimensions: dict[str, GroupCounts[int]] = {name: GroupCounts() for name in DIMENSIONS}
-        self._systems = SessionStability(scoring)
-        self._examples = SessionStability(scoring, "conversation_id", "level")  # FollowBench's
+        self._units = RowUnits(scoring)
         self._conversations = Conversations(scoring)
         self._reliability = Reliability(scoring)
-        self._axes: dict[str, Reliability] = {}  # MultiChallenge's attempts
+        self._constraint_tags = ConstraintTags()
         self._labels = Labels()
         self._typed = ScoresByType(scoring)
         self._votes = Votes()
@@ -95,16 +96,9 @@ class Summary:
         unsaid = UNDECIDED in states or NOT_APPLICABLE in states
         if unsaid or len(critique.judgments) != len(states):
             self._add_undecided(critique, len(states))
-        if row.benchmark == "sysbench":
-            judged = [state for state in states if state != NOT_APPLICABLE]
-            self._systems.add(sample, judged, row.all_ok)
-        if row.benchmark == "followbench" and row.verdicts.total:
-            self._examples.add(sample, [each for each in states if each != NOT_APPLICABLE], None)
+        self._units.add(sample, critique, row, states)
         self._conversations.add(sample, row)
         self._reliability.add(sample, row)
-        if row.benchmark == "multichallenge":
-            axis = str(sample.tags.get("axis", ""))
-            self._axes.setdefault(axis, Reliability(self._scoring)).add(sample, row)
         if row.rubric is not None:
             self._typed.add(sample, critique, row.benchmark)
         if verdicts.types or verdicts.priorities:
@@ -113,6 +107,7 @@ class Summary:
             (ALL, number),
             *self._by_tags(sample, number),
             *self._by_constraints(verdicts),
+            *self._constraint_tags.add(sample.checklist, states),
             *self._compared(sample, critique, states),
         ]
         numbers = [part for cell, key in cells for part in (self._clusters.cell(cell), key)]
@@ -121,7 +116,7 @@ class Summary:
 
     def _by_tags(self, sample: Sample, number: int) -> Iterator[tuple[Cell, int]]:
         """Count a row in the breakdowns by its tags; say to which cells it contributes."""
-        for tag, value in sample.tags.items():
+        for tag, value in tags_of(sample):
             if tag.endswith("_id"):
                 continue  # it names a thing; a breakdown by it would have a line for each
             groups = self._tags.get(tag)
@@ -193,8 +188,8 @@ class Summary:
             "votes": self._votes.result(together.get((VOTES, None)), readable=self._readable),
             "notes": self._notes(by),
         }
-        if self._systems:
-            result["contradictions"] = self._systems.contradictions()
+        if self._units.systems:
+            result["contradictions"] = self._units.systems.contradictions()
         return result
 
     def _add_undecided(self, critique: Critique, constraints: int) -> None:
@@ -281,20 +276,13 @@ class Summary:
         if "multichallenge" in metrics:
             rate = "multichallenge", "passed"
             metrics["multichallenge"] |= self._macro(parts, "overall", rate, "axis")
-            metrics["multichallenge"] |= any_attempt(
-                self._axes, prediction, readable=self._readable
-            )
         reliability = self._reliability.metrics(prediction, readable=self._readable)
         if reliability:
             metrics["reliability"] = reliability
         if self._conversations:
             metrics["multiif"] = self._conversations.metrics(readable=self._readable)
-        ssr = self._systems.ssr(readable=self._readable)
-        if ssr is not None:
-            metrics.setdefault("sysbench", {})["ssr"] = ssr
-        csl = self._examples.ssr(readable=self._readable)
-        if csl is not None:
-            metrics.setdefault("followbench", {})["csl"] = csl
+        for family, rates in self._units.metrics(prediction, readable=self._readable).items():
+            metrics.setdefault(family, {}).update(rates)
         return metrics
 
     def _unreadable_measures(self, shares: Shares) -> dict[str, RateEstimate]:
@@ -341,7 +329,8 @@ class Summary:
 
     def _by_constraint(self) -> dict[str, Any]:
         by_dimension: dict[str, Any] = {}
-        for dimension, groups in self._dimensions.items():
+        tagged = {f"constraint {kind}": of for kind, of in self._constraint_tags.kinds.items()}
+        for dimension, groups in (self._dimensions | tagged).items():
             if groups.dropped:
                 by_dimension[dimension] = dict(DROPPED)
             elif groups.cells:
@@ -392,4 +381,4 @@ class Summary:
         rows = [
             (row, self._counts[number], rated[number]) for row, number in self._outcomes.items()
         ]
-        return notes(by, rows, misfits=self._misfits, unplaced=self._systems.unplaced)
+        return notes(by, rows, misfits=self._misfits, unplaced=self._units.systems.unplaced)

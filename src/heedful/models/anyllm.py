@@ -40,7 +40,7 @@ class AnyLLMModel:
     Attributes:
         provider: the provider, by any-llm's name for it.
         model: the model, by the provider's name for it.
-        base_url: the provider's address, where it is not the usual one.
+        address: the provider's address, where it is not the usual one.
         api_key: the key, where it was given and isn't the environment's.
         sends_parts: images and tool calls of messages are sent.
     """
@@ -81,7 +81,7 @@ class AnyLLMModel:
             hint = "pip install 'heedful[anyllm]'"
             raise UsageError("this provider needs the any-llm-sdk package", where=name, hint=hint)
         self._metadata = _provider_class(self.provider, name).get_provider_metadata()
-        self.base_url = base_url or os.environ.get(self._metadata.env_api_base or "") or None
+        self.address = base_url or os.environ.get(self._metadata.env_api_base or "") or None
         self.api_key = api_key
         variables = self._metadata.env_key.split("/")
         self._redact = Redactor([api_key or "", *(os.environ.get(key, "") for key in variables)])
@@ -192,7 +192,7 @@ class AnyLLMModel:
 
         options: dict[str, Any] = {
             "api_key": self.api_key,
-            "api_base": self.base_url,
+            "api_base": self.address,
             "unified_exceptions": True,
         }
         try:

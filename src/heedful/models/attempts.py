@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import HeedfulError, ModelError, UsageError
 from heedful.core.log import logger
+from heedful.core.noun import updated
 from heedful.core.text import amount
 from heedful.models.base import AuthError, ModelNotFound, QuotaError, Unreachable
 from heedful.models.faults import Fault, FaultError, FaultKind
@@ -119,7 +120,7 @@ class Attempts:
             else:
                 model = completion.model or self._name
                 about = {"attempts": attempts, "latency_s": latency_s, "model": model}
-                return completion.model_copy(update=about)
+                return updated(completion, about)
             charge(fault.model or self._name, fault.usage)
             adapt(fault, sent)
             if body() != sent:

@@ -224,7 +224,8 @@ class OpenAIModel:
         Raises:
             UsageError: ``sampling.extra`` sets a field that is not the caller's.
         """
-        reserved = [field for field in _OURS if field in sampling.extra]
+        extra = sampling.extra
+        reserved = [field for field in _OURS if field in extra]
         if reserved:
             raise UsageError(
                 f"the request's field {reserved[0]!r} cannot be set",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from heedful.core.nouns import Message
 from heedful.core.text import common_prefix
@@ -10,9 +11,14 @@ from heedful.core.text import common_prefix
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["content", "with_shared_prefix"]
+    from heedful.models.base import Model
+
+__all__ = ["content", "least_cached", "with_shared_prefix"]
 
 _MARK = "shared_prefix"
+
+HOSTED, LEAST_HOSTED = "api.openai.com", 1024
+"""OpenAI's host; and the tokens from which on it and other providers cache a prefix."""
 
 
 def with_shared_prefix(
@@ -57,3 +63,10 @@ def _marked(prompt: Sequence[Message], place: int, length: int) -> list[Message]
     turn = prompt[place]
     marked = Message.model_validate({**turn.model_dump(), _MARK: length})
     return [*prompt[:place], marked, *prompt[place + 1 :]]
+
+
+def least_cached(model: Model) -> int:
+    """Return the tokens from which on a model's server caches a prefix; 0 for one of your own."""
+    address = str(getattr(model, "address", None) or "")
+    hosted = hasattr(model, "provider") or urlsplit(address).hostname == HOSTED
+    return LEAST_HOSTED if hosted else 0

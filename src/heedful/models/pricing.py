@@ -53,9 +53,15 @@ PRICES: Mapping[str, Price] = {
         ("o3", 2.0, 0.5, 8.0),
         ("o3-mini", 1.1, 0.55, 4.4),
         ("o4-mini", 1.1, 0.275, 4.4),
+        ("claude-opus-4-1", 15.0, 1.5, 75.0),
+        ("claude-sonnet-4-5", 3.0, 0.3, 15.0),
+        ("claude-haiku-4-5", 1.0, 0.1, 5.0),
+        ("gemini-2.5-pro", 1.25, None, 10.0),  # prompts past 200,000 tokens cost more
+        ("gemini-2.5-flash", 0.3, None, 2.5),
+        ("gemini-2.5-flash-lite", 0.1, None, 0.4),
     )
 }
-"""Dollars per million tokens in September 2025; :func:`read_prices` replaces them."""
+"""Dollars per million tokens late in 2025; :func:`read_prices` replaces them."""
 
 _DATE = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8})$")
 
@@ -79,15 +85,17 @@ def cost(
 
     Args:
         usage: the tokens.
-        model: the model's name; a dated version (``o3-mini-2025-01-31``) that the table does not
-            name costs what the model without its date does.
+        model: the model's name; what the table does not name costs what the model without its date
+            (``o3-mini-2025-01-31``) or its provider (``anthropic/claude-sonnet-4-5``) does.
         prices: dollars by model.
         tier: ``batch`` for calls through a batch endpoint.
 
     Returns:
         Dollars; ``None``, never 0, for a model that the table does not know.
     """
-    price = prices.get(model) or prices.get(_DATE.sub("", model))
+    undated = _DATE.sub("", model)
+    names = (model, undated, model.rpartition("/")[2], undated.rpartition("/")[2])
+    price = next((prices[name] for name in names if name in prices), None)
     if price is None:
         return None
     cached = min(usage.cached_tokens, usage.prompt_tokens)

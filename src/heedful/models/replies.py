@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from heedful.core.noun import trusted
 from heedful.models.base import Completion, Usage, is_cut_off
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of
 from heedful.models.untrusted import label, log_probabilities, parse, usage
@@ -84,14 +85,15 @@ def _completion(content: dict[str, Any]) -> Completion:
         text, finish_reason = refusal, "refusal"
     logprobs = choice.get("logprobs")
     logprobs = logprobs if isinstance(logprobs, dict) else {}
-    return Completion(
-        text=text,
-        reasoning="\n".join(filter(None, thoughts)) or None,
-        finish_reason=finish_reason,
-        usage=usage(content.get("usage")),
-        model=label(content.get("model")) or "",
-        first_tokens=log_probabilities(_first(logprobs.get("content")).get("top_logprobs")),
-    )
+    read = {
+        "text": text,
+        "reasoning": "\n".join(filter(None, thoughts)) or None,
+        "finish_reason": finish_reason,
+        "usage": usage(content.get("usage")),
+        "model": label(content.get("model")) or "",
+        "first_tokens": log_probabilities(_first(logprobs.get("content")).get("top_logprobs")),
+    }
+    return trusted(Completion, read)
 
 
 def _reported(content: dict[str, Any]) -> Fault:

@@ -48,12 +48,12 @@ def fitting(
         except (ModelError, RowError) as error:
             refusal = refusal or error
             continue
-        if _shown(tried, text):
+        if _shown(tried, text, render):
             return tried, text, number > 0
         first = first or (tried, text)
     if first is None and refusal is not None:
         raise refusal
-    # No spelling shows it all, such as where the template rewrites what it shows.
+    # No spelling shows it all.
     tried, text = first or (list(turns), render(list(turns)))
     return tried, text, False
 
@@ -76,6 +76,19 @@ def _spellings(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
         yield merged
 
 
-def _shown(turns: Sequence[Turn], text: str) -> bool:
-    """Tell whether a text holds all turns; templates may shorten earlier answers."""
-    return all(turn["content"].strip() in text for turn in turns if turn["role"] not in _ANSWERS)
+def _shown(turns: Sequence[Turn], text: str, render: Callable[[list[Turn]], str]) -> bool:
+    """Tell whether each turn but the answers, which templates may shorten, is seen in a text.
+
+    It is where another turn in its place gives another text: its words may stand in other turns,
+    too, and a template may change the words that it shows.
+    """
+    for place, turn in enumerate(turns):
+        if turn["role"] in _ANSWERS or not turn["content"].strip():
+            continue
+        other = {**turn, "content": f"x {turn['content']} x"}
+        try:
+            if render([*turns[:place], other, *turns[place + 1 :]]) == text:
+                return False
+        except (ModelError, RowError):  # so the template looks at it
+            continue
+    return True

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic_core import from_json
 
+from heedful.core.noun import trusted
 from heedful.models.base import Usage
 
 MOST_TOKENS = 1_000_000_000
@@ -90,13 +91,14 @@ def usage(value: Any) -> Usage:
     cached = _count(counts.get("prompt_tokens_details"), "cached_tokens")
     written = _count(counts.get("prompt_tokens_details"), "cache_write_tokens")
     reasoning = _count(counts.get("completion_tokens_details"), "reasoning_tokens")
-    return Usage(
-        prompt_tokens=prompt,
-        completion_tokens=completion,
-        cached_tokens=min(cached or _count(counts, "prompt_cache_hit_tokens"), prompt),
-        cache_write_tokens=min(written, prompt),
-        reasoning_tokens=min(reasoning, completion),
-    )
+    read = {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "cached_tokens": min(cached or _count(counts, "prompt_cache_hit_tokens"), prompt),
+        "cache_write_tokens": min(written, prompt),
+        "reasoning_tokens": min(reasoning, completion),
+    }
+    return trusted(Usage, read)
 
 
 def _count(counts: Any, key: str) -> int:

@@ -29,37 +29,62 @@ def estimate_view(estimate: Estimate, max_cost: float | None = None) -> Renderab
         estimate: as :func:`heedful.dry_run` returns it.
         max_cost: the dollars that the run may spend.
     """
-    dollars, spent = estimate["dollars"], estimate["spent"]
     judging = "judge" in estimate
     caller = "judge" if judging else "model"
     text = _rows(estimate["rows"], "judged" if judging else "asked for")
     names = estimate["judge"] if judging else ", ".join(estimate.get("models", ()))
     text.append(f"\n  {caller} {names}\n" if names else "\n")
     on_top = estimate.get("on_top")
-    if not estimate["calls"]:
+    if not estimate["calls"] and not estimate["submitted"]:
         return Group(text, Text(f"  {on_top or 'no call to a model is needed'}\n"))
     rows = [(_caller(judge), *_taken(judge)) for judge in estimate["judges"]]
     if len(estimate["judges"]) > 1:
         rows.append(("all", *_taken(estimate)))
     columns = (caller, "calls", "tokens in", "tokens out", "dollars")
     table = Table("", columns, rows).terminal()
+    notes = _notes(estimate, max_cost)
+    return Group(text, table, *(Padding(Text(note, style="dim"), (0, 2)) for note in notes))
+
+
+def _notes(estimate: Estimate, max_cost: float | None) -> list[str]:
+    """Say what the numbers rest on, and what comes beside them."""
+    dollars, spent = estimate["dollars"], estimate["spent"]
     notes = [f"Tokens in are estimated from the prompts; tokens out: {estimate['assumptions']}."]
-    if on_top:
-        notes.append(on_top)
+    if estimate.get("on_top"):
+        notes.append(estimate["on_top"])
+    notes += _images(estimate)
     if estimate["reused"]:
         notes.append(f"{amount(estimate['reused'], 'answer')} at hand, or the same as another's")
+    if estimate["submitted"]:
+        notes.append(f"{amount(estimate['submitted'], 'request')} in batches under way: bought")
     shared = estimate.get("prefix_tokens")
     if shared and estimate["prompt_tokens"]:
         share = percent(shared / estimate["prompt_tokens"], 0)
-        notes.append(f"{share} % of tokens in begin as an earlier prompt does (prefix cache)")
+        notes.append(
+            f"{share} % of tokens in begin as an earlier prompt does: a prefix cache would hold "
+            "them (the dollars don't count on it)"
+        )
     batched = estimate.get("batch_dollars")
     if batched:
         notes.append(f"with --executor batch: {price(batched)}, within a day")
+    unpriced = {str(each["model"]) for each in estimate["judges"] if each["dollars"] is None}
+    if unpriced:
+        notes.append(
+            f"{', '.join(sorted(unpriced))}: no price is known; give it with --prices FILE"
+        )
     if spent:
         notes.append(f"spent in this run so far: {price(spent)}")
     if max_cost is not None and dollars is not None and dollars + (spent or 0.0) > max_cost:
         notes.append(f"--max-cost {max_cost:g} would probably stop the run before it is done")
-    return Group(text, table, *(Padding(Text(note, style="dim"), (0, 2)) for note in notes))
+    return notes
+
+
+def _images(estimate: Estimate) -> list[str]:
+    """Say that images aren't in the estimate, if there are any."""
+    if not estimate.get("images"):
+        return []
+    shown = amount(estimate["images"], "image")
+    return [f"tokens and dollars leave out {shown}: each provider counts them in its own way"]
 
 
 def _rows(rows: Mapping[str, int], verb: str) -> Text:

@@ -17,6 +17,7 @@ FAMILIES = {
     "structflow": "StructFlowBench",
     "multichallenge": "MultiChallenge",
     "followbench": "FollowBench",
+    "complexbench": "ComplexBench",
     "rubric": "Rubric",
     "healthbench": "HealthBench",
     "researchrubrics": "ResearchRubrics",
@@ -47,6 +48,13 @@ NAMES = {
     "row_rate": "row rate",
     "success": "success rate",
     "mean": "mean of four",
+    **{
+        f"{kind}_{name}": f"{name} test, {kind} selection"
+        for kind in ("single", "multiple")
+        for name in ("origin", "coherent")
+    },
+    "single_drop": "drop from origin to coherent, single selection",
+    "multiple_drop": "drop from origin to coherent, multiple selection",
     "any_attempt": "any attempt passes, mean of axes",
     **{f"pass_all_{k}": f"pass^{k}" for k in range(2, 65)},
     **{f"pass_any_{k}": f"pass@{k}" for k in range(2, 65)},

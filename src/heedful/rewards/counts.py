@@ -37,7 +37,9 @@ class RewardCounts:
         self._counts.update(
             responses=1,
             decided=int(reward.decided),
-            verdicts=len(reward.statuses) - reward.skipped,
+            verdicts=len(reward.statuses)
+            - reward.skipped
+            - reward.statuses.count(Status.NOT_APPLICABLE),
             verdicts_decided=decided,
             skipped=reward.skipped,
             guarded=int(any(guard.status is Status.UNMET for guard in reward.guards)),

@@ -1,13 +1,13 @@
-"""Rates over whole conversations: SysBench's SSR, and Multi-IF's by turn and language.
+"""Rates over whole conversations: SysBench's SSR, FollowBench's CSL, Multi-IF's by turn.
 
-Both are of paired turns; :mod:`heedful.metrics` computes them on one side.
+All are of paired turns; :mod:`heedful.metrics` computes them on one side.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from heedful.analysis.compare.differences import NOTHING, Difference, bounds
 from heedful.core.text import amount
@@ -41,6 +41,23 @@ if TYPE_CHECKING:
     """SysBench's shipped flags of both sides."""
 
 SSR = ("sysbench", "ssr")
+CSL = ("followbench", "csl")
+
+
+class Steps(NamedTuple):
+    """How a rate over leading steps goes together: the tags, and words for notes."""
+
+    name: str
+    group: str
+    step: str
+    unit: str
+    steps: str
+
+
+STEPS = {
+    SSR: Steps("SysBench's SSR", "system_id", "turn", "system", "turn"),
+    CSL: Steps("FollowBench's CSL", "conversation_id", "level", "example", "level"),
+}
 
 LANGUAGE_AND_TURN = "language and turn"
 """A breakdown of Multi-IF by both, as in a summary."""
@@ -51,10 +68,12 @@ class Systems:
 
     A system is a system prompt (and a model) with its five turns. It counts if all five are in both
     runs and decided: taking in those that failed before their first gap, too, would leave out only
-    the better ones. Keeps some hundred bytes a system.
+    the better ones. Keeps some hundred bytes a system. FollowBench's CSL is the same over its
+    examples and their five levels.
     """
 
-    def __init__(self, scorings: tuple[Scoring, Scoring]) -> None:
+    def __init__(self, scorings: tuple[Scoring, Scoring], rate: Rate = SSR) -> None:
+        self._of = STEPS[rate]
         self._faithful = tuple(scoring == "faithful" for scoring in scorings)
         self._turns: dict[str, dict[str, tuple[bytes, bytes]]] = {}
         self._unplaced = 0
@@ -65,7 +84,8 @@ class Systems:
 
     def add(self, sample: Sample, states: States, flags: Flags) -> None:
         """Take in a pair of turns: the first one's sample, the verdicts and flags of both."""
-        system, turn = sample.tags.get("system_id"), turn_number(sample.tags.get("turn"))
+        system = sample.tags.get(self._of.group)
+        turn = turn_number(sample.tags.get(self._of.step))
         if system is None or turn is None:
             self._unplaced += 1
             return
@@ -114,22 +134,19 @@ class Systems:
         pairs = [pair for models in self._turns.values() for pair in models.values()]
         missing = sum(MISSING in pair[0] for pair in pairs)
         undecided = sum(MISSING not in pair[0] and not _complete(pair) for pair in pairs)
+        name, group, step, unit, steps = self._of
         reasons = [
-            f"{missing:,} without all {TURNS} turns in both runs" if missing else "",
-            f"{undecided:,} with a turn that is undecided on a side" if undecided else "",
+            f"{missing:,} without all {TURNS} {steps}s in both runs" if missing else "",
+            f"{undecided:,} with a {steps} that is undecided on a side" if undecided else "",
         ]
         noted = []
         if any(reasons):
             said = ", ".join(filter(None, reasons))
             left = missing + undecided
-            noted.append(
-                f"SysBench's SSR leaves out {left:,} of {amount(len(pairs), 'system')}: {said}"
-            )
+            noted.append(f"{name} leaves out {left:,} of {amount(len(pairs), unit)}: {said}")
         if self._unplaced:
-            turns = amount(self._unplaced, "turn")
-            noted.append(
-                f"SysBench's SSR leaves out {turns} without a system_id or turn from 1 to 5"
-            )
+            rows = amount(self._unplaced, steps)
+            noted.append(f"{name} leaves out {rows} without a {group} or {step} from 1 to 5")
         return noted
 
     def _total(self) -> int:

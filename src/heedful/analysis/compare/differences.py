@@ -40,7 +40,7 @@ class Difference(Contrast):
     """A contrast, and what it rests on.
 
     Attributes:
-        compared: samples that are in it; of SysBench's SSR systems.
+        compared: samples that are in it; of SysBench's SSR systems, of FollowBench's CSL examples.
         coverage: share of the paired samples' units that were decided on both sides.
         bounds: the difference if all else were unmet on the first side and met on the second, and
             the other way round.

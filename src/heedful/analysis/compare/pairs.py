@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, SSR, Systems, Turns
+from heedful.analysis.compare.conversations import LANGUAGE_AND_TURN, STEPS, Systems, Turns
 from heedful.analysis.compare.decided import decided_by_both
 from heedful.analysis.compare.differences import Clusters, Differences, joint, parts, pooled_part
 from heedful.analysis.compare.verdict_pairs import VerdictPairs
@@ -64,7 +64,7 @@ class RunComparison:
         self._by = by
         self._clusters = Clusters()
         self._differences = Differences(self._clusters)
-        self._systems = Systems(scorings)
+        self._stepwise = {rate: Systems(scorings, rate) for rate in STEPS}
         self._turns = Turns()
         self._pairs = VerdictPairs(self._clusters)
         self._loose = [False, False]
@@ -105,12 +105,14 @@ class RunComparison:
         """Add what a pair contributes to every rate, of all pairs, conversations and groups."""
         tags = sample.tags
         multiif = rows[0].benchmark == "multiif"
-        if rows[0].benchmark == "sysbench":
+        for (benchmark, _), systems in self._stepwise.items():
+            if rows[0].benchmark != benchmark or not verdicts[0].states:
+                continue
             flags = rows[0].all_ok, rows[1].all_ok
             first, second = (
                 [state for state in side.states if state != NOT_APPLICABLE] for side in verdicts
             )
-            self._systems.add(sample, (first, second), flags)
+            systems.add(sample, (first, second), flags)
         if multiif:
             tags = {**tags, **self._turns.add(cluster, sample, contributed)}
         for rate, part in contributed.items():
@@ -159,7 +161,7 @@ class RunComparison:
         if self._differences.groups(TASKS):
             compared.append(MACRO)
         compared += self._turns.rates()
-        return [*compared, SSR] if self._systems else compared
+        return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
         """Sum up.
@@ -189,8 +191,8 @@ class RunComparison:
 
     def _difference(self, rate: Rate, seed: int) -> Difference:
         """Compute the difference of a rate over all pairs."""
-        if rate == SSR:
-            return self._systems.result(seed=seed)
+        if rate in self._stepwise:
+            return self._stepwise[rate].result(seed=seed)
         if rate == MACRO:
             return self._differences.macro(OVERALL, TASKS, seed=seed)
         if rate in self._turns.rates():
@@ -202,7 +204,10 @@ class RunComparison:
             f"no breakdown by {dimension}: more than {GROUPS} values"
             for dimension in sorted(self._differences.dropped - {TASKS})
         ]
-        notes += self._systems.notes()
+        for systems in self._stepwise.values():
+            notes += systems.notes()
+        if any(rate[0] == "healthbench" for rate in self._differences.rates()):
+            notes.append("HealthBench's means are compared before they are clipped to 0 to 100 %")
         return notes + self._pairs.notes(undecided)
 
     def _breakdown(self, dimension: str, wanted: Sequence[Rate], seed: int) -> dict[str, Any]:

@@ -225,6 +225,7 @@ def _settings(pair: Mapping[str, Any]) -> Table:
 
 def _metrics(pair: Mapping[str, Any], columns: Sequence[str], *, terminal: bool) -> Table:
     systems = ", of SSR systems" if "ssr" in pair["metrics"].get("sysbench", ()) else ""
+    systems += ", of CSL examples" if "csl" in pair["metrics"].get("followbench", ()) else ""
     note = READ if terminal else f"{READ} n: samples compared{systems}. {BOUNDS}"
     ranked_rates = list(_ranked(pair["metrics"]))
     bare = without_interval(measured["difference"] for _, _, measured in ranked_rates)

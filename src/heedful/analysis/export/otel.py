@@ -3,7 +3,7 @@
 The conventions (Semantic conventions for generative AI, in development) ask for a name, and have a
 score, a label, an explanation and the id of the response that was evaluated. Ours are attributes
 that begin with ``heedful.``. A verdict that isn't decided has a label and ``error.type``, and no
-score.
+score. A mistake (of negative points) has the share of it that was not made, so that more is better.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class EventLog:
         about = _about(row.sample, row.id)
         for constraint, judgment in zip(row.sample.checklist, row.critique.judgments, strict=True):
             self.judgments += 1
-            score = value(constraint, judgment)
+            share = value(constraint, judgment)
+            score = share if share is None or not constraint.is_penalty else 1 - share
             unknown = not judgment.status.settled
             yield about | {
                 f"{_PREFIX}name": constraint.type or "constraint",
@@ -109,10 +110,19 @@ class EventLog:
                 "heedful.constraint": constraint.text,
                 "heedful.judge": judgment.judge,
                 "heedful.status": judgment.status.value,
+                **({} if constraint.weight is None else {"heedful.weight": constraint.weight}),
+                **({"heedful.gate": True} if constraint.gate else {}),
             }
-        for name, score in scores_of(row.sample, row.critique, scoring).items():
-            if score is not None:
-                yield about | {f"{_PREFIX}name": name, f"{_PREFIX}score.value": float(score)}
+        scores = scores_of(row.sample, row.critique, scoring)
+        for name, score in scores.items():
+            if score is None and name != "score" and "score" in scores:
+                continue  # a rubric's: mistakes leave the rates of what is met undefined
+            known = (
+                {"error.type": "undecided"}
+                if score is None
+                else {f"{_PREFIX}score.value": float(score)}
+            )
+            yield about | {f"{_PREFIX}name": name, **known}
 
 
 def _about(sample: Sample, key: str) -> dict[str, Any]:

@@ -46,6 +46,7 @@ class Bench:
         if self.folder is not None and self.source is None:
             raise UsageError("a folder for runs goes with a file, not with samples")
         self.prices = options.prices
+        self.executor = options.executor
         self.concurrency = options.concurrency
         self.retry_failed = options.retry_failed
         self.on_progress = options.on_progress
@@ -91,6 +92,7 @@ class Bench:
             "run": run,
             "retry_failed": self.retry_failed,
             "prices": self.prices,
+            "executor": self.executor,
             "on_progress": self.on_progress,
         }
 

@@ -12,13 +12,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, fingerprint, letter
+from heedful.analysis.meta.levels import answer
 from heedful.core.nouns import Status
+from heedful.core.rubric import value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from heedful.analysis.meta.labels import Labelled, Target
-    from heedful.core.nouns import Critique, Judgment
+    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.target import Answer, Target
+    from heedful.core.nouns import Constraint, Critique, Judgment
     from heedful.jobs.results import Scored
 
 __all__ = ["collect"]
@@ -58,6 +61,8 @@ class JudgeEntry:
         explanations: by row id the explanations, if they were read.
         run: the directory of the judge's run.
         strangers: rows of a run whose checklist is not the file's.
+        shares: by row id what each criterion earned, for rows whose criteria have levels.
+        answers: by row id what was said of each criterion, for rows whose labels name levels.
     """
 
     name: str
@@ -73,6 +78,8 @@ class JudgeEntry:
     explanations: dict[str, tuple[str, ...]] = field(default_factory=dict)
     run: str | None = None
     strangers: int = 0
+    shares: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    answers: dict[str, tuple[Answer | None, ...]] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -93,7 +100,9 @@ class JudgeEntry:
             target.id: [states.translate(pad) for states in samples]
             for target, samples in self.rows(labelled)
         }
-        return JudgeEntry(self.name, self.judge, verdicts=verdicts)
+        return JudgeEntry(
+            self.name, self.judge, verdicts=verdicts, shares=self.shares, answers=self.answers
+        )
 
 
 def collect(
@@ -130,7 +139,7 @@ def collect(
         if target.print != fingerprint(row.sample):
             entry.strangers += 1
             continue
-        _take(entry, target, row.critique, [constraint.text for constraint in row.sample.checklist])
+        _take(entry, target, row.critique, row.sample.checklist)
         if explain:
             explanations = tuple(judgment.explanation for judgment in row.critique.judgments)
             entry.explanations[target.id] = explanations
@@ -159,11 +168,18 @@ def _complete(member: JudgeEntry, panel: JudgeEntry) -> None:
         member.verdicts.setdefault(ident, [unrequested] * samples)
 
 
-def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence[str]) -> None:
+def _take(
+    entry: JudgeEntry, target: Target, critique: Critique, checklist: Sequence[Constraint]
+) -> None:
     """Take in a row's verdicts, and where they contradict the labels."""
     judgments = critique.judgments[: len(target.labels)]
     states = "".join(letter(judgment.status) for judgment in judgments)
     entry.verdicts[target.id] = [states.ljust(len(target.labels), MISSING)]
+    if any(constraint.scale is not None for constraint in checklist):
+        shares = [*map(value, checklist, judgments)]
+        entry.shares[target.id] = (*shares, *[None] * (len(checklist) - len(shares)))
+    if target.answers:
+        entry.answers[target.id] = tuple(map(answer, checklist, judgments))
     for position, (judgment, label) in enumerate(zip(judgments, target.labels, strict=False)):
         if label == UNKNOWN or not judgment.status.decided:
             continue
@@ -178,7 +194,7 @@ def _take(entry: JudgeEntry, target: Target, critique: Critique, texts: Sequence
                     {
                         "id": target.id,
                         "constraint": position + 1,
-                        "text": texts[position],
+                        "text": checklist[position].text,
                         "label": STATES[label],
                         "verdict": judgment.status.value,
                         "explanation": judgment.explanation,

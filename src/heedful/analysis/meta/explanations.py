@@ -77,6 +77,7 @@ async def compare(
         retry_failed=bench.retry_failed,
         max_cost=bench.left(),
         prices=bench.prices,
+        executor=bench.executor,
         on_progress=bench.on_progress,
     )
 

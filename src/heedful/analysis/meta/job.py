@@ -18,7 +18,7 @@ from heedful.analysis.meta.labels import (
     without_labels,
 )
 from heedful.analysis.meta.measures import alpha, measures, paired
-from heedful.analysis.meta.options import settings
+from heedful.analysis.meta.options import BY, settings
 from heedful.analysis.meta.pairwise import recorded_choices
 from heedful.analysis.meta.probes import Probed, flips
 from heedful.analysis.meta.saved import apparent_rate, corrected, from_run
@@ -114,6 +114,9 @@ async def meta_async(
         judges = []  # there is no checklist to judge
     elif choices is None:
         check_labels(labelled, bench.where, judges)
+    targets = labelled.targets.values()
+    if by != BY and targets and all(target.group is None for target in targets):
+        raise UsageError(f"no row has the tag {by!r}", hint="average by a tag of the rows")
     # What needs no call comes first: a run that is not there should not cost the others.
     saved = [from_run(Path(run), labelled, explain=arbiter is not None) for run in runs]
     names = [group[0].judge for group in saved] + [who.name for who in judges]
@@ -331,7 +334,7 @@ def _alphas(
 
 
 def _notes(groups: Sequence[Sequence[JudgeEntry]], labelled: Labelled) -> list[str]:
-    notes = []
+    notes = list(labelled.notes)
     unlabelled = labelled.read - len(labelled.targets)
     if unlabelled:
         notes.append(f"rows without labels, which nothing here is about: {unlabelled}")

@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.meta.levels import labelled_answers
+from heedful.analysis.meta.preferences import checked, preferred
+from heedful.analysis.meta.target import Target
 from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Critique, Judgment, Recording, Status
 from heedful.judges import Cascade, Judge, Panel, Recorded, make_judge
@@ -33,35 +36,6 @@ MET, UNMET, UNKNOWN = "m", "u", "-"
 PROBLEMS_LISTED = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """One labelled row.
-
-    Attributes:
-        id: the row's.
-        cluster: number of its instruction; responses to one instruction share it.
-        labels: a letter for each constraint.
-        group: the row's value of the tag that averages per type go by.
-        types: the constraints' types, or the verifiers of those that have none.
-        measured: whether code can measure the constraints: a check, or a numerical type.
-        annotations: for each annotator a letter for each constraint.
-        print: of the checklist, to tell another one with the same id.
-        preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
-        weights: of the constraints; empty where all are worth the same.
-    """
-
-    id: str
-    cluster: int
-    labels: str
-    group: str | None
-    types: tuple[str | None, ...]
-    measured: tuple[bool, ...]
-    annotations: Mapping[str, str]
-    print: bytes
-    preferred_to: tuple[str, ...] | None = None
-    weights: tuple[float, ...] = ()
-
-
 @dataclass
 class Labelled:
     """The labelled rows of a file.
@@ -74,6 +48,8 @@ class Labelled:
         failed: rows that could not.
         problems: the first of those, and why.
         circular: rows whose recorded critique is their label, and the only one they have.
+        notes: on odd preferences.
+        spare: rows without labels and preferences, until all are read.
     """
 
     targets: dict[str, Target] = field(default_factory=dict)
@@ -83,6 +59,8 @@ class Labelled:
     failed: int = 0
     problems: list[dict[str, Any]] = field(default_factory=list)
     circular: int = 0
+    notes: list[str] = field(default_factory=list)
+    spare: dict[str, Target] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -114,6 +92,11 @@ class Labelled:
                 if len(labelled.problems) < PROBLEMS_LISTED:
                     ident = row.id or f"line-{line}"
                     labelled.problems.append({"line": line, "id": ident, "problem": problem})
+        known = len(labelled.targets)
+        labelled.notes = checked(labelled.targets, labelled.spare)
+        if len(labelled.targets) > known:
+            labelled.origins["preferences"] += len(labelled.targets) - known
+        labelled.spare.clear()
         labelled.instructions = len({target.cluster for target in labelled.targets.values()})
         return labelled
 
@@ -136,18 +119,12 @@ class Labelled:
         labels, origin = _labels(sample, annotations)
         if truth is not None:
             labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
-        preferred = _preferred(sample)
-        unlabelled = set(labels) <= {UNKNOWN}
-        # Annotators of whom no majority agrees are still measured against each other.
-        if unlabelled and preferred is None and len(annotations) < 2:  # noqa: PLR2004
-            return
-        if origin.startswith("recorded") and not _critiques(sample):
-            self.circular += 1
-        ranked = unlabelled and preferred is not None
-        self.origins["preferences" if ranked else origin] += 1
+        worse = preferred(sample)
+        answers = labelled_answers(sample)
+        unlabelled = set(labels) <= {UNKNOWN} and not any(answers)
         group = sample.tags.get(by)
         about = cluster_of(sample)
-        self.targets[sample.id] = Target(
+        target = Target(
             id=sample.id,
             cluster=clusters.setdefault(about, len(clusters)),
             labels=labels,
@@ -159,9 +136,19 @@ class Labelled:
             ),
             annotations=annotations,
             print=fingerprint(sample),
-            preferred_to=preferred,
+            preferred_to=worse,
             weights=_weights(sample.checklist),
+            answers=answers,
         )
+        # Annotators of whom no majority agrees are still measured against each other.
+        if unlabelled and worse is None and len(annotations) < 2:  # noqa: PLR2004
+            self.spare[sample.id] = target
+            return
+        if origin.startswith("recorded") and not _critiques(sample):
+            self.circular += 1
+        ranked = unlabelled and worse is not None
+        self.origins["preferences" if ranked else origin] += 1
+        self.targets[sample.id] = target
 
     @property
     def recorded(self) -> bool:
@@ -323,20 +310,6 @@ def _annotations(sample: Sample) -> dict[str, str]:
         if any(verdict not in (True, False, None) for verdict in verdicts):
             raise RowError(f"annotations.{name} has other values than verdicts", hint=hint)
     return {str(name): "".join(map(_known, verdicts)) for name, verdicts in given.items()}
-
-
-def _preferred(sample: Sample) -> tuple[str, ...] | None:
-    """Read a row's field ``preferred_to``: the ids of rows that are worse responses.
-
-    Raises:
-        RowError: it is something else.
-    """
-    given = (sample.model_extra or {}).get("preferred_to")
-    if given is None:
-        return None
-    if not isinstance(given, list) or not all(isinstance(each, str | int) for each in given):
-        raise RowError("preferred_to isn't a list of ids", hint="name the worse responses' rows")
-    return tuple(dict.fromkeys(map(str, given)))
 
 
 def _weights(checklist: Sequence[Constraint]) -> tuple[float, ...]:

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     Name = str | os.PathLike[str]
 
 
+BY = "task"
+"""The tag that averages go by."""
+
+
 class MetaOptions(TypedDict, total=False):
     """Further options of :func:`heedful.meta`.
 
@@ -37,6 +41,7 @@ class MetaOptions(TypedDict, total=False):
             were left undecided.
         max_cost: dollars that may be spent on models, over all judges and all sessions.
         prices: dollars by model; heedful's own table by default.
+        executor: where calls are made; see :class:`heedful.RunOptions`.
         on_progress: called with the progress after each row.
     """
 
@@ -52,6 +57,7 @@ class MetaOptions(TypedDict, total=False):
     retry_failed: bool
     max_cost: float | None
     prices: Mapping[str, Price] | None
+    executor: str
     on_progress: Callable[[Progress], None]
 
 
@@ -61,7 +67,7 @@ class MetaSettings:
 
     responses: Name | None = None
     format: str | None = None
-    by: str = "task"
+    by: str = BY
     truth: str | None = None
     probes: Sequence[str] = ()
     correct: Sequence[Name] = ()
@@ -71,6 +77,7 @@ class MetaSettings:
     retry_failed: bool = False
     max_cost: float | None = None
     prices: Mapping[str, Price] | None = None
+    executor: str = "local"
     on_progress: Callable[[Progress], None] = ignore
 
 

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.metrics.pairwise import Choice, choices
+from heedful.metrics.pairwise import TIE, Choice, choices
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from heedful.core.nouns import Sample, Scoring
 
-_SIDES = (1, 2, None)
+_SIDES = (1, 2, TIE)
 
 
 def recorded_choices(samples: Iterable[Sample], scoring: Scoring) -> dict[str, Any] | None:
     """Measure what the samples' field ``choice`` says; ``None`` where none has it.
 
     A choice is ``{"label": 1, "unswapped": 1, "swapped": 2}``: the better response, and the one
-    that the judge chose in either order, ``null`` for neither.
+    that the judge chose in either order, 0 for a tie and ``null`` for what can't be read.
     """
     given = []
     for sample in samples:

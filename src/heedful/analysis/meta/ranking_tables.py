@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from heedful.reporting.notation import INTERVAL, MEASURED, cells, decimal, interval, percent
+from heedful.reporting.notation import (
+    INTERVAL,
+    MEASURED,
+    bounded,
+    cells,
+    decimal,
+    interval,
+    percent,
+)
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -35,9 +43,9 @@ def ranking_tables(judges: Sequence[Mapping[str, Any]], by: str) -> Iterator[Tab
             rows.append(
                 (
                     f"{judge['name']}: {name}",
-                    percent(accuracy["value"], 1),
+                    _with_bounds(percent(accuracy["value"], 1), accuracy, ranking, percent, 1),
                     interval(accuracy["interval"]),
-                    decimal(tau["value"]),
+                    _with_bounds(decimal(tau["value"]), tau, ranking, decimal, 2),
                     interval(tau["interval"], decimal, 2),
                     "/".join(f"{count:,}" for count in ranking["pairs"].values()),
                     percent(ranking["coverage"], 1),
@@ -49,10 +57,17 @@ def ranking_tables(judges: Sequence[Mapping[str, Any]], by: str) -> Iterator[Tab
             ("judge: averaged", "pair acc.", INTERVAL, "τ-b", INTERVAL, "+/−/tie/?", "coverage"),
             rows,
             "Of pairs of responses of which one is known to be better: how often its score is "
-            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided.",
+            "higher; ties are wrong. +/−/tie/?: concordant, discordant, tied, undecided. In "
+            "brackets: the bounds, where pairs are undecided.",
         )
 
     yield from _best_of(judges)
+
+
+def _with_bounds(
+    shown: str, measure: Mapping[str, Any], ranking: Mapping[str, Any], write: Any, digits: int
+) -> str:
+    return bounded(shown, {**measure, "coverage": ranking["coverage"]}, write, digits)
 
 
 def _best_of(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
@@ -85,7 +100,8 @@ def choice_tables(measured: Mapping[str, Any] | None) -> Iterator[Table]:
     rows = [(words, *cells(measured[name])) for name, words in CHOICES.items()]
     kappas = measured["kappa"]
     note = (
-        f"{measured['pairs']:,} pairs. Cohen's κ with the labels: "
+        f"{measured['pairs']:,} pairs. Answers that tie, which are wrong: {measured['ties']:,}. "
+        "Cohen's κ with the labels: "
         f"{decimal(kappas['unswapped'])} as in the file, {decimal(kappas['swapped'])} swapped."
     )
     yield Table("Recorded choices", ("rate", *MEASURED), rows, note).filled()

@@ -11,10 +11,11 @@ from heedful.analysis.meta.labels import MET, UNMET
 from heedful.metrics.ranking import Edges, best_of, ranking
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from heedful.analysis.meta.entries import JudgeEntry
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
+    from heedful.analysis.meta.target import Target
     from heedful.metrics.ranking import BestOf, Ranking
 
 
@@ -52,7 +53,9 @@ def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | No
                 edges[key] = edges[key].plus(Edges(undecided=1))
                 continue
             for first, second in zip(known[target.id], known[other], strict=False):
-                pair = _compare(_score(target, first), _score(worse, second))
+                pair = _compare(
+                    _score(target, first, entry.shares), _score(worse, second, entry.shares)
+                )
                 edges[key] = edges[key].plus(pair)
     return ranking([(group, counted) for (group, _), counted in edges.items()], zero=zero)
 
@@ -83,9 +86,9 @@ def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
             if worse and others <= worse:
                 shares = [
                     _share_of_first(
-                        _score(best, states),
+                        _score(best, states, entry.shares),
                         [
-                            _score(labelled.targets[name], known[name][place])
+                            _score(labelled.targets[name], known[name][place], entry.shares)
                             if name in others
                             else Score(0.0, 1.0)  # a row that could not be read
                             for name in worse
@@ -109,12 +112,18 @@ def _share_of_first(best: Score, others: Sequence[Score]) -> tuple[float, float]
     return least, most
 
 
-def _score(target: Target, states: str) -> Score:
+def _score(target: Target, states: str, shares: Mapping[str, Sequence[float | None]]) -> Score:
     """Return what a response scores, the undecided verdicts at their worst and best."""
     weights: Sequence[float] = target.weights or (1.0,) * len(states)
     applicable = [pair for pair in zip(weights, states, strict=True) if pair[1] != NOT_APPLICABLE]
     # math.fsum, so that equal points are equal scores in whatever order they add up.
-    met = math.fsum(weight for weight, state in applicable if state == MET)
+    met = math.fsum(
+        weight * (float(state == MET) if share is None else share)
+        for weight, state, share in zip(
+            weights, states, shares.get(target.id, (None,) * len(states)), strict=True
+        )
+        if state in (MET, UNMET)
+    )
     left = [weight for weight, state in applicable if state not in (MET, UNMET)]
     least = math.fsum(weight for weight, _ in applicable if weight < 0)
     most = math.fsum(weight for weight, _ in applicable if weight > 0)

@@ -41,8 +41,9 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.analysis.meta.arms import SweepArm
-    from heedful.analysis.meta.labels import Labelled, Target
+    from heedful.analysis.meta.labels import Labelled
     from heedful.analysis.meta.options import MetaOptions, MetaSettings
+    from heedful.analysis.meta.target import Target
     from heedful.engine.inputs import Data
     from heedful.jobs.results import Scored
     from heedful.metrics.agreement import Confusion
@@ -256,7 +257,10 @@ def _summary(
         bench.seed,
     )
     values = {each.name: measure.accuracy(each)["value"] or 0.0 for each in judged}
-    candidates = sorted([*judged, *_cascades(judged, values, measure)], key=measure.cost)
+    candidates = sorted(
+        [*judged, *_cascades(judged, values, measure)],
+        key=lambda each: (measure.cost(each), -(measure.accuracy(each)["value"] or 0.0)),
+    )
     protocols, best = _protocols(candidates, measure)
     near = (
         each["name"]

@@ -34,6 +34,7 @@ class _Pair(BaseModel):
 
     id: str
     prompt_name: str
+    prompt_version: str | None = None
     prompt: tuple[Message, ...]
     chosen: str | None = None
     rejected: str | None = None
@@ -110,6 +111,7 @@ class Examples:
                 rejected=pair.rejected,
                 beside={
                     "prompt_name": pair.prompt_name,
+                    **({"prompt_version": pair.prompt_version} if pair.prompt_version else {}),
                     **({"measure": True} if pair.measure else {}),
                     "segments": list(pair.segments),
                 },
@@ -194,7 +196,8 @@ class Examples:
         self.counts.update(f"judgments:{judgment.status}" for judgment in judgments)
         self.counts[f"prompt:{name}"] += 1
         how = {"measure": self._settings.measure, "per_call": self._settings.per_call}
-        beside = {"prompt_name": name, **{key: value for key, value in how.items() if value}}
+        beside: dict[str, Any] = {"prompt_name": name, "prompt_version": prompt.version}
+        beside.update({key: value for key, value in how.items() if value})
         return Example(key, messages, completion=text, beside=beside)
 
     def _drop(self, line: int, name: str | None, reason: str, problem: str) -> None:

@@ -125,6 +125,10 @@ class FilterSettings:
         per_call: judgments of a critique that are verified in one call; all by default.
         sampling: how models answer.
         prompts: a folder with texts of the user's for the prompts of ``cross`` and ``rules``.
+        blind_consistency: whether a verdict follows from its explanation is asked in a request of
+            its own for each judgment, without the conversation and the response (stage ``cross``).
+        fresh_revision: the expert judges what was counted again without seeing its earlier
+            judgment (stage ``rules``).
     """
 
     skip: Sequence[str] = ()
@@ -137,6 +141,8 @@ class FilterSettings:
     per_call: int | None = None
     sampling: Sampling = field(default_factory=Sampling)
     prompts: Path | None = None
+    blind_consistency: bool = False
+    fresh_revision: bool = False
 
 
 def filter_critiques(
@@ -206,9 +212,9 @@ def _makers(
     own = own_prompts(settings.prompts)
     return {
         "cross": lambda: verification.CrossModelStage(
-            tuple(verifiers), settings.sampling, settings.per_call, own
+            tuple(verifiers), settings.sampling, settings.per_call, own, settings.blind_consistency
         ),
-        "rules": lambda: _rules(extractor, verifiers, expert, settings.sampling, own),
+        "rules": lambda: _rules(extractor, verifiers, expert, settings, own),
     }
 
 
@@ -216,7 +222,7 @@ def _rules(
     extractor: Model | None,
     verifiers: Sequence[Model],
     expert: Model | None,
-    sampling: Sampling,
+    settings: FilterSettings,
     own: Mapping[str, str],
 ) -> rules.RulesStage:
     if extractor is None and verifiers:
@@ -224,7 +230,7 @@ def _rules(
     if extractor is None or expert is None:
         who = "revise judgments" if expert is None else "copy out what is counted"
         raise UsageError(f"there is no model to {who}", hint="name one, or skip rules")
-    return rules.RulesStage(extractor, expert, sampling, own)
+    return rules.RulesStage(extractor, expert, settings.sampling, own, settings.fresh_revision)
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:

@@ -279,6 +279,7 @@ class _Maker:
             sample=self._sample.id,
             method=self._method,
             prompt_name=self._prompt.name,
+            prompt_version=self._prompt.version,
             prompt=tuple(self._prompt.render(self._sample, constraints, measurements=counted)),
             measure=self._measure is not None,
             chosen=texts[0],

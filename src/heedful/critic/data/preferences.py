@@ -45,6 +45,7 @@ class PreferencePair:
         sample: the item's id.
         method: how the chosen critique was made.
         prompt_name: the prompt that was rendered, and whose parser reads the critiques.
+        prompt_version: of that prompt's text and parser.
         prompt: the messages to the critic.
         chosen: the critique to prefer.
         rejected: the sampled critique.
@@ -59,6 +60,7 @@ class PreferencePair:
     sample: str
     method: Method
     prompt_name: str
+    prompt_version: str
     prompt: tuple[Message, ...]
     chosen: str
     rejected: str
@@ -73,6 +75,7 @@ class PreferencePair:
             "sample": self.sample,
             "method": self.method,
             "prompt_name": self.prompt_name,
+            "prompt_version": self.prompt_version,
             **({"measure": True} if self.measure else {}),
             "prompt": [
                 message.model_dump(mode="json", exclude_defaults=True) for message in self.prompt

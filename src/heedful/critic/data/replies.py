@@ -9,24 +9,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError, UsageError
-from heedful.engine.purpose import Purpose
 from heedful.engine.reasks import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.tagged import tagged
-from heedful.judges.prompts.template import custom, fill, shipped, version
+from heedful.judges.prompts.template import asks_for, custom, fill, shipped, version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Expense, Message, Sample
+    from heedful.engine.purpose import Purpose
     from heedful.judges.prompts.block_layout import Language
     from heedful.models.base import Model, Sampling
 
 T = TypeVar("T")
 
-OWN = ("verification", "extraction", "revision")
+OWN = ("verification", "consistency", "extraction", "revision")
 """The prompts that users may replace."""
 
 _PLACES = (
@@ -62,9 +62,8 @@ class Calls:
         positions: Sequence[int],
         render: Callable[[Sequence[int]], Sequence[Message]],
         parse: Callable[[str, Sequence[int]], Mapping[int, T]],
-        *,
-        caller: str,
-        tokens: int,
+        purpose: Purpose,
+        sample: int = 0,
     ) -> dict[int, T]:
         """Request answers on constraints, and again on those that the reply leaves out.
 
@@ -74,8 +73,8 @@ class Calls:
             positions: of the constraints.
             render: writes the prompt about some of them.
             parse: reads the reply on these: by position, what could be read.
-            caller: who asks, as accounts name it.
-            tokens: what the answer on one constraint takes, roughly.
+            purpose: of the request; its tokens are those of the answer on one constraint.
+            sample: numbers independent answers to the same prompt, from 0.
 
         Returns:
             The answers by position; a call that failed for good is among the failures.
@@ -88,13 +87,13 @@ class Calls:
         for number in attempts():
             if not left:
                 break
-            purpose = Purpose(caller, tokens=tokens * len(left))
+            whole = purpose._replace(tokens=purpose.tokens * len(left))
             try:
                 completion = await attempt(
-                    number, model, render(left), sampling, purpose, self.expenses
+                    number, model, render(left), sampling, whole, self.expenses, sample=sample
                 )
             except ModelError as error:
-                self.failures.append(f"{caller}: {error}")
+                self.failures.append(f"{purpose.caller}: {error}")
                 break
             if completion.cut_off:
                 continue
@@ -141,6 +140,8 @@ def prompt(
 ) -> list[Message]:
     """Write a prompt: the conversation, the response, and the items, each fenced.
 
+    What its text has no place for leaves no trace in it, neither images nor in the fence's mark.
+
     Args:
         name: of the prompt's text in this room, without language and ending.
         sample: with the conversation and, where the prompt has a place for it, the response.
@@ -149,29 +150,30 @@ def prompt(
         own: a text of the user's, in the place of ours.
         places: further texts of our own to fill in.
     """
-    turns = layout.spoken(sample.conversation)
+    template = own or shipped(f"{name}.{language}.txt", "heedful.critic.data")
     response = sample.response or ""
-    fence = Fence.around([*turns, response], [text for _, text in items])
+    shown = [response] if asks_for(template, "response") else []
+    told = sample.conversation if asks_for(template, "conversation", "raw_instruction") else ()
+    fence = Fence.around([*layout.spoken(told), *shown, *(text for _, text in items)])
     places |= {
         "conversation": layout.conversation(sample.conversation, fence, language),
         "response": fence.wrap(_RESPONSE[language], response),
         "items": "\n\n".join(fence.wrap(label, text) for label, text in items),
         "mark": fence.mark,
     }
-    template = own or shipped(f"{name}.{language}.txt", "heedful.critic.data")
     places |= {
         "raw_instruction": layout.raw_instruction(template, sample),
         "raw_response": response,
         "raw_items": "\n\n".join(text for _, text in items),
     }
-    return [layout.message(fill(template, places), sample.conversation)]
+    return [layout.message(fill(template, places), told)]
 
 
 def own_prompts(folder: Path | None) -> dict[str, str]:
     """Read the user's texts of the filters' prompts, by the prompt's name.
 
     Args:
-        folder: holds some of ``verification.txt``, ``extraction.txt`` and ``revision.txt``.
+        folder: holds a file for some of :data:`OWN`, such as ``verification.txt``.
 
     Raises:
         UsageError: it holds none, or one cannot be used.

@@ -18,7 +18,7 @@ from heedful.core.nouns import Constraint, Judgment, Status
 from heedful.critic.data import counting, replies
 from heedful.critic.data.items import Drop
 from heedful.critic.data.verification import described
-from heedful.engine.purpose import EXPLAINED_TOKENS
+from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
 from heedful.engine.runner import together
 from heedful.jobs.checklists.spans import Instruction
 from heedful.judges.prompts import block_layout as layout
@@ -36,7 +36,6 @@ TOKENS = 60
 """Estimated tokens of the parts for a constraint: most are the whole response."""
 
 _PARSER = 2
-_PROMPTS = ("extraction", "revision")
 _PART = re.compile(
     r"^(?:[^\S\n]|[*_#-])*+(?:parts?|片段)\s*\d*[\s*_]*[:：][^\S\n]*", re.MULTILINE | re.IGNORECASE
 )
@@ -67,12 +66,14 @@ class RulesStage:
         expert: revises the judgments.
         sampling: how both answer.
         prompts: texts of the user's, in the place of ours, by name.
+        fresh: the expert judges again without seeing its earlier judgment.
     """
 
     extractor: Model
     expert: Model
     sampling: Sampling
     prompts: Mapping[str, str] = field(default_factory=dict)
+    fresh: bool = False
 
     name = "rules"
 
@@ -88,10 +89,15 @@ class RulesStage:
             "extractor": dict(self.extractor.config),
             "expert": dict(self.expert.config),
             "prompts": [
-                replies.prompt_version(_PARSER, name, self.prompts.get(name)) for name in _PROMPTS
+                replies.prompt_version(_PARSER, "extraction", self.prompts.get("extraction")),
+                replies.prompt_version(_PARSER, self._revision, self.prompts.get("revision")),
             ],
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
         }
+
+    @property
+    def _revision(self) -> str:
+        return "fresh_revision" if self.fresh else "revision"
 
     async def apply(self, item: FilterItem) -> None:
         """Revise what can be counted; drop what cannot be revised, and what code contradicts."""
@@ -148,8 +154,7 @@ class RulesStage:
             requested,
             render,
             parse,
-            caller=f"extraction by {self.extractor.name}",
-            tokens=TOKENS,
+            Purpose(f"extraction by {self.extractor.name}", tokens=TOKENS),
         )
 
     async def _revise(self, item: FilterItem, group: Mapping[int, CandidateJudgment]) -> None:
@@ -158,11 +163,13 @@ class RulesStage:
 
         def render(positions: Sequence[int]) -> list[Message]:
             items = [
-                _with_fact(number, item, position, group[position], language)
+                _with_fact(
+                    number, item, position, None if self.fresh else group[position], language
+                )
                 for number, position in enumerate(positions, start=1)
             ]
             return replies.prompt(
-                "revision", item.sample, items, language, self.prompts.get("revision")
+                self._revision, item.sample, items, language, self.prompts.get("revision")
             )
 
         def parse(text: str, positions: Sequence[int]) -> dict[int, Judgment]:
@@ -176,11 +183,20 @@ class RulesStage:
             list(group),
             render,
             parse,
-            caller=f"revision by {self.expert.name}",
-            tokens=EXPLAINED_TOKENS,
+            Purpose(f"revision by {self.expert.name}", tokens=EXPLAINED_TOKENS),
+            self._sample(group),
         )
         for position, candidate in group.items():
             self._settle(item, position, candidate, revised.get(position))
+
+    def _sample(self, group: Mapping[int, CandidateJudgment]) -> int:
+        """Number the request: without their judgments, critiques have the same prompt.
+
+        At temperature 0 one answer then serves all of them; else each gets one of its own.
+        """
+        if not self.fresh or self.sampling.temperature == 0:
+            return 0
+        return next(iter(group.values())).sample_index - 1
 
     def _settle(
         self,
@@ -281,8 +297,15 @@ def _numbered(number: int, language: Language) -> str:
 
 
 def _with_fact(
-    number: int, item: FilterItem, position: int, candidate: CandidateJudgment, language: Language
+    number: int,
+    item: FilterItem,
+    position: int,
+    candidate: CandidateJudgment | None,
+    language: Language,
 ) -> tuple[str, str]:
-    label, text = described(number, item, position, candidate, language)
+    """Write what was counted below a judgment, or below its constraint alone."""
+    label, text = _numbered(number, language), item.sample.checklist[position].text
+    if candidate is not None:
+        label, text = described(number, item, position, candidate, language)
     counted = "程序统计：" if language == "zh" else "Counted exactly: "
     return label, f"{text}\n{counted}{item.facts[position]}"

@@ -2,19 +2,22 @@
 
 A verifier answers two questions on a judgment: is the explanation correct, and does the verdict
 follow from it. A judgment that any verifier faults in either is dropped. Verifiers know neither of
-each other nor of who judged.
+each other nor of who judged. By default both are asked at once; the second can be asked by itself,
+of one judgment at a time, without the response.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Status
 from heedful.critic.data import replies
 from heedful.critic.data.items import Drop
+from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
 
 if TYPE_CHECKING:
@@ -29,7 +32,6 @@ TOKENS = 80
 """Estimated tokens for verifying a judgment: a sentence or two, and the answers."""
 
 _PARSER = 2
-_PROMPT = "verification"
 _ANSWER = re.compile(
     r"^(?:[^\S\n]|[*_#-])*+(?:(?P<correct>explanation|分析)|(?P<follows>verdict|结论))"
     r"[\s*_]*[:：][\s*_`]*+(?P<word>\w(?:[\w ]*[^\W_])??)[\s*_`.。!！]*$",
@@ -56,12 +58,31 @@ _VERDICTS: dict[Language, dict[Status, str]] = {
 }
 
 
+class VerifierQuestions(NamedTuple):
+    """What is asked in one request.
+
+    Attributes:
+        prompt: the name of its text.
+        own: the name of the user's text that takes its place.
+        answers: the questions, as fields of :class:`Opinion`.
+    """
+
+    prompt: str
+    own: str
+    answers: tuple[str, ...]
+
+
+BOTH = VerifierQuestions("verification", "verification", ("correct", "follows"))
+CORRECTNESS = VerifierQuestions("correctness", "verification", ("correct",))
+CONSISTENCY = VerifierQuestions("consistency", "consistency", ("follows",))
+
+
 class Opinion(NamedTuple):
     """A verifier's opinion of a judgment.
 
     Attributes:
-        correct: the explanation is correct.
-        follows: the verdict follows from it.
+        correct: the explanation is correct, or wasn't in question.
+        follows: the verdict follows from it, or wasn't in question.
         said: why.
     """
 
@@ -79,12 +100,15 @@ class CrossModelStage:
         sampling: how they answer.
         per_call: judgments of a critique in one call; ``None`` for all.
         prompts: texts of the user's, in the place of ours, by name.
+        blind_consistency: ask whether the verdict follows in a request of its own for each
+            judgment, which shows neither the conversation nor the response.
     """
 
     verifiers: Sequence[Model]
     sampling: Sampling
     per_call: int | None = None
     prompts: Mapping[str, str] = field(default_factory=dict)
+    blind_consistency: bool = False
 
     name = "cross"
 
@@ -101,11 +125,19 @@ class CrossModelStage:
         return [model.name for model in self.verifiers]
 
     @property
+    def requests(self) -> tuple[VerifierQuestions, ...]:
+        """The kinds of requests about a judgment."""
+        return (CORRECTNESS, CONSISTENCY) if self.blind_consistency else (BOTH,)
+
+    @property
     def settings(self) -> Mapping[str, Any]:
-        """The models, the prompt with its version, and the sampling."""
+        """The models, the prompts with their versions, and the sampling."""
         return {
             "verifiers": [dict(model.config) for model in self.verifiers],
-            "prompt": replies.prompt_version(_PARSER, _PROMPT, self.prompts.get(_PROMPT)),
+            "prompts": [
+                replies.prompt_version(_PARSER, each.prompt, self.prompts.get(each.own))
+                for each in self.requests
+            ],
             "sampling": self.sampling.model_dump(mode="json", exclude_defaults=True),
             "per_call": self.per_call,
         }
@@ -117,27 +149,32 @@ class CrossModelStage:
                 if (candidate.judgment.model_extra or {}).get("contradiction"):
                     candidate.drop = Drop(self.name, "verdict does not follow", by="code")
         requests = [
-            (model, group)
+            (model, group, questions)
             for candidates in item.by_sample().values()
-            for group in self._groups(candidates)
+            for questions in self.requests
+            for group in self._groups(candidates, 1 if questions is CONSISTENCY else self.per_call)
             for model in self.verifiers
         ]
         opinions = await together(self._ask(item, *each) for each in requests)
-        for (model, group), opinion in zip(requests, opinions, strict=True):
+        for (model, group, _), opinion in zip(requests, opinions, strict=True):
             for position, candidate in group.items():
                 if candidate.drop is None:  # the first verifier's fault counts
                     candidate.drop = self._drop(opinion.get(position), model.name)
 
     def _groups(
-        self, candidates: Mapping[int, CandidateJudgment]
+        self, candidates: Mapping[int, CandidateJudgment], per_call: int | None
     ) -> list[dict[int, CandidateJudgment]]:
         """Divide the judgments of a critique into those that go into one call."""
         pairs = list(candidates.items())
-        size = self.per_call or len(pairs)
+        size = per_call or len(pairs)
         return [dict(pairs[start : start + size]) for start in range(0, len(pairs), size)]
 
     async def _ask(
-        self, item: FilterItem, model: Model, group: Mapping[int, CandidateJudgment]
+        self,
+        item: FilterItem,
+        model: Model,
+        group: Mapping[int, CandidateJudgment],
+        questions: VerifierQuestions,
     ) -> dict[int, Opinion]:
         language = replies.language_of(item.sample)
 
@@ -146,16 +183,16 @@ class CrossModelStage:
                 described(number, item, position, group[position], language)
                 for number, position in enumerate(positions, start=1)
             ]
-            return replies.prompt(_PROMPT, item.sample, items, language, self.prompts.get(_PROMPT))
+            own = self.prompts.get(questions.own)
+            return replies.prompt(questions.prompt, item.sample, items, language, own)
 
         return await item.calls.ask(
             model,
             self.sampling,
             list(group),
             render,
-            parse,
-            caller=f"verification by {model.name}",
-            tokens=TOKENS,
+            partial(parse, answers=questions.answers),
+            Purpose(f"verification by {model.name}", tokens=TOKENS),
         )
 
     def _drop(self, opinion: Opinion | None, by: str) -> Drop | None:
@@ -182,12 +219,15 @@ def described(
     return f"{label} {number}", "\n".join(lines)
 
 
-def parse(text: str, positions: Sequence[int]) -> dict[int, Opinion]:
+def parse(
+    text: str, positions: Sequence[int], answers: Sequence[str] = BOTH.answers
+) -> dict[int, Opinion]:
     """Read a verifier's reply.
 
     Args:
         text: the reply.
         positions: of the constraints whose judgments are in the prompt, in its order.
+        answers: the questions that were asked.
 
     Returns:
         By position the opinion of each; one without exactly one answer to each question is left
@@ -195,13 +235,17 @@ def parse(text: str, positions: Sequence[int]) -> dict[int, Opinion]:
     """
     opinions = {}
     for position, block in replies.blocks(text, positions).items():
-        answers = list(_ANSWER.finditer(block))
-        words: dict[str, list[bool]] = {"correct": [], "follows": []}
-        for answer in answers:
+        words: dict[str, list[bool]] = {question: [] for question in answers}
+        ends = len(block)
+        for answer in _ANSWER.finditer(block):
             word = " ".join(answer["word"].split()).casefold()
-            if word in _WORDS:
-                words["correct" if answer["correct"] else "follows"].append(_WORDS[word])
-        if len(words["correct"]) == len(words["follows"]) == 1:
-            said = block[: replies.marked_start(block, answers[0].start())].strip()
-            opinions[position] = Opinion(words["correct"][0], words["follows"][0], said)
+            question = "correct" if answer["correct"] else "follows"
+            if question in words:
+                ends = min(ends, answer.start())
+                if word in _WORDS:
+                    words[question].append(_WORDS[word])
+        if all(len(given) == 1 for given in words.values()):
+            said = block[: replies.marked_start(block, ends)].strip()
+            correct, follows = (words.get(name, [True])[0] for name in BOTH.answers)
+            opinions[position] = Opinion(correct, follows, said)
     return opinions

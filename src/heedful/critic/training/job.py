@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from heedful.core.errors import UsageError
 from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.training.folder import Folder
 from heedful.critic.training.plan import TrainingPlan
-from heedful.critic.training.rows import Rows, as_asked, data_file, the_prompt
+from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.judges.making import PROMPT
 from heedful.models.folder import find_folder
@@ -23,12 +23,48 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from heedful.core.nouns import Sample
+    from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.settings import Settings
     from heedful.critic.training.steps import Step, TrainingResult
 
     Name = str | os.PathLike[str]
 
 _NEEDED = ("torch", "transformers", "trl", "datasets", "accelerate")
+
+
+class KnownVerdicts(NamedTuple):
+    """Samples with known verdicts: files, or samples.
+
+    Attributes:
+        evaluation: are judged while training, and choose the weights.
+        test: are judged once, by the model at the end.
+    """
+
+    evaluation: Name | Iterable[Sample] | None
+    test: Name | Iterable[Sample] | None
+
+    def read(
+        self, task: str, prompt: str, settings: Settings
+    ) -> tuple[HeldOut | None, HeldOut | None]:
+        """Read both.
+
+        Raises:
+            UsageError: what is trained can't be evaluated.
+            InputError: the samples can't be judged.
+        """
+        from heedful.critic.training.held_out import HeldOut
+
+        if task == "checklist" and (self.evaluation, self.test) != (None, None):
+            flag = "--evaluation" if self.evaluation is not None else "--test"
+            raise UsageError(
+                "checklists cannot be evaluated: no published measure compares two of them",
+                hint=f"leave {flag} out, and look at what heedful checklist makes with it",
+            )
+        chooses_nothing = settings.model_copy(update={"select": "last"})
+        return (
+            None if self.evaluation is None else HeldOut(self.evaluation, prompt, settings),
+            None if self.test is None else HeldOut(self.test, prompt, chooses_nothing),
+        )
 
 
 def train_sft(
@@ -38,6 +74,7 @@ def train_sft(
     model: Name,
     settings: SftSettings | None = None,
     evaluation: Name | Iterable[Sample] | None = None,
+    test: Name | Iterable[Sample] | None = None,
     on_progress: Callable[[Step], None] = lambda _: None,
 ) -> TrainingResult:
     """Fine-tune a model on critiques, or on checklists: on what it answers, given the prompt.
@@ -50,7 +87,9 @@ def train_sft(
         output: the folder for the model.
         model: a model's folder, or its name on the Hugging Face Hub.
         settings: see :class:`SftSettings`.
-        evaluation: samples with known verdicts, to judge while training; a file, or samples.
+        evaluation: samples with known verdicts, to judge while training and to choose the weights
+            by; a file, or samples.
+        test: further ones, which choose nothing: only the model at the end judges them.
         on_progress: called as the training goes on.
 
     Raises:
@@ -61,7 +100,8 @@ def train_sft(
         KeyboardInterrupt: a signal stopped it; a checkpoint is written.
     """
     settings = settings or SftSettings()
-    return _train("sft", Path(data), Path(output), str(model), settings, evaluation, on_progress)
+    known = KnownVerdicts(evaluation, test)
+    return _train("sft", Path(data), Path(output), str(model), settings, known, on_progress)
 
 
 def train_dpo(
@@ -71,6 +111,7 @@ def train_dpo(
     model: Name,
     settings: DpoSettings | None = None,
     evaluation: Name | Iterable[Sample] | None = None,
+    test: Name | Iterable[Sample] | None = None,
     on_progress: Callable[[Step], None] = lambda _: None,
 ) -> TrainingResult:
     """Train a critic to prefer one critique of a pair to the other (DPO).
@@ -82,6 +123,7 @@ def train_dpo(
         model: the fine-tuned critic's folder; it is also the reference.
         settings: see :class:`DpoSettings`.
         evaluation: as for :func:`train_sft`.
+        test: likewise.
         on_progress: likewise.
 
     Raises:
@@ -91,7 +133,8 @@ def train_dpo(
         KeyboardInterrupt: likewise.
     """
     settings = settings or DpoSettings()
-    return _train("dpo", Path(data), Path(output), str(model), settings, evaluation, on_progress)
+    known = KnownVerdicts(evaluation, test)
+    return _train("dpo", Path(data), Path(output), str(model), settings, known, on_progress)
 
 
 def _train(
@@ -100,7 +143,7 @@ def _train(
     output: Path,
     model: str,
     settings: Settings,
-    evaluation: Name | Iterable[Sample] | None,
+    known: KnownVerdicts,
     on_progress: Callable[[Step], None],
 ) -> TrainingResult:
     _check_packages(settings)
@@ -108,7 +151,7 @@ def _train(
     from heedful.critic.training.trainer import quiet
 
     with quiet():
-        job = _prepared(stage, data, output, model, settings, evaluation)
+        job = _prepared(stage, data, output, model, settings, known)
         return TrainingSession(job, on_progress).run()
 
 
@@ -118,7 +161,7 @@ def _prepared(
     output: Path,
     model: str,
     settings: Settings,
-    evaluation: Name | Iterable[Sample] | None,
+    known: KnownVerdicts,
 ) -> TrainingPlan:
     """Read and check all that there is before anything is computed.
 
@@ -142,18 +185,12 @@ def _prepared(
     segments = isinstance(settings, DpoSettings) and settings.loss == "segments"
     tokens = tokenised(rows, chat, settings.max_length or context, segments=segments)
     prompt = the_prompt(rows, settings.prompt)
+    check_text(rows, prompt, settings.prompt_file)
     settings = settings.model_copy(update=as_asked(rows, settings))
-    held_out = None
-    if evaluation is not None:
-        from heedful.critic.training.held_out import HeldOut
-
-        if rows.task == "checklist":
-            raise UsageError(
-                "checklists cannot be evaluated: no published measure compares two of them",
-                hint="leave --evaluation out, and look at what heedful checklist makes with it",
-            )
-        held_out = HeldOut(evaluation, prompt, settings)
-    return TrainingPlan(stage, settings, base, chat, rows, tokens, prompt, held_out, Folder(output))
+    held_out, test = known.read(rows.task, prompt, settings)
+    return TrainingPlan(
+        stage, settings, base, chat, rows, tokens, prompt, held_out, test, Folder(output)
+    )
 
 
 def _check_packages(settings: Settings) -> None:

@@ -50,7 +50,8 @@ class TrainingPlan:
         rows: the rows as they were read, with those left out.
         tokens: the rows that are trained on.
         prompt: the name of the prompt that their critiques answer.
-        held_out: the samples that the critic is measured on, if any.
+        held_out: the samples that the critic is measured on while it is trained, if any.
+        test: the samples that only the model at the end is measured on, if any.
         folder: where everything goes.
     """
 
@@ -62,15 +63,21 @@ class TrainingPlan:
     tokens: Tokens
     prompt: str
     held_out: HeldOut | None
+    test: HeldOut | None
     folder: Folder
 
-    @property
-    def also_trained_on(self) -> int:
-        """How many held-out samples have a prompt that is trained on."""
-        if self.held_out is None:
-            return 0
+    def also_trained_on(self, samples: HeldOut) -> int:
+        """Count the held-out samples whose prompt is trained on."""
         trained = {_texts(example.prompt) for example, *_ in self.tokens.rows}
-        return sum(_texts(prompt) in trained for prompt in self.held_out.prompts())
+        return sum(_texts(prompt) in trained for prompt in samples.prompts())
+
+    @property
+    def also_chosen_by(self) -> int:
+        """How many test samples are also among those that choose the weights."""
+        if self.held_out is None or self.test is None:
+            return 0
+        choosing = set(map(_texts, self.held_out.prompts()))
+        return sum(_texts(prompt) in choosing for prompt in self.test.prompts())
 
     @property
     def limit(self) -> int:
@@ -93,6 +100,7 @@ class TrainingPlan:
             "content of the data": fingerprint(self.rows.path),
             "content of the model": self.model.digest,
             "held-out samples": self.held_out.digest if self.held_out else None,
+            **({"test samples": self.test.digest} if self.test else {}),
             "chat template": blake2b(template, digest_size=16).hexdigest(),
             "prompt file": None if prompt_file is None else fingerprint(prompt_file),
             "dtype": computing_dtype(self.settings),

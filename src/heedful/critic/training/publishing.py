@@ -38,10 +38,7 @@ def publish(
         prompt_file: the text of the prompt, where it is the user's own.
         keep_adapter: leave the adapter beside the model, in the folder ``adapter``.
     """
-    import torch
-    from transformers import AutoConfig
-
-    dtype = AutoConfig.from_pretrained(base).get_text_config().dtype or torch.float32
+    dtype = own_dtype(base)
     model = whole_model(weights, base)
     if keep_adapter and is_adapter(weights):
         (output / "adapter").mkdir(exist_ok=True)
@@ -62,18 +59,32 @@ def publish(
     write_json(output / RECORD, {key: each for key, each in about.items() if each is not None})
 
 
-def whole_model(weights: Path, base: Path) -> Any:
-    """Load what the trainer wrote, in float32; an adapter is added to its model."""
+def own_dtype(base: Path) -> Any:
+    """Return the dtype of a model's folder."""
+    import torch
+    from transformers import AutoConfig
+
+    return AutoConfig.from_pretrained(base).get_text_config().dtype or torch.float32
+
+
+def whole_model(weights: Path, base: Path, dtype: Any = None) -> Any:
+    """Load what the trainer wrote; an adapter is added to its model, in float32.
+
+    Args:
+        weights: what the trainer wrote.
+        base: the folder of the model that was trained.
+        dtype: of the result; float32 by default.
+    """
     import torch
     from transformers import AutoModelForCausalLM
 
-    adapted = is_adapter(weights)
-    model = AutoModelForCausalLM.from_pretrained(base if adapted else weights, dtype=torch.float32)
-    if not adapted:
-        return model
+    dtype = dtype or torch.float32
+    if not is_adapter(weights):
+        return AutoModelForCausalLM.from_pretrained(weights, dtype=dtype)
     from peft import PeftModel
 
-    return PeftModel.from_pretrained(model, str(weights)).merge_and_unload()
+    model = AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    return PeftModel.from_pretrained(model, str(weights)).merge_and_unload().to(dtype)
 
 
 def is_adapter(weights: Path) -> bool:

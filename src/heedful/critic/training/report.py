@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from heedful.critic.training.folder import Folder
+    from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.plan import TrainingPlan
 
 _PACKAGES = ("torch", "transformers", "trl", "accelerate", "peft", "tokenizers")
@@ -48,6 +49,7 @@ def collected(
     history: Sequence[Mapping[str, Any]],
     *,
     held_out: dict[str, Any] | None,
+    test: dict[str, Any] | None,
     best: Mapping[str, Any] | None,
     seconds: float,
 ) -> dict[str, Any]:
@@ -57,7 +59,8 @@ def collected(
         job: the training's plan.
         configuration: all that the weights depend on.
         history: the trainer's log.
-        held_out: the measures of the model in the folder.
+        held_out: the measures of the model in the folder on the samples that chose its weights.
+        test: those on the test samples.
         best: the step whose weights were kept, where an evaluation chose them.
         seconds: of all sessions.
     """
@@ -76,6 +79,7 @@ def collected(
         "model": job.model.name,
         "data": str(rows.path),
         "evaluation": job.held_out.where or None if job.held_out else None,
+        "test_data": job.test.where or None if job.test else None,
         **_sizes(job, last, configuration["processes"]),
         "problems": rows.problems,
         "checkpoint": {
@@ -84,7 +88,9 @@ def collected(
             "because": "best mean F1, the undecided taken as wrong" if best else "last",
         },
         "held_out": held_out,
-        "held_out_rows": _held_out_rows(job),
+        "held_out_rows": _known_rows(job, job.held_out),
+        "test": test,
+        "test_rows": _known_rows(job, job.test),
         "evaluations": [
             {"step": log["step"], **_short(log[EVALUATION])} for log in history if EVALUATION in log
         ],
@@ -153,12 +159,18 @@ def summary(report: Mapping[str, Any]) -> str:
         why = ", ".join(f"{name} {count:,}" for name, count in rows["left_out"].items())
         said.append(f"{out:,} of {rows['read']:,} were left out ({why}).")
     said.append(f"Kept: step {kept['step']:,} of {kept['of']:,} ({kept['because']}).")
-    if held_out is not None:
-        met, unmet, mean = (percent(held_out["pooled"][rate]["value"], 1) for rate in RATES)
+    for measured, name in ((report.get("test"), "test"), (held_out, "held-out")):
+        if measured is None:
+            continue
+        met, unmet, mean = (percent(measured["pooled"][rate]["value"], 1) for rate in RATES)
+        chose = ""
+        if name == "held-out" and kept["because"] != "last":
+            chose = " They chose the weights, so this is the best of several"
+            chose += "." if report.get("test") else ": --test measures on others."
         said.append(
-            f"On the held-out samples it has positive F1 {met}, negative F1 {unmet}, mean {mean}, "
-            f"at a coverage of {percent(held_out['coverage'], 1)} %, measured on the model as it "
-            "lies here."
+            f"On the {name} samples it has positive F1 {met}, negative F1 {unmet}, mean {mean}, "
+            f"at a coverage of {percent(measured['coverage'], 1)} %, measured on the model as it "
+            f"lies here.{chose}"
         )
     return " ".join(said)
 
@@ -179,32 +191,36 @@ def tables(report: Mapping[str, Any]) -> list[Table]:
             for measured in evaluations
         ]
         parts.append(Table("Held-out samples, step by step", columns, rows))
-        rows = [
-            [
-                kind,
-                *(percent(measured[rate]["value"], 1) for rate in RATES),
-                f"{measured['verdicts']:,}",
-                percent(measured["coverage"], 1),
-            ]
-            for kind, measured in held_out["by_constraint_type"].items()
-        ]
-        columns = ("type", *(_SHOWN[rate] for rate in RATES), "verdicts", "coverage %")
-        if rows:
-            parts.append(Table("By constraint type", columns, rows, "Of the model kept."))
+    parts += [*_by_type(report.get("test"), "test"), *_by_type(held_out, "held-out")]
     settings = {**report["settings"], **report["versions"]}
     rows = [[name, _written(value)] for name, value in settings.items() if value not in (None, [])]
     parts.append(Table("Settings and versions", ("what", "value"), rows, words=2))
     return parts
 
 
-def _held_out_rows(job: TrainingPlan) -> dict[str, Any] | None:
-    held_out = job.held_out
+def _by_type(measured: Mapping[str, Any] | None, name: str) -> Iterator[Table]:
+    kinds = measured["by_constraint_type"] if measured else {}
+    rows = [
+        [
+            kind,
+            *(percent(each[rate]["value"], 1) for rate in RATES),
+            f"{each['verdicts']:,}",
+            percent(each["coverage"], 1),
+        ]
+        for kind, each in kinds.items()
+    ]
+    columns = ("type", *(_SHOWN[rate] for rate in RATES), "verdicts", "coverage %")
+    if rows:
+        yield Table(f"By constraint type, {name} samples", columns, rows, "Of the model kept.")
+
+
+def _known_rows(job: TrainingPlan, held_out: HeldOut | None) -> dict[str, Any] | None:
     if held_out is None:
         return None
     return {
         "judged": len(held_out.samples),
         "left_out": len(held_out.problems),
-        "also_trained_on": job.also_trained_on,
+        "also_trained_on": job.also_trained_on(held_out),
         "problems": held_out.problems[:20],
         "max_completion_tokens": job.limit,
     }

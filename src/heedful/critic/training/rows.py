@@ -16,6 +16,7 @@ from heedful.data.formats.fields import explain
 from heedful.data.formats.files import records
 from heedful.data.training_sets.layouts import Example
 from heedful.jobs.results import PROBLEMS_LISTED
+from heedful.judges import prompts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ class _Row(BaseModel):
     id: str | int | None = None
     task: Task = "critique"
     prompt_name: str | None = None
+    prompt_version: str | None = None
     measure: bool = False
     per_call: int | None = Field(default=None, ge=1)
     prompt: tuple[Message, ...] = ()
@@ -58,6 +60,7 @@ class Rows:
         problems: the first rows left out, with line, id and why.
         task: the task that the rows teach.
         prompt_names: the prompts that rows name, with how often.
+        prompt_versions: the versions of these, of rows that have one.
         protocols: how often counts of code stand in the prompt or not, with how many constraints
             per call.
     """
@@ -69,6 +72,7 @@ class Rows:
     problems: list[dict[str, Any]] = field(default_factory=list)
     task: Task = "critique"
     prompt_names: Counter[str] = field(default_factory=Counter)
+    prompt_versions: Counter[str] = field(default_factory=Counter)
     protocols: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
@@ -78,12 +82,14 @@ class Rows:
             InputError: the whole file holds another kind of rows, or none.
         """
         self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
-        self.protocols = Counter()
+        self.prompt_versions, self.protocols = Counter(), Counter()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
         for line, example in rows:
             self.counts["usable"] += 1
             if name := example.beside.get("prompt_name"):
                 self.prompt_names[name] += 1
+            if version := example.beside.get("prompt_version"):
+                self.prompt_versions[version] += 1
             self.protocols[bool(example.beside.get("measure")), example.beside.get("per_call")] += 1
             yield line, example
 
@@ -137,7 +143,7 @@ class Rows:
             raise RowError("the row has no prompt", hint="give it the messages to the critic")
         if self.pairs and said["chosen"] == said["rejected"]:
             raise RowError("chosen and rejected are the same", hint="leave the pair out")
-        columns = row.model_dump(include={"prompt_name", "measure", "per_call"})
+        columns = row.model_dump(include={"prompt_name", "prompt_version", "measure", "per_call"})
         columns["segments"] = row.segments or ()
         return Example(name, prompt, beside=columns, **said)
 
@@ -246,6 +252,30 @@ def the_prompt(rows: Rows, given: str | None) -> str:
     return given or named[0]
 
 
+def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
+    """Hold that the critic will be asked with the text that the critiques answer.
+
+    Args:
+        rows: after they have been read.
+        prompt: the prompt's name.
+        prompt_file: the file that the user says replaced its text.
+
+    Raises:
+        UsageError: the rows were made with another text, or with several.
+    """
+    if rows.task == "checklist" or not rows.prompt_versions:
+        return
+    where, versions = str(rows.path), set(rows.prompt_versions)
+    if len(versions) > 1:
+        what = f"the critiques answer {len(versions)} texts of the prompt {prompt}"
+        raise UsageError(what, where=where, hint="train on one at a time")
+    if versions != {prompts.make(prompt, prompt_file=prompt_file).version}:
+        shipped = prompt_file is None
+        text = f"the prompt {prompt} as heedful ships it" if shipped else f"that of {prompt_file}"
+        hint = "give the --prompt-file of the export, or export the data again"
+        raise UsageError(f"the critiques answer another text than {text}", where=where, hint=hint)
+
+
 def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
     """Return the settings that rows have by how they were exported, where the user says nothing.
 
@@ -254,7 +284,8 @@ def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
         settings: what the user says.
 
     Raises:
-        UsageError: counts of code stand in some prompts only, or the user says otherwise.
+        UsageError: counts of code stand in some prompts only, or the user says otherwise of them
+            or of the constraints in a call.
     """
     measured = {measure for measure, _ in rows.protocols}
     if len(measured) > 1:
@@ -269,4 +300,8 @@ def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
         raise UsageError(what, where=str(rows.path), hint=hint)
     sizes = {size for _, size in rows.protocols}
     size = sizes.pop() if len(sizes) == 1 else None
+    if size is not None and settings.per_call not in {None, size}:
+        what = f"the rows have {size} constraints per call, and --per-call is {settings.per_call}"
+        hint = "leave --per-call out, or export the data again"
+        raise UsageError(what, where=str(rows.path), hint=hint)
     return {"measure": measure or None, "per_call": settings.per_call or size}

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import HeedfulError, RunError, UsageError
 from heedful.core.text import amount
 from heedful.critic.training import report
-from heedful.critic.training.publishing import publish, whole_model
-from heedful.critic.training.sharded import check, is_sharded, save_whole
+from heedful.critic.training.publishing import own_dtype, publish, whole_model
+from heedful.critic.training.sharded import check, is_sharded, loading_whole, save_whole
 from heedful.critic.training.steps import TrainingResult
 from heedful.critic.training.watch import TrainingWatch, callback
 from heedful.models.folder import find_folder
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from heedful.critic.training.held_out import HeldOut
     from heedful.critic.training.plan import TrainingPlan
     from heedful.critic.training.steps import Step
 
@@ -69,11 +70,13 @@ class TrainingSession:
 
     def _report_unused(self) -> None:
         """Report which of the data isn't used, before hours are spent on the rest."""
-        rows, held_out = self._job.rows, self._job.held_out
+        job, rows = self._job, self._job.rows
         listed = [(rows.dropped, rows.counts["rows"], "row", rows.problems)]
-        if held_out is not None:
-            read = len(held_out.samples) + len(held_out.problems)
-            listed.append((len(held_out.problems), read, "held-out row", held_out.problems))
+        known = [(job.held_out, "held-out"), (job.test, "test")]
+        for samples, name in known:
+            if samples is not None:
+                read = len(samples.samples) + len(samples.problems)
+                listed.append((len(samples.problems), read, f"{name} row", samples.problems))
         for out, read, noun, problems in listed:
             if out:
                 first = f"the first, line {problems[0]['line']}, {problems[0]['id']}"
@@ -82,9 +85,13 @@ class TrainingSession:
         if mapped := self._job.chat.mapped:
             roles = ", ".join(sorted(mapped))
             self._watch.note(f"the chat template doesn't show all of the roles {roles}: mapped")
-        if self._job.also_trained_on:
-            said = amount(self._job.also_trained_on, "held-out sample")
-            self._watch.note(f"{said} trained on as well: F1 will be too good")
+        for samples, name in known:
+            if samples is not None and (trained := job.also_trained_on(samples)):
+                said = amount(trained, f"{name} sample")
+                self._watch.note(f"{said} trained on as well: F1 will be too good")
+        if job.also_chosen_by:
+            said = amount(job.also_chosen_by, "test sample")
+            self._watch.note(f"{said} also in --evaluation: F1 will be too good")
 
     def _weights(self) -> list[dict[str, Any]]:
         """Train; return the trainer's log.
@@ -152,7 +159,8 @@ class TrainingSession:
         if sharded:
             save_whole(trainer, weights)
         with trainer.accelerator.autocast():
-            measured = self._measured(self._engine(weights if sharded else None))
+            engine = self._engine(weights if sharded else None)
+            measured = self._measured(engine, self._job.held_out)
         trainer.model.train()
         if self._job.settings.report_to:
             self._track(state, measured)
@@ -178,7 +186,9 @@ class TrainingSession:
         if weights is None:
             model = accelerator.unwrap_model(model)
         else:
-            model = whole_model(weights, self._job.model.path).to(accelerator.device)
+            base = self._job.model.path
+            with loading_whole():
+                model = whole_model(weights, base, own_dtype(base)).to(accelerator.device)
         return Engine(self._job.model.name, self._job.chat.tokenizer, model.eval())
 
     def _track(self, state: Any, measured: dict[str, Any]) -> None:
@@ -191,11 +201,10 @@ class TrainingSession:
         control = copy(trainer.control)
         trainer.callback_handler.on_log(trainer.args, state, control, logged)
 
-    def _measured(self, engine: Any) -> dict[str, Any]:
+    def _measured(self, engine: Any, held_out: HeldOut | None) -> dict[str, Any]:
         """Measure a critic; each process judges its part of the samples."""
         from accelerate.utils import gather_object
 
-        held_out = self._job.held_out
         if held_out is None:
             return {}
         processes, own = self._state.num_processes, self._state.process_index
@@ -227,26 +236,29 @@ class TrainingSession:
                 "task": job.rows.task,
                 "stage": job.stage,
             }
-            publish(
-                weights,
-                job.model.path,
-                job.chat,
-                folder.path,
-                about,
-                prompt_file=job.settings.prompt_file,
-                keep_adapter=job.settings.keep_adapter,
-            )
+            with loading_whole():
+                publish(
+                    weights,
+                    job.model.path,
+                    job.chat,
+                    folder.path,
+                    about,
+                    prompt_file=job.settings.prompt_file,
+                    keep_adapter=job.settings.keep_adapter,
+                )
         self._state.wait_for_everyone()
-        held_out = None
-        if job.held_out is not None:
+        engine = None
+        if job.held_out is not None or job.test is not None:
             from heedful.models.engine import Engine
 
-            held_out = self._measured(Engine.load(find_folder(str(folder.path)), None))
+            with loading_whole():
+                engine = Engine.load(find_folder(str(folder.path)), None)
         result = report.collected(
             job,
             configuration,
             history,
-            held_out=held_out,
+            held_out=self._measured(engine, job.held_out) or None,
+            test=self._measured(engine, job.test) or None,
             best=best[1] if best else None,
             seconds=seconds,
         )

@@ -28,6 +28,9 @@ Attention = Literal["eager", "sdpa", "flash_attention_2", "flash_attention_3"]
 Optimizer = Literal["adamw", "adamw_8bit", "adafactor"]
 Tracker = Literal["tensorboard", "wandb", "mlflow", "trackio"]
 
+_ADAPTERS = ("lora_alpha", "lora_dropout", "lora_targets", "keep_adapter")
+"""Settings that only an adapter has."""
+
 
 class Settings(BaseModel):
     """Settings that fine-tuning and preference training share.
@@ -127,6 +130,12 @@ class Settings(BaseModel):
         if self.lora_4bit and self.lora_rank is None:
             message = "weights in four bits are trained by an adapter: give --lora-rank as well"
             raise ValueError(message)
+        if self.lora_rank is None:
+            given = [name for name in _ADAPTERS if getattr(self, name)]
+            if given:
+                flag = f"--{given[0].replace('_', '-')}"
+                message = f"{flag} is of an adapter, and none is trained: give --lora-rank as well"
+                raise ValueError(message)
         return self
 
 

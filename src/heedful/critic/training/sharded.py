@@ -39,6 +39,19 @@ def check(trainer: Any) -> None:
         optimisation["stage3_gather_16bit_weights_on_model_save"] = True
 
 
+@contextmanager
+def loading_whole() -> Iterator[None]:
+    """Have transformers load whole weights, which it divides in ZeRO's third stage."""
+    from transformers.integrations import deepspeed
+
+    reference = deepspeed._hf_deepspeed_config_weak_ref  # noqa: SLF001 - there is only a setter
+    deepspeed.unset_hf_deepspeed_config()
+    try:
+        yield
+    finally:
+        deepspeed._hf_deepspeed_config_weak_ref = reference  # noqa: SLF001
+
+
 def save_whole(trainer: Any, folder: Path) -> None:
     """Write all weights to a folder; every process must call it, the first one writes."""
     with _gathered(trainer):

@@ -52,8 +52,11 @@ class TrainingResult:
 
     @property
     def mean_f1(self) -> float | None:
-        """The mean of positive and negative F1 of the model kept, on the held-out samples."""
-        held_out = self.report.get("held_out")
+        """The mean of positive and negative F1 of the model kept.
+
+        On the test samples, or else on the held-out ones that chose its weights.
+        """
+        held_out = self.report.get("test") or self.report.get("held_out")
         if held_out is None:
             return None
         value: float | None = held_out["pooled"]["mean_f1"]["value"]

@@ -144,6 +144,8 @@ class Format:
             sample that follows on the one before; raises as ``sample`` does.
         follows: whether a turn's conversation goes on from the sample before and its response;
             otherwise ``sample`` gives each turn its whole conversation.
+        keys: fields by which a benchmark's own files of responses, or of verdicts, name a record.
+            Their fields are then read as if they were the record's own.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Format:
     reply: str | None = None
     turns: Callable[[dict[str, Any]], list[dict[str, Any]]] = _one
     follows: bool = True
+    keys: tuple[str, ...] = ()
 
     @property
     def one_by_one(self) -> bool:

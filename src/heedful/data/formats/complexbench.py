@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint
 
+_GROUPS = {
+    "Lexical": ("Word Matching", "Keywords"),
+    "Structure": (
+        *("JSON Format", "Markdown Format", "Bullets Format", "Length"),
+        *("Start with", "End with", "Punctuation", "Template"),
+    ),
+    "Semantic": ("Language Style", "Personalization", "Topic", "Sentiment"),
+    "Utility": ("Helpfulness", "Target Language", "Supportiveness", "Consistency", "Factuality"),
+}
+_GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
+
 
 def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record.
@@ -35,7 +46,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     if verdicts is not None and (not isinstance(verdicts, list) or len(verdicts) != len(listed)):
         raise RowError(f"point_judges is {shown(verdicts)}; give one for each scoring question")
     category = optional_text(record, "category")
-    tags = criteria.tags("complexbench", record, "task_types", "model", "group")
+    tags = criteria.tags("complexbench", record, "task_types", "model", "group", "idx_in_group")
+    nested = criteria.texts(record.get("composition_types"))
+    if nested:
+        tags["composition_types"] = "_".join(sorted(nested))
     if category:
         tags |= {"category": category, "task": category.partition("_")[0]}
     instruction = optional_text(record, "instruction") or text(record, "instruction_en")
@@ -64,8 +78,19 @@ def _criterion(item: Mapping[str, Any], numbers: Mapping[str, int]) -> Constrain
         type=_first(dimensions),
         subtype=_first(compositions),
         rule=item.get("rule"),
+        tags=_tags(dimensions, compositions) or None,
         depends_on=tuple(numbers[str(parent)] for parent in parents) or None,
     )
+
+
+def _tags(dimensions: Any, compositions: Any) -> list[str]:
+    """Tag a question with all that it is about: breakdowns count it in each."""
+    named = criteria.texts(dimensions)
+    return [
+        *(f"dimension:{name}" for name in named),
+        *(f"dimension group:{_GROUP_OF.get(name, 'Others')}" for name in named),
+        *(f"composition:{name}" for name in criteria.texts(compositions)),
+    ]
 
 
 def _first(names: Sequence[Any] | Any) -> str | None:
@@ -78,4 +103,5 @@ FORMAT = Format(
     (("scoring_questions",), ("instruction", "instruction_en")),
     lambda record: "scoring_questions" in record,
     sample,
+    keys=("main_id",),
 )

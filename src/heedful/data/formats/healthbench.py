@@ -107,4 +107,6 @@ def _matches(record: Mapping[str, Any]) -> bool:
     return isinstance(first, dict) and "criterion" in first and "points" in first
 
 
-FORMAT = Format("healthbench", (("prompt",), ("rubrics", "rubric")), _matches, sample)
+FORMAT = Format(
+    "healthbench", (("prompt",), ("rubrics", "rubric")), _matches, sample, keys=("prompt_id",)
+)

@@ -32,7 +32,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         id=row_id(record, number, "id"),
         conversation=(Message(role="user", content=words),) if words else (),
         checklist=tuple(Constraint(text=question) for question in questions),
-        response=response_text(record, "output") or None,
+        response=response_text(record, "output") or response_text(record),
         tags=criteria.tags("infobench", record, "category", "subset", "model"),
         recording=_recording(record.get("eval"), len(questions)),
     )
@@ -55,4 +55,5 @@ FORMAT = Format(
     (("decomposed_questions",),),
     lambda record: "decomposed_questions" in record,
     sample,
+    keys=("id",),
 )

@@ -65,4 +65,5 @@ FORMAT = Format(
     sample,
     turns=turns,
     follows=False,
+    keys=("QUESTION_ID",),
 )

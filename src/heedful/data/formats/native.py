@@ -27,7 +27,8 @@ from pydantic import ValidationError
 from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.noun import meant
-from heedful.core.nouns import Critique, Judgment, Message, Sample
+from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample
+from heedful.core.scale import labels_by_level
 from heedful.core.text import amount
 from heedful.data.formats import chat
 from heedful.data.formats.base import Format
@@ -53,6 +54,9 @@ CONVERSATION_KEYS = ("conversation", "messages", "prompt", "instruction")
 """Keys of the conversation; the first that is there counts."""
 CHECKLIST_KEYS = ("checklist", "constraints")
 PRIORITIES = {"主需": "primary", "次需": "secondary"}
+
+_CONSTRAINT_FIELDS = Constraint.model_fields.keys()
+_OTHER_WORDS = {"points": "weight", "must_have": "gate"}
 
 _TURN = ("prompt", "instruction")
 """Those that may be the text of one turn."""
@@ -98,14 +102,32 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     named = isinstance(fields.get("source"), str | int | float)  # where the row comes from
     if named or "tags" in fields:
         fields["tags"] = _tags(fields, ["source"] if named else [])
-    try:
-        read = Sample.model_validate(fields)
-    except ValidationError as error:
-        raise RowError(explain(error)) from error
+    read = _validated(fields)
     if read.labels is not None and len(read.labels) != len(read.checklist):
         raise RowError(
             f"{amount(len(read.labels), 'label')} for {amount(len(read.checklist), 'constraint')}"
         )
+    return read
+
+
+def _validated(fields: dict[str, Any]) -> Sample:
+    """Make the sample; labels may name levels.
+
+    Raises:
+        RowError: a field is of the wrong type.
+    """
+    given = fields.get("labels")
+    levels = isinstance(given, list) and not {*map(type, given)} <= {bool, type(None)}
+    try:
+        read = Sample.model_validate({**fields, "labels": None} if levels else fields)
+        if levels and given is not None:
+            scales = [each.scale for each in read.checklist]
+            named = labels_by_level(scales, given) if len(scales) == len(given) else {}
+            read = Sample.model_validate(fields | named)
+    except ValidationError as error:
+        raise RowError(explain(error)) from error
+    except ValueError as error:
+        raise RowError(str(error)) from error
     return read
 
 
@@ -128,15 +150,16 @@ def write_beside_results(sample: Sample) -> dict[str, Any]:
 def judgments(sample: Sample, critique: Critique) -> list[dict[str, Any]]:
     """Lay out judgments for a results file, each beside the constraint it is on."""
     return [
-        {"constraint": constraint.text, **_said(judgment)}
+        _said(constraint.text, judgment)
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True)
     ]
 
 
-def _said(judgment: Judgment) -> dict[str, Any]:
+def _said(constraint: str, judgment: Judgment) -> dict[str, Any]:
     """Lay out a judgment without what it does not say; its fields are JSON as they are."""
-    fields = {**judgment.__dict__, **(judgment.__pydantic_extra__ or {})}
-    return {name: value for name, value in fields.items() if value is not None}
+    said = {"constraint": constraint, **judgment.__dict__, **(judgment.__pydantic_extra__ or {})}
+    said["status"] = str(judgment.status)  # as a member of an enum it takes ten times as long
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def _conversation(fields: dict[str, Any]) -> Any:
@@ -193,6 +216,24 @@ def _meant(name: str) -> str | None:
     return meant(Sample, name)
 
 
+def _refuse_misspelled_constraint(item: Mapping[str, Any], where: str) -> None:
+    """Refuse what reads like a field: to ignore it could turn a mistake into a merit.
+
+    Raises:
+        RowError: there is one, and not the field.
+    """
+    for name in item.keys() - _CONSTRAINT_FIELDS:
+        field = _meant_of_constraint(name)
+        if field is not None and item.get(field) is None:
+            what = f"{where} has {shown(item[name])} as {name!r}, and no {field}"
+            raise RowError(what, hint=f"did you mean {field!r}?")
+
+
+@lru_cache(maxsize=1024)
+def _meant_of_constraint(name: str) -> str | None:
+    return _OTHER_WORDS.get(name) or meant(Constraint, name)
+
+
 def _checklist(items: Any) -> list[Any]:
     if isinstance(items, str) and items.strip() and "\n" not in items and items[0] not in "[{":
         items = [items]  # a single constraint
@@ -208,6 +249,7 @@ def _constraint(item: Any, place: int) -> dict[str, Any]:
         raise RowError(f"checklist[{place}] is {shown(item)}, not text or an object with text")
     if len(item) == 1 and "text" in item:  # the usual case
         return item
+    _refuse_misspelled_constraint(item, f"checklist[{place}]")
     constraint = dict(item)
     for key in ("type", "subtype"):
         if isinstance(constraint.get(key), str):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
-from heedful.core.nouns import Sample
+from heedful.core.nouns import Recording, Sample
 from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
 from heedful.data.formats.fields import optional_text, response_text, row_id, text
@@ -66,13 +66,12 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _judged(record: dict[str, Any], number: int) -> Sample:
-    """Read a judge's rating of one criterion; it is met where the reply starts with "Yes"."""
+    """Read a judge's rating of one criterion; those of one response are scored together."""
     rating = optional_text(record, "judge_rating")
     label = record.get("human_annotation")
     if label is not None and not isinstance(label, bool):
         raise RowError(f"human_annotation is {shown(label)}, not true or false")
     task = row_id(record, number, "task_id")
-    verdict = None if rating is None else {"status": rating.strip().startswith("Yes")}
     task_prompt = optional_text(record, "prompt")
     return Sample.model_validate(
         {
@@ -83,7 +82,7 @@ def _judged(record: dict[str, Any], number: int) -> Sample:
             "response": response_text(record),
             "labels": [label],
             "tags": criteria.tags("profbench_judge", record, "domain", "model"),
-            "recording": criteria.recorded("profbench", [verdict]),
+            "recording": None if rating is None else Recording(prompt="profbench", text=rating),
         }
     )
 
@@ -99,6 +98,7 @@ def _criterion(item: Mapping[str, Any], place: int) -> Constraint:
         text(item, "criterion_description"),
         None if weight is None else WEIGHTS[weight],
         type=kind if isinstance(kind, str) else None,
+        tags=[f"criterion type:{each}" for each in criteria.texts(kinds)] or None,
     )
 
 

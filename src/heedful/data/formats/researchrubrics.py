@@ -1,8 +1,9 @@
 """ResearchRubrics: research prompts with rubrics of signed weights.
 
 Records: ``prompt``, ``sample_id``, ``domain`` and ``rubrics`` (``criterion``, ``weight``, ``axis``;
-judged also ``verdict`` and ``reasoning``), with ``response``. A verdict is Satisfied, Partially
-Satisfied or Not Satisfied; where any is partial, the rubric's criteria have these three levels.
+judged also ``verdict`` and ``reasoning``), with ``response``. Or result rows, one a criterion:
+``sample_id``, ``rubric_title``, ``weight``, ``verdict``, ``reasoning``. A verdict is Satisfied,
+Partially Satisfied or Not Satisfied; where any is partial, the rubric's criteria have these levels.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     Raises:
         RowError: a field is missing or of the wrong type.
     """
+    if "rubric_title" in record:
+        return _result(record, number)
     listed = criteria.objects(record, "rubrics")
     said = [_word(item.get("verdict")) for item in listed]
     scale = _TERNARY if "Partially Satisfied" in said else None
@@ -67,6 +70,24 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     )
 
 
+def _result(record: dict[str, Any], number: int) -> Sample:
+    """Read a judge's verdict on one criterion; those of one response are scored together."""
+    item = row_id(record, number, "sample_id")
+    word = _word(record.get("verdict"))
+    scale = _TERNARY if word == "Partially Satisfied" else None
+    weight = criteria.points(record, "weight", 0)
+    checklist = [criteria.criterion(text(record, "rubric_title"), weight, scale=scale)]
+    return Sample.model_validate(
+        {
+            "id": f"{item}#{number}",
+            "instruction_id": item,
+            "checklist": checklist,
+            "tags": criteria.tags("researchrubrics_judge", record, "domain", "model"),
+            "recording": criteria.recorded("researchrubrics", [_verdict(record, word)]),
+        }
+    )
+
+
 def _word(said: Any) -> str | None:
     return _WORDS.get(said.strip().casefold()) if isinstance(said, str) else None
 
@@ -83,9 +104,17 @@ def _verdict(item: Mapping[str, Any], word: str | None) -> dict[str, Any] | None
 
 
 def _matches(record: Mapping[str, Any]) -> bool:
+    if "rubric_title" in record and "sample_id" in record:
+        return True
     listed = record.get("rubrics")
     first = listed[0] if isinstance(listed, list) and listed else None
     return isinstance(first, dict) and "criterion" in first and "weight" in first
 
 
-FORMAT = Format("researchrubrics", (("prompt",), ("rubrics",)), _matches, sample)
+FORMAT = Format(
+    "researchrubrics",
+    (("prompt", "rubric_title"), ("rubrics", "rubric_title")),
+    _matches,
+    sample,
+    keys=("sample_id",),
+)

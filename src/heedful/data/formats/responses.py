@@ -1,7 +1,9 @@
 """Responses that lie in a file of their own, joined to the samples they answer.
 
 A response joins by id (``key`` or ``id``) where both files have one, else by its prompt: the last
-user turn, word for word, then without outer white space. Responses wait in a temporary SQLite
+user turn, word for word, then without outer white space. Of several files, the id may begin with
+the file's name, as in what they are written to together. Where a format has keys of its own, the
+fields of the row with a record's key become the record's. Responses wait in a temporary SQLite
 database (in memory while small, on disk when not), so that a million of them fit.
 """
 
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
 
 _TABLE = """
 CREATE TABLE response (
-    line INTEGER, id TEXT, prompt BLOB, bare BLOB, body TEXT, problem TEXT, used INTEGER DEFAULT 0
+    line INTEGER, id TEXT, prompt BLOB, bare BLOB, body TEXT, problem TEXT, record TEXT, used TEXT
 );
 """
 _INDEXES = "".join(
@@ -43,10 +45,17 @@ class _Entry(NamedTuple):
     bare: bytes | None = None
     body: str | None = None
     problem: str | None = None
+    record: str | None = None
 
 
 class Responses:
-    """The responses of one file, while :func:`opened`."""
+    """The responses of one file, while :func:`opened`.
+
+    Attributes:
+        file: the name of the file whose samples are joined, where there are several.
+    """
+
+    file: str = ""
 
     def __init__(self, path: Path, database: sqlite3.Connection) -> None:
         self._path = path
@@ -59,16 +68,20 @@ class Responses:
             RowError: no response, or more than one, answers it.
         """
         rowids, lines = self._find(sample)
+        query = "SELECT body, bare, used FROM response WHERE rowid = ?"
+        found = [self._database.execute(query, (rowid,)).fetchone() for rowid in rowids]
         self._database.executemany(
-            "UPDATE response SET used = 1 WHERE rowid = ?", ((rowid,) for rowid in rowids)
+            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, rowid) for rowid in rowids)
         )
         if not rowids:
             raise RowError(f"no response in {self._path} for {_called(sample)}")
         if len(rowids) > 1:
             places = " and ".join(f"{self._path}:{line}" for line in lines)
             raise RowError(f"{places} both answer {_called(sample)}; keep one of them")
-        query = "SELECT body, bare FROM response WHERE rowid = ?"
-        body, bare = self._database.execute(query, rowids).fetchone()
+        ((body, bare, used),) = found
+        if bare is None and used not in (None, self.file):
+            place, hint = f"{self._path}:{lines[0]}", f"call it {self.file}:{sample.id}"
+            raise RowError(f"{place} answers {sample.id} of {used} already", hint=hint)
         prompt = prompt_of(sample)
         if bare is not None and prompt is not None and bare != _digest(prompt.strip()):
             place = f"{self._path}:{lines[0]}"
@@ -80,9 +93,26 @@ class Responses:
             update["labels"] = labels
         return sample.model_copy(update=update)
 
-    def left_over(self, samples: Path) -> Iterator[Row]:
+    def merge(self, record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
+        """Return a record with the fields of the row that has its key; ``None`` where none has.
+
+        Raises:
+            RowError: several have.
+        """
+        name = row_id(record, 0, *keys) if any(record.get(key) is not None for key in keys) else ""
+        query = "SELECT rowid, line, record FROM response WHERE id = ? AND record IS NOT NULL"
+        found = self._database.execute(query, (name,)).fetchall() if name else []
+        self._database.executemany(
+            "UPDATE response SET used = ? WHERE rowid = ?", ((self.file, row[0]) for row in found)
+        )
+        if len(found) > 1:
+            places = " and ".join(f"{self._path}:{line}" for _, line, _ in found)
+            raise RowError(f"{places} are both of {name}; keep one of them")
+        return {**record, **json.loads(found[0][2])} if found else None
+
+    def left_over(self, samples: Path | str) -> Iterator[Row]:
         """Report what could not be read, and what joined no sample."""
-        query = "SELECT line, problem FROM response WHERE used = 0 ORDER BY rowid"
+        query = "SELECT line, problem FROM response WHERE used IS NULL ORDER BY rowid"
         for line, problem in self._database.execute(query):
             said = f": {problem}" if problem else f" joins no prompt of {samples}"
             yield Row(line, problem=f"{self._path}:{line}{said}")
@@ -91,6 +121,8 @@ class Responses:
         """Return the rows that answer a sample, by the first key that finds any."""
         prompt = prompt_of(sample)
         keys: list[tuple[str, str | bytes]] = [("id", sample.id)]
+        if self.file:
+            keys.insert(0, ("id", f"{self.file}:{sample.id}"))
         if prompt is not None:
             keys += [("prompt", _digest(prompt)), ("bare", _digest(prompt.strip()))]
         for key, value in keys:
@@ -113,7 +145,8 @@ def opened(path: Path, wanted: Format) -> Iterator[Responses]:
     with closing(sqlite3.connect("", check_same_thread=False)) as database:
         database.executescript(_TABLE)
         insert = (
-            "INSERT INTO response (line, id, prompt, bare, body, problem) VALUES (?, ?, ?, ?, ?, ?)"
+            "INSERT INTO response (line, id, prompt, bare, body, problem, record) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)"
         )
         database.executemany(
             insert, (entry for each in files.records(path) for entry in _entries(each, wanted))
@@ -127,6 +160,10 @@ def _entries(record: Record, wanted: Format) -> Iterator[_Entry]:
     if record.problem is not None:
         yield _Entry(record.line, problem=record.problem)
         return
+    key = next((key for key in wanted.keys if record.data.get(key) is not None), None)
+    if key is not None:
+        yield _whole(record, key)
+        return
     try:
         turns = wanted.turns(record.data)
     except RowError as error:
@@ -138,6 +175,18 @@ def _entries(record: Record, wanted: Format) -> Iterator[_Entry]:
         yield _Entry(record.line, problem="the row holds no response of any turn")
     for turn in turns:
         yield _entry(record.line, turn)
+
+
+def _whole(record: Record, key: str) -> _Entry:
+    """Keep a row that has a format's own key, to be merged into the record with the same one."""
+    data = {name: value for name, value in record.data.items() if value is not None}
+    try:
+        name = row_id(data, 0, key)
+    except RowError as error:
+        return _Entry(record.line, problem=error.what)
+    other = _entry(record.line, data)  # it may still answer another record's prompt
+    known = _Entry(record.line) if other.problem is not None else other
+    return known._replace(id=name, record=json.dumps(data))
 
 
 def _entry(line: int, data: dict[str, Any]) -> _Entry:

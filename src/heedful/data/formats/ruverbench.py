@@ -1,13 +1,15 @@
 """RuVerBench, DeepResearch: questions with points to cover, weighted, and which are covered.
 
-Records: ``id``, ``question`` and ``rubric`` (``point``, maybe ``weight``); or labels, ``result``
-with ``coverage_results`` (``point``, ``covered``); or both in one. The report is in ``response``.
+Records: ``id``, ``question`` and ``rubric`` (``point``, maybe ``weight``), with the report in
+``response``. Labels, ``result`` with ``coverage_results`` (``point``, ``covered``), are in the same
+record, or in a file of their own.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from heedful.core.errors import RowError
 from heedful.core.nouns import Message, Sample
 from heedful.data.formats import criteria
 from heedful.data.formats.base import Format
@@ -24,9 +26,10 @@ def sample(record: dict[str, Any], number: int) -> Sample:
         RowError: a field is missing or of the wrong type.
     """
     covered = _covered(record)
-    listed = criteria.objects(record, "rubric") if "rubric" in record else None
-    if listed is None:
-        listed = [{"point": point} for point in covered]
+    if "rubric" not in record:
+        hint = "read the file of the questions, and give this one as --responses"
+        raise RowError("the row has verdicts on points, but not their weights", hint=hint)
+    listed = criteria.objects(record, "rubric")
     question = optional_text(record, "question")
     return Sample(
         id=row_id(record, number, "id", "question_id"),
@@ -65,4 +68,4 @@ def _matches(record: Mapping[str, Any]) -> bool:
     return "question" in record and isinstance(first, dict) and "point" in first
 
 
-FORMAT = Format("ruverbench", (("rubric", "result"),), _matches, sample)
+FORMAT = Format("ruverbench", (("rubric", "result"),), _matches, sample, keys=("id", "question_id"))

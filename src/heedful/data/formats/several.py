@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from heedful.data.formats.base import Row
+from heedful.data.formats.responses import opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from heedful.core.nouns import Sample
@@ -33,12 +35,7 @@ class Sources:
         self.path = self.parts[0].path
         formats = {part.format.name: part.format for part in self.parts}
         self.format: Format | None = self.parts[0].format if len(formats) == 1 else None
-        stems = [_stem(part.path) for part in self.parts]
-        counts = Counter(stems)
-        self._names = [
-            stem if counts[stem] == 1 else part.path.as_posix()
-            for part, stem in zip(self.parts, stems, strict=True)
-        ]
+        self._names = file_names([part.path for part in self.parts])
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -56,17 +53,49 @@ class Sources:
         return any(part.exclude_failures for part in self.parts)
 
     def __iter__(self) -> Iterator[Row]:
-        """Give the rows of all files."""
-        for name, part in zip(self._names, self.parts, strict=True):
-            for row in part:
-                ident = f"{name}:{row.id}" if row.id else None
-                sample = row.sample
-                if sample is not None:
-                    tags = {FILE_TAG: name, **sample.tags}
-                    update = {"id": ident or sample.id, "tags": tags, **_renamed(name, sample)}
-                    sample = sample.model_copy(update=update)
-                problem = row.problem and f"{part.path}: {row.problem}"
-                yield Row(row.line, sample, ident, problem, file=name)
+        """Give the rows of all files; responses that join no row of any come last, as problems."""
+        first = self.parts[0]
+        with ExitStack() as stack:
+            joined = None
+            if first.responses is not None and self.format is not None:
+                joined = stack.enter_context(opened(first.responses, self.format))
+            for name, part in zip(self._names, self.parts, strict=True):
+                if joined is not None:
+                    joined.file = name
+                yield from _named(name, part, part if joined is None else part.rows(joined))
+            if joined is not None:
+                yield from joined.left_over("any file")
+
+
+def _named(name: str, part: Source, rows: Iterable[Row]) -> Iterator[Row]:
+    """Name the rows of a file."""
+    for row in rows:
+        sample = row.sample and in_file(name, row.sample)
+        problem = row.problem and f"{part.path}: {row.problem}"
+        yield Row(row.line, sample, id_in_file(name, row.id), problem, file=name)
+
+
+def file_names(paths: Sequence[Path]) -> list[str]:
+    """Name each of several files: by its stem, or by its path where others have the same stem."""
+    stems = [_stem(path) for path in paths]
+    counts = Counter(stems)
+    return [
+        stem if counts[stem] == 1 else path.as_posix()
+        for path, stem in zip(paths, stems, strict=True)
+    ]
+
+
+def id_in_file(name: str, ident: str | None) -> str | None:
+    """Return the id that tells a row from those of other files."""
+    return f"{name}:{ident}" if ident else None
+
+
+def in_file(name: str, sample: Sample) -> Sample:
+    """Return a sample as one of a file among several."""
+    tags = {FILE_TAG: name, **sample.tags}
+    ident = id_in_file(name, sample.id) or sample.id
+    update = {"id": ident, "tags": tags, **_renamed(name, sample)}
+    return sample.model_copy(update=update)
 
 
 def _renamed(name: str, sample: Sample) -> dict[str, list[str]]:

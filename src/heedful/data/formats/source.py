@@ -120,22 +120,26 @@ class Source:
 
     def __iter__(self) -> Iterator[Row]:
         """Give the rows in file order; responses that join no row come last, as problems."""
-        self.filtered = self.excluded = 0
         with ExitStack() as stack:
             joined = None
             if self.responses is not None:
                 joined = stack.enter_context(opened(self.responses, self.format))
-            for number, record in enumerate(records(self.path), start=1):
-                if self.exclude_failures and _generation_failed(record.data):
-                    self.excluded += 1
-                    continue
-                for row in self._rows(number, record, joined):
-                    if row is None:
-                        self.filtered += 1
-                    else:
-                        yield row
+            yield from self.rows(joined)
             if joined is not None:
                 yield from joined.left_over(self.path)
+
+    def rows(self, joined: Responses | None) -> Iterator[Row]:
+        """Give the rows in file order, with responses that may be other files' too."""
+        self.filtered = self.excluded = 0
+        for number, record in enumerate(records(self.path), start=1):
+            if self.exclude_failures and _generation_failed(record.data):
+                self.excluded += 1
+                continue
+            for row in self._rows(number, record, joined):
+                if row is None:
+                    self.filtered += 1
+                else:
+                    yield row
 
     def _rows(self, number: int, record: Record, joined: Responses | None) -> Iterator[Row | None]:
         """Make the rows of one record: one for each turn that it holds."""
@@ -143,7 +147,9 @@ class Source:
             yield Row(record.line, id=f"row-{number}", problem=record.problem)
             return
         try:
-            turns = made(self.format.turns, record.data)
+            merged = joined.merge(record.data, self.format.keys) if joined else None
+            joined = joined if merged is None else None
+            turns = made(self.format.turns, record.data if merged is None else merged)
         except RowError as error:
             yield Row(record.line, id=f"row-{number}", problem=problem(error))
             return
@@ -331,7 +337,9 @@ def _first(path: Path) -> list[Record]:
             f"no row can be read; the first: {problem.problem}", where=f"{path}:{problem.line}"
         )
     if not first:
-        raise InputError("the file holds no rows", where=str(path), hint="it needs at least one")
+        one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
+        hint = one_line or "it needs at least one"
+        raise InputError("the file holds no rows", where=str(path), hint=hint)
     return first
 
 

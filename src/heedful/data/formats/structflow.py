@@ -8,6 +8,7 @@ result`` (``{"judgement": "Yes"}`` each). Each turn becomes a sample.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import RowError
@@ -39,6 +40,7 @@ WEIGHTS = {
 
 _HERE = "turn"
 _VERDICTS = {"Yes": True, "No": False}
+_ANSWER = re.compile(r"[\s*_`\"'(]*(yes|no)\b", re.IGNORECASE)
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -117,10 +119,14 @@ def _recording(turn: Mapping[str, Any]) -> Recording | None:
 
 def _verdict(result: Mapping[str, Any]) -> dict[str, Any]:
     said = result.get("judgement")
-    status = _VERDICTS.get(said) if isinstance(said, str) else None
-    if status is None:
-        return {"status": "unparsed", "explanation": f"the judgement is {shown(said)}"}
-    return {"status": status}
+    known = _VERDICTS.get(said, "unparsed") if isinstance(said, str) else "unparsed"
+    word = _ANSWER.match(said) if isinstance(said, str) else None
+    read = known if word is None else _VERDICTS[word[1].title()]
+    if isinstance(known, bool):
+        return {"status": read}
+    # Its code knows "Yes" and "No" alone.
+    why = f"the judgement is {shown(said)}"
+    return {"status": read, "published": known, "explanation": why}
 
 
 FORMAT = Format(

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import math
 import re
-import unicodedata
-from itertools import combinations
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.core import rubric
@@ -18,11 +16,12 @@ from heedful.core.noun import meant
 from heedful.core.nouns import Constraint, Sample
 from heedful.core.text import is_blank
 from heedful.data.formats import native
+from heedful.jobs.checklists.lint_pairs import alike_or_opposite
 from heedful.verify import Readings, describe
 from heedful.verify.compiler.compile import compile_constraint
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from heedful.core.nouns import Check
     from heedful.data.formats import Row
@@ -39,9 +38,6 @@ ERRORS: frozenset[Kind] = frozenset(
 
 COMPARED = 300
 """Constraints of one checklist that are compared with each other."""
-
-ALIKE = 0.9
-"""Share of words in common from which two constraints with equal numbers are the same."""
 
 LONGEST_PROMPT = 2000
 """Characters of an instruction that is searched for what no constraint covers: longer ones hold
@@ -64,12 +60,6 @@ _JOINED = re.compile(
 )
 _QUOTED = re.compile(r"[\"“「『](?P<text>[^\"“”「」『』\n]{2,60})[\"”」』]")
 _NUMBER = re.compile(r"(?<![\w.])\d{1,6}(?:\.\d{1,4})?(?![\w.]*\w)")
-_NOT = re.compile(r"\b(?:not|no|never|without|none|cannot)\b|n['’]t\b|[不没未勿无]", re.IGNORECASE)
-_SMALL_WORDS = (
-    "a an the it its is are be to of in on at and or does do did response must should that this "
-    "with for has have any"
-)
-_SMALL = frozenset(_SMALL_WORDS.split())
 _GOLDEN = "golden"
 """Field of a constraint: responses that must come out met or unmet."""
 
@@ -118,12 +108,20 @@ def lint(sample: Sample) -> Iterator[LintFinding]:
     for number, constraint in enumerate(sample.checklist, start=1):
         for kind, message in _of_one(constraint):
             yield finding(number, kind, message)
-    for first, second, kind, message in _of_two(sample.checklist[:COMPARED]):
-        yield finding(second, kind, message.format(first))
+        if constraint.source_span and not _quotes(sample, constraint.source_span):
+            yield finding(number, "coverage", "its source_span isn't in the instruction")
+    for second, clash, message in alike_or_opposite(sample.checklist[:COMPARED]):
+        yield finding(second, "contradiction" if clash else "duplicate", message)
     for message in _weights(sample.checklist):
         yield finding(0, "points", message)
     for message in _uncovered(sample):
         yield finding(0, "coverage", message)
+
+
+def _quotes(sample: Sample, span: str) -> bool:
+    """Tell whether the conversation holds a span, whatever spaces are in either; or is empty."""
+    said = " ".join(" ".join(turn.content for turn in sample.conversation).split())
+    return not said or " ".join(span.split()) in said
 
 
 def golden_rows(sample: Sample) -> Iterator[dict[str, Any]]:
@@ -199,77 +197,6 @@ def _golden(constraint: Constraint) -> Iterator[tuple[str, bool]]:
             response, met = example.get("response"), example.get("met")
             if isinstance(response, str) and isinstance(met, bool):
                 yield response, met
-
-
-class _Words(NamedTuple):
-    """A constraint's text, ready to be compared."""
-
-    plain: str
-    words: frozenset[str]
-    numbers: tuple[str, ...]
-    negations: int
-
-
-def _of_two(checklist: Sequence[Constraint]) -> Iterator[tuple[int, int, Kind, str]]:
-    """Find pairs that say the same, or the opposite."""
-    read = [_words(constraint.text) for constraint in checklist]
-    bounds = [_bounds(constraint) for constraint in checklist]
-    for (at, first), (to, second) in combinations(enumerate(read), 2):
-        if not (first.plain and second.plain):
-            continue
-        penalties = checklist[at].is_penalty + checklist[to].is_penalty
-        opposite = (first.negations + second.negations + penalties) % 2 == 1
-        same = first.plain == second.plain and first.negations == second.negations
-        alike = first.numbers == second.numbers and _share(first.words, second.words) >= ALIKE
-        clash = penalties == 0 and _clash(bounds[at], bounds[to])
-        if clash or (alike and opposite):
-            yield at + 1, to + 1, "contradiction", "no response can meet it and constraint {}"
-        elif same or alike:
-            yield at + 1, to + 1, "duplicate", "it says the same as constraint {}, and counts twice"
-
-
-def _words(text: str) -> _Words:
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    bare = _NOT.sub(" ", folded)
-    words = re.findall(r"[^\W\d_]+", bare)
-    spread = (
-        word if word.isascii() else part
-        for word in words
-        for part in ((word,) if word.isascii() else word)
-    )
-    # "mentions" and "does not mention": one ending is enough to tell.
-    kept = frozenset(word.removesuffix("s") for word in spread if word not in _SMALL)
-    return _Words(
-        " ".join(re.findall(r"\w+", folded)),
-        kept,
-        tuple(re.findall(r"\d+(?:\.\d+)?", folded)),
-        len(_NOT.findall(folded)),
-    )
-
-
-def _share(first: frozenset[str], second: frozenset[str]) -> float:
-    return len(first & second) / len(first | second) if first | second else 0.0
-
-
-def _bounds(constraint: Constraint) -> tuple[str, float, float] | None:
-    """Return what a constraint counts, and the least and the most of it, where code can tell."""
-    check = compile_constraint(constraint.text).check
-    args: Mapping[str, Any] = {} if check is None else check.args
-    if check is None or not {"at_least", "at_most"} & args.keys():
-        return None
-    others = sorted(
-        (name, repr(value)) for name, value in args.items() if not name.startswith("at_")
-    )
-    low, high = args.get("at_least", 0), args.get("at_most", math.inf)
-    low, high = (end if isinstance(end, int | float) else None for end in (low, high))
-    return None if low is None or high is None else (f"{check.id} {others}", low, high)
-
-
-def _clash(first: tuple[str, float, float] | None, second: tuple[str, float, float] | None) -> bool:
-    """Tell whether two count the same thing and no number suits both."""
-    if first is None or second is None or first[0] != second[0]:
-        return False
-    return max(first[1], second[1]) > min(first[2], second[2])
 
 
 def _weights(checklist: Sequence[Constraint]) -> Iterator[str]:

@@ -54,7 +54,10 @@ NAMES = (
 )
 """Names that :func:`make` knows."""
 
-_TEXTS = ("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "structured")
+_TEXTS = (
+    *("advancedif", "cfbench", "if_critic", "if_rewardbench", "plain", "profbench"),
+    "structured",
+)
 _VERDICTS = ("native", "sysbench")
 """The modules whose ``parse`` reads text, and those whose reads verdicts that are data; data of
 other names are read as heedful's own."""

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from heedful.core.errors import UsageError
+from heedful.core.noun import trusted
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
@@ -179,7 +180,7 @@ def decided(status: Status, explanation: str, reasons: str | None = None) -> Jud
         return Judgment.model_validate(
             {"status": status, "explanation": explanation, "contradiction": True}
         )
-    return Judgment(status=status, explanation=explanation)
+    return trusted(Judgment, {"status": status, "explanation": explanation})
 
 
 def judged(

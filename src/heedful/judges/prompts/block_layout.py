@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from heedful.core import scripts
 from heedful.core.errors import RowError
+from heedful.core.noun import trusted
 from heedful.core.nouns import Constraint, Message, Sample
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.template import asks_for, fill
@@ -114,7 +115,7 @@ def messages(
     label = _LABELS[language]
     made = [each.shown for each in sample.tool_calls]
     texts = [*spoken(sample.conversation), sample.response, *made, sample.reference or ""]
-    fence = Fence.around(texts, [checklist, counted])
+    fence = Fence.around([*texts, checklist, counted])
     items = [fence.wrap(label["checklist"], checklist)]
     if counted:
         items.append(fence.wrap(label["facts"], counted))
@@ -135,7 +136,7 @@ def messages(
 def message(text: str, turns: Sequence[Message]) -> Message:
     """Make the message of a prompt that shows a conversation, whose images come after it."""
     images = tuple(image for turn in turns for image in turn.images)
-    return Message(role="user", content=text, images=images)
+    return trusted(Message, {"role": "user", "content": text, "images": images})
 
 
 def spoken(turns: Sequence[Message]) -> list[str]:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import re
-from typing import TYPE_CHECKING
 
 from heedful.core.nouns import Status
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from heedful.judges.prompts.counted import miscounts
 
 _END = re.compile(r"[.!?](?=[\s\"'”’*)]|$)|[。！？\n]")
 
@@ -27,6 +23,7 @@ _UNMET = re.compile(
     rf"\b{_THING}[^,;]{{0,40}}(?:{_NOT} (?:\w+ )?{_DONE}|\bun(?:met|satisfied|fulfilled))\b"
     rf"|{_NOT} (?:\w+ )?{_VERB} [^,;]{{0,30}}\b{_THING}"
     rf"|\b(?:violat(?:es|ed|ing)|fail(?:s|ed)? (?:to {_VERB} )?)[^,;]{{0,30}}\b{_THING}"
+    r"|\bverdict (?:should|must) be (?:unmet|not met)\b"
     rf"|{_NOT_ZH}{_VERB_ZH}[^，,；;]{{0,12}}{_THING_ZH}|违反了?[^，,；;]{{0,12}}{_THING_ZH}"
     rf"|{_THING_ZH}{_NOT_ZH}{_VERB_ZH}"
 )
@@ -36,7 +33,8 @@ _MET = re.compile(
     rf"|{_VERB_ZH}[^，,；;]{{0,12}}{_THING_ZH}|{_THING_ZH}(?:已|都|均|得到|被)+{_VERB_ZH}"
 )
 # Without one of these nothing above is found; most explanations end without.
-_MAY_DENY = re.compile(r"not|n't|never|un(?:met|satisf|fulfil)|violat|fail|[不未没无违]")
+# No character class: an expression that begins with one of some letters is searched twice as fast.
+_MAY_DENY = re.compile(r"not|n't|never|un(?:met|satisf|fulfil)|violat|fail|不|未|没|无|违")
 _MAY_AFFIRM = re.compile(r"met|meets|satisf|fulfil|follow|compl|adher|满足|符合|达到|遵[守循]")
 _LONGEST = 300
 """Characters of a sentence that are read; bounds the time that a hostile one can take."""
@@ -47,36 +45,20 @@ _HEDGED = re.compile(
     r"\b(?:but|although|though|however|while|whether|if|unless|except)\b"
     r"|但|虽然|尽管|然而|是否|如果|假如|除了|除非"
 )
-# A count beside its bound, as code says it and critics trained on code do.
-_COUNT = re.compile(
-    r"(?<![\w.,])(\d{1,15}(?:,\d{3}){0,4}) (?:[^\W\d_]{1,30} ){0,3}[^\W\d_]{1,30}, asked for "
-    r"(at least |at most |less than |fewer than |more than |exactly )?"
-    r"(\d{1,15}(?:,\d{3}){0,4})(?: to (\d{1,15}(?:,\d{3}){0,4}))?(?![\w%,]|\.\d| %| to )"
-)
-_HOLDS: dict[str, Callable[[int, int], bool]] = {
-    "at least": operator.ge,
-    "at most": operator.le,
-    "less than": operator.lt,
-    "fewer than": operator.lt,
-    "more than": operator.gt,
-    "exactly": operator.eq,
-    "": operator.eq,
-}
 _DENIES = re.compile(r"\b(?:no|not|never|cannot|fail\w*|violat\w*|un\w+)\b|n't|[不未没无缺超]|违反")
 
 
 def contradicts(explanation: str, status: Status) -> bool:
     """Tell whether an explanation plainly states the opposite verdict.
 
-    That is so where its last sentence does, or where a count breaks the bound beside it and the
-    verdict is met ("39 words, asked for at least 300"), or keeps it, nothing else is said, and the
-    verdict is unmet.
+    That is so where its last sentence does, or where a count and the bound beside it do ("39 words,
+    asked for at least 300", see :func:`~heedful.judges.prompts.counted.miscounts`).
 
     Plainly: it says of a constraint or requirement that it is met and denies nothing, or that it
     is not met, without weighing or leaving open. English and Chinese. What is put otherwise goes
     unnoticed, and the verdict stands either way.
     """
-    if _miscounts(explanation, status):
+    if miscounts(explanation, status, _HEDGED):
         return True
     hint = _MAY_DENY if status is Status.MET else _MAY_AFFIRM
     said = explanation.casefold().rstrip(_AFTER)[-_LONGEST:]
@@ -88,22 +70,3 @@ def contradicts(explanation: str, status: Status) -> bool:
     if status is Status.MET:
         return bool(_UNMET.search(last)) and not re.search("[不未没无]违反|not violate", last)
     return status is Status.UNMET and bool(_MET.search(last)) and not _DENIES.search(last)
-
-
-def _miscounts(explanation: str, status: Status) -> bool:
-    """Tell whether the verdict isn't what follows from a count and the bound beside it."""
-    if ", asked for " not in explanation:
-        return False
-    if status is Status.UNMET:
-        count = _COUNT.fullmatch(explanation.strip().rstrip("."))
-        return count is not None and _keeps(count)
-    if status is not Status.MET or _HEDGED.search(explanation.casefold()):
-        return False
-    return any(not _keeps(count) for count in _COUNT.finditer(explanation))
-
-
-def _keeps(count: re.Match[str]) -> bool:
-    number, low = (int(count[place].replace(",", "")) for place in (1, 3))
-    if count[4] is not None:
-        return low <= number <= int(count[4].replace(",", ""))
-    return _HOLDS[(count[2] or "").strip()](number, low)

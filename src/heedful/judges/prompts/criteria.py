@@ -90,10 +90,18 @@ def _answers(constraint: Constraint) -> str:
     return ", ".join(json.dumps(label, ensure_ascii=False) for label in labels)
 
 
+def _word(said: Any) -> str:
+    """Return an answer as a word; models write levels that are numbers as numbers."""
+    if isinstance(said, int | float) and not isinstance(said, bool):
+        return f"{said:g}"
+    words = " ".join(said.split()) if isinstance(said, str) else ""
+    return words.strip("*\"'` .") or words
+
+
 def _judgment(entry: Mapping[str, Any], constraint: Constraint) -> Judgment:
     """Read one judgment; an answer that the criterion does not have decides nothing."""
     said = entry.get("verdict")
-    word = " ".join(said.split()) if isinstance(said, str) else ""
+    word = _word(said)
     texts = {name: entry.get(name, "") for name in ("explanation", "evidence")}
     explanation, evidence = (each if isinstance(each, str) else "" for each in texts.values())
     if constraint.scale is None:
@@ -101,8 +109,8 @@ def _judgment(entry: Mapping[str, Any], constraint: Constraint) -> Judgment:
         judgment = None if status is None else decided(status, explanation)
     else:
         labels = [level.label for level in constraint.scale.answers]
-        same = [label for label in labels if label == word] or [
-            label for label in labels if " ".join(label.split()).casefold() == word.casefold()
+        same = [label for label in labels if label == said] or [
+            label for label in labels if _word(label).casefold() == word.casefold()
         ]
         judgment = (
             judgment_at(constraint.scale, same[0], explanation=explanation)

@@ -1,9 +1,10 @@
 """Fences: text to be judged is data, set between lines that it cannot contain.
 
-A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. The mark is made
-from a digest of the texts and is lengthened until none of them contains it, so that no text can
-open or close a fence, whatever it imitates. The same texts always get the same mark: a prompt
-that is rendered again is the same prompt, and a cache finds it.
+A fence is ``<<<LABEL mark>>>`` above the text and ``<<</LABEL mark>>>`` below. No text contains the
+mark, so none can open or close a fence, whatever it imitates. The same texts always get the same
+mark: a prompt that is rendered again is the same prompt, and a cache finds it. Prompts name their
+mark before anything else, so it is made from the text that comes first: prompts that share it, such
+as those of several responses to one conversation, begin alike, and a server computes that once.
 
 Control tokens of chat templates inside are escaped (:mod:`heedful.judges.prompts.control_tokens`).
 
@@ -48,21 +49,20 @@ class Fence:
     mark: str
 
     @classmethod
-    def around(cls, texts: Sequence[str], others: Sequence[str] = ()) -> Fence:
-        """Choose a mark.
+    def around(cls, texts: Sequence[str]) -> Fence:
+        """Choose a mark for the texts of a prompt.
 
-        Args:
-            texts: what the mark is made from.
-            others: further texts that must not contain it. They aren't part of the digest, so
-                that prompts which differ only in them begin alike and a server can reuse its work.
+        It is made from the first, unless one of them contains it: then from all of them, which
+        none can contain but by chance.
         """
+        mark = _digest(texts[:1])[:_SHORTEST]
         digits = ""
-        for size in count(_SHORTEST):
+        for size in count(_SHORTEST + 1):
+            if not any(mark in text for text in texts):
+                break
             while len(digits) < size:
                 digits += _digest((digits, *texts))
             mark = digits[:size]
-            if not any(mark in text for text in (*texts, *others)):
-                break
         return cls(mark)
 
     def wrap(self, label: str, text: str) -> str:
@@ -91,8 +91,7 @@ def unfence(prompt: str) -> list[Fenced]:
 
 def _digest(texts: Sequence[str]) -> str:
     """Digest texts together; their lengths tell ``("ab", "c")`` from ``("a", "bc")``."""
-    digest = hashlib.sha256()
-    for text in texts:
-        data = text.encode("utf-8", "surrogatepass")  # JSON may hold half a surrogate pair
-        digest.update(len(data).to_bytes(8) + data)
-    return digest.hexdigest()
+    # JSON may hold half a surrogate pair.
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
+    joined = b"".join([part for data in parts for part in (len(data).to_bytes(8), data)])
+    return hashlib.sha256(joined).hexdigest()

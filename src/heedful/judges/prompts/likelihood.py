@@ -16,13 +16,24 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Constraint, Message, Sample
 
-_PARSER = 1
+_PARSER = 2
 _TEXTS = ("likelihood.en.txt", "likelihood.zh.txt")
-_YES, _NO = ("yes", "是", "满足"), ("no", "否", "不")
+_YES = (
+    "yes", "yep", "yeah", "是", "是的", "满足", "满足了", "滿足", "符合", "符合要求", "对", "对的",
+    "没错",
+)  # fmt: skip
+_NO = (
+    "no", "nope", "not", "否", "不", "不是", "不是的", "不满足", "不滿足", "不符合", "不对", "不行",
+    "没", "没有", "没有满足", "没满足", "沒有", "未", "未满足", "未能", "并不", "并非", "并未",
+    "并没有", "非",
+)  # fmt: skip
+"""Answers: a token is taken for the one that it is, or that it begins."""
 _LEAST = 1e-300
 """The smallest probability, so that odds stay finite."""
-_AROUND = " \t\n\"'*_`#([{“‘「.:：▁Ġ"
-"""Signs that tokenizers and models put before a word."""
+_ROUNDING = 1e-6
+"""How far from 1 the probabilities of all tokens may be: servers compute in single precision."""
+_AROUND = " \t\n\"'*_`#([{“‘「.:：▁Ġ,;!，。；！)]}”’」"
+"""Signs that tokenizers and models put around a word."""
 
 
 def prompt_version() -> str:
@@ -49,18 +60,34 @@ def log_odds(tokens: Mapping[str, float]) -> tuple[float, float]:
 
     Returns:
         The log-odds of yes against no, and the probability of the two together, 0 to 1. An answer
-        that isn't among the tokens is at most as likely as the least likely of them, and is taken
-        to be half as likely.
+        that isn't among the tokens is at most as likely as the least likely of them, and as all
+        that they leave, and is taken to be half as likely.
     """
     yes = no = 0.0
     for token, value in tokens.items():
-        word = token.strip(_AROUND).casefold()
-        if word and any(answer.startswith(word) for answer in _YES):
+        answer = _answer(token.strip(_AROUND).casefold())
+        if answer is True:
             yes += math.exp(value)
-        elif word and any(answer.startswith(word) for answer in _NO):
+        elif answer is False:
             no += math.exp(value)
     if not yes and not no:
         return 0.0, 0.0
-    least = math.exp(min(tokens.values())) / 2
+    shown = [math.exp(value) for value in tokens.values()]
+    least = min(*shown, max(_ROUNDING, 1 - math.fsum(shown))) / 2
     odds = math.log(max(yes or least, _LEAST)) - math.log(max(no or least, _LEAST))
     return odds, min(1.0, yes + no)
+
+
+def _answer(word: str) -> bool | None:
+    """Tell which answer a word is or begins; ``None`` where it is neither, or may be both."""
+    if not word:
+        return None
+    if word in _YES or word in _NO:
+        return word in _YES
+    found = {
+        met
+        for met, answers in ((True, _YES), (False, _NO))
+        for each in answers
+        if each.startswith(word)
+    }
+    return found.pop() if len(found) == 1 else None

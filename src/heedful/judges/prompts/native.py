@@ -21,7 +21,8 @@ def parse(
     """Read verdicts in checklist order.
 
     Args:
-        verdicts: judgments as objects; ``status`` is the name of a status, or a boolean.
+        verdicts: judgments as objects; ``status`` is the name of a status, or a boolean. Where a
+            benchmark's code reads another one, ``published`` is that.
         constraints: the checklist; with another number of verdicts than constraints, nothing says
             which is whose, and all are ``unparsed``.
     """
@@ -34,12 +35,23 @@ def parse(
     return [_at_its_level(each, of) for each, of in zip(read, constraints, strict=True)]
 
 
+def faithful(
+    verdicts: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint]
+) -> list[Judgment]:
+    """Read verdicts as :func:`parse` does, but as the benchmark's code reads them."""
+    return parse(
+        [{**each, "status": each.get("published", each.get("status"))} for each in verdicts],
+        constraints,
+    )
+
+
 def _judgment(verdict: Mapping[str, Any]) -> Judgment:
-    status = verdict.get("status")
+    fields = {name: value for name, value in verdict.items() if name != "published"}
+    status = fields.get("status")
     if isinstance(status, bool):
         status = Status.MET if status else Status.UNMET
     try:
-        return Judgment.model_validate({**verdict, "status": status})
+        return Judgment.model_validate({**fields, "status": status})
     except ValidationError:
         return Judgment(status=Status.UNPARSED, explanation=f"the verdict is {dict(verdict)!r}")
 

@@ -47,7 +47,7 @@ def render(
     """
     turns = [(turn.role, turn.content) for turn in sample.conversation]
     response = sample.response or ""
-    fence = Fence.around([text for _, text in turns] + [response, constraint], [first, second])
+    fence = Fence.around([*(text for _, text in turns), response, constraint, first, second])
     roles = {"system": "SYSTEM PROMPT", "user": "USER", "assistant": "ASSISTANT"}
     places = {
         "mark": fence.mark,

@@ -17,11 +17,11 @@ from heedful.judges.prompts.template import fill, shipped, version
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from heedful.core.nouns import Message, Sample
+    from heedful.core.nouns import Constraint, Message, Sample
 
 __all__ = ["parse", "prompt_version", "render"]
 
-_PARSER = 2
+_PARSER = 3
 _LINE = re.compile(r"^[ \t>*_#]*RANKING[*_]*[ \t]*[:：](.*)$", re.IGNORECASE | re.MULTILINE)
 _RANKING = re.compile(r"\d{1,4}(?:[>=]\d{1,4})*")
 
@@ -38,18 +38,33 @@ def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
         sample: the conversation and the checklist; its own response is not shown.
         responses: at least two, in the order in which they are shown.
     """
-    checklist = layout.numbered(sample.checklist, None, "en")
+    checklist = layout.numbered([*map(_asked_for, sample.checklist)], None, "en")
     turns = sample.conversation
-    fence = Fence.around([*layout.spoken(turns), checklist], responses)
+    fence = Fence.around([*layout.spoken(turns), checklist, *responses])
     shown = enumerate(responses, start=1)
     places = {
         "mark": fence.mark,
         "conversation": layout.conversation(turns, fence, "en"),
-        "checklist": fence.wrap("REQUIREMENTS", checklist),
+        "checklist": fence.wrap("REQUIREMENTS", checklist or "(none beside the request)"),
         "responses": "\n\n".join(fence.wrap(f"RESPONSE {at}", text) for at, text in shown),
         "example": " > ".join(str(at) for at in range(len(responses), 0, -1)),
     }
     return [layout.message(fill(shipped("ranking.txt"), places), turns)]
+
+
+def _asked_for(constraint: Constraint) -> Constraint:
+    """Say of a criterion what makes it more than one of equal requirements."""
+    points = "" if constraint.weight is None else f"{constraint.weight:g} points"
+    notes = [
+        f"a mistake, which must not be there: {points}" if constraint.is_penalty else points,
+        "a must-have" if constraint.gate else "",
+        ""
+        if constraint.scale is None
+        else "from worst to best: " + ", ".join(level.label for level in constraint.scale.answers),
+    ]
+    said = "; ".join(filter(None, notes))
+    text = f"{constraint.text} ({said})" if said else constraint.text
+    return constraint.model_copy(update={"text": text})
 
 
 def parse(text: str, responses: Sequence[str]) -> list[int] | None:

@@ -62,7 +62,7 @@ def _other(model: AnyLLMModel) -> BatchService:
     if model.provider == "anthropic":
         from heedful.models.batches.anthropic import AnthropicBatches
 
-        return AnthropicBatches(model.model, api_key=key, base_url=model.base_url)
+        return AnthropicBatches(model.model, api_key=key, base_url=model.address)
     from heedful.models.batches.gemini import GeminiBatches
 
-    return GeminiBatches(model.model, api_key=key, base_url=model.base_url)
+    return GeminiBatches(model.model, api_key=key, base_url=model.address)

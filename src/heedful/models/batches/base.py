@@ -44,11 +44,13 @@ class BatchStatus(NamedTuple):
         ended: nothing more will be answered.
         answered: requests that came to an answer or an error so far.
         refused: why the batch as a whole came to nothing; its requests may be made again.
+        crowded: it was refused because too much of the user's is in the provider's queue.
     """
 
     ended: bool
     answered: int = 0
     refused: str | None = None
+    crowded: bool = False
 
 
 class BatchService(Protocol):

@@ -29,6 +29,9 @@ _PAGES = 50
 _AGAIN = frozenset({"batch_expired", "batch_cancelled"})
 """Codes of requests that were never worked on."""
 
+_CROWDED = "token_limit_exceeded"
+"""Code of a batch with more tokens than the organization may have in the queue."""
+
 _UNKNOWN_PATH = ("HTTP 404", "HTTP 405", "HTTP 501")
 
 ADAPTABLE = ("temperature", "top_p", "max_tokens", "max_completion_tokens")
@@ -104,7 +107,8 @@ class OpenAIBatches:
         if state == "failed":
             errors = items(within(shown.get("errors")).get("data"))
             said = "; ".join(str(error.get("message")) for error in errors[:3])
-            return BatchStatus(ended=True, refused=said or "the batch failed")
+            crowded = any(error.get("code") == _CROWDED for error in errors)
+            return BatchStatus(ended=True, refused=said or "the batch failed", crowded=crowded)
         counts = within(shown.get("request_counts"))
         answered = count(counts.get("completed")) + count(counts.get("failed"))
         return BatchStatus(ended=state in _ENDED, answered=answered)

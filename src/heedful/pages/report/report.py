@@ -146,7 +146,8 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
                 behind += f" · {percent(measure['coverage'], 1)} % decided: {bounds(measure)}"
             figures.append((in_words(family, name), percent(measure["value"], 1), behind))
     counts = summary["verdicts"]
-    decided = f"{counts['met'] + counts['unmet']:,} of {summary['constraints']:,} verdicts decided"
+    applicable = summary["constraints"] - counts.get("not_applicable", 0)
+    decided = f"{counts['met'] + counts['unmet']:,} of {applicable:,} verdicts decided"
     failed = summary["rows"]["failed"]
     if failed:
         decided += f" · {amount(failed, 'row')} unread, as undecided"

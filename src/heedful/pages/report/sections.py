@@ -209,7 +209,7 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
         ]
         if not any(by_run):
             continue
-        if dimension not in BY_CONSTRAINT:
+        if dimension not in BY_CONSTRAINT and not dimension.startswith("constraint "):
             parts += _by_tag(dimension, readings, by_run)
         elif (counts := _counts(by_run)) not in shown:  # IFEval's subtypes are its verifiers
             shown.append(counts)

@@ -28,6 +28,7 @@ from heedful.pages.viewer import (
     pages_samples,
     saved_filters,
 )
+from heedful.pages.viewer.runs import NoRowError
 from heedful.pages.viewer.security import Guard
 from heedful.reporting.html.environment import ASSETS
 
@@ -113,4 +114,5 @@ def _failed(request: Request, error: Exception) -> Response:
     """Say on a page what is wrong with a run or a request; the other pages go on."""
     viewer: Viewer = request.app.state.viewer
     status = 500 if isinstance(error, RunError | OSError) else 400
+    status = 404 if isinstance(error, NoRowError) else status
     return viewer.page("wrong.html", status, said=str(error))

@@ -38,6 +38,10 @@ CACHED_ROWS = 4_000_000
 """Rows in them, at eight bytes each."""
 
 
+class NoRowError(RunError):
+    """A run has no row of this number."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowSelection:
     """The rows that a filter wants.
@@ -180,7 +184,7 @@ class Run(Closing):
             RunError: no such row, or it is damaged.
         """
         if not 0 <= position < self.total:
-            raise RunError(f"no row {position + 1:,}", where=str(self.directory))
+            raise NoRowError(f"no row {position + 1:,}", where=str(self.directory))
         return self.saved.row(position, lambda entry: row(entry, judged=self.judged))
 
     def select(self, wanted: Filter) -> RowSelection:
