@@ -350,16 +350,6 @@ def test_what_depends_on_the_unmet_is_unmet_and_not_asked() -> None:
     assert result == ([NA, NA], [0])
 
 
-def test_what_is_not_asked_is_nothing_that_code_saved() -> None:
-    model = ScriptedModel("[constraint 1]\nVERDICT: UNMET\n[end 1]")
-    judge = Checklist(model, prompts.make("plain"), reasks=0)
-    checklist = [Constraint(text="It names a city."), Constraint(text="In Asia.", depends_on=[1])]
-    row = Sample(prompt="Q", checklist=checklist, response="No.")
-    summary = evaluate([row], judge=judge).summary
-    assert summary["decided_by"] == {judge.name: 1, "dependency": 1}
-    assert "saved" not in summary
-
-
 @given(
     st.lists(st.sets(st.integers(1, 6)), min_size=1, max_size=6),
     st.lists(STATUSES, min_size=6, max_size=6),

@@ -259,7 +259,7 @@ class Deciders:
             are none, or nothing to estimate from.
         """
         called = sum(count for judge, count in self.verdicts.items() if judge in models)
-        # What depends on an unmet constraint isn't asked, and no code decided it.
+        # What follows from an unmet constraint would not have been asked of a model either.
         verdicts = self.verdicts.total() - called - self.verdicts[DEPENDENCY]
         rows = self._rows - self._rows_with_calls
         if not (verdicts and called and self._rows_with_calls and cost["calls"]):
