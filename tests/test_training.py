@@ -49,7 +49,9 @@ def dpo(tmp_path: Path) -> Path:
 
 
 def command(stage: str, data: Path, model: Path, output: Path, *more: object) -> list[object]:
-    return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *more]
+    prompt = data.parent / "prompt.txt"  # where the export has a text of its own
+    text = ["--prompt-file", prompt] if prompt.exists() else []
+    return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *text, *more]
 
 
 @pytest.mark.slow
@@ -145,7 +147,12 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_call_goes_on(
     from heedful.critic.training import SftSettings, train_sft
 
     settings = SftSettings(
-        max_steps=6, batch_size=2, gradient_accumulation=1, learning_rate=1e-3, save_every=100
+        max_steps=6,
+        batch_size=2,
+        gradient_accumulation=1,
+        learning_rate=1e-3,
+        save_every=100,
+        prompt_file=sft.parent / "prompt.txt",
     )
     whole = train_sft(sft, tmp_path / "whole", model=model, settings=settings)
 
