@@ -20,7 +20,7 @@ from extras import needs
 from heedful.judges import Measurement, make_judge
 from heedful.judges.model import Checklist
 from tiny_model import save_tiny_model
-from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
+from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, own_text, report, samples
 
 if TYPE_CHECKING:
     from heedful.critic.training import Step
@@ -49,9 +49,8 @@ def dpo(tmp_path: Path) -> Path:
 
 
 def command(stage: str, data: Path, model: Path, output: Path, *more: object) -> list[object]:
-    prompt = data.parent / "prompt.txt"  # where the export has a text of its own
-    text = ["--prompt-file", prompt] if prompt.exists() else []
-    return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *text, *more]
+    words = ["critic", "train", stage, data, *own_text(data), "-m", model, "-o", output]
+    return [*words, *QUICK, *more]
 
 
 @pytest.mark.slow
