@@ -125,6 +125,24 @@ def test_constraints_of_other_rows_are_checked_too(tmp_path: Path) -> None:
     assert verdicts(crossed, "Use no commas.") == {"met": 4}
 
 
+def test_constraints_that_compile_are_balanced_by_what_they_say_and_crossed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = ("No commas.", "At least 5 words.", "At most one sentence.")
+    data = tmp_path / "rows.jsonl"
+    rows = [
+        {"id": str(n), "prompt": f"Write {n}.", "checklist": [text], "response": f"Two {n}."}
+        for n, text in enumerate(texts)
+    ]
+    data.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    run("evaluate", data, "--judge", "rules,compiled", "--run", tmp_path / "run", "-q")
+    results = tmp_path / "run" / "results.jsonl"
+    assert run("critic", "export", results, "-o", tmp_path / "none") == 2
+    assert "only one verdict occurs" in capsys.readouterr().err
+    crossed = exported(results, "--cross", 2, "--no-balance", "--per-call", 1)
+    assert [verdicts(crossed, text) for text in texts] == [{"met": 3}, {"unmet": 3}, {"met": 3}]
+
+
 def test_verdicts_of_a_model_are_not_taken_for_right(tmp_path: Path) -> None:
     row = {
         "prompt": "Write.",

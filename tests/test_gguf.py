@@ -5,6 +5,7 @@ That llama.cpp makes the same tokens and texts of such a file is tested in test_
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -12,7 +13,7 @@ import pytest
 from commands import run
 from extras import needs
 from gguf_models import MODELS, save
-from heedful.core.errors import UsageError
+from heedful.core.errors import InputError, UsageError
 from heedful.critic.training.gguf_file import write_gguf
 from heedful.models.folder import find_folder
 
@@ -109,11 +110,33 @@ def test_weights_that_float16_cannot_hold_are_refused(tmp_path: Path) -> None:
     refuses(folder, "not finite in F16", "float16")
 
 
+def test_weights_that_are_missing_or_damaged_are_refused(tmp_path: Path) -> None:
+    from transformers import AutoModelForCausalLM
+
+    folder = save(tmp_path / "model", "llama")
+    config = folder / "config.json"
+    said = config.read_text()
+    layers = json.loads(said)["num_hidden_layers"]
+    config.write_text(json.dumps(json.loads(said) | {"num_hidden_layers": layers + 1}))
+    refuses(folder, f"such as model.layers.{layers}.")
+    config.write_text(said)
+    whole = folder / "model.safetensors"
+    AutoModelForCausalLM.from_pretrained(folder).save_pretrained(folder, max_shard_size="100KB")
+    whole.unlink()
+    output = tmp_path / "sharded.gguf"
+    write_gguf(find_folder(str(folder)), output)
+    output.unlink()
+    sorted(folder.glob("*-of-*.safetensors"))[1].unlink()
+    refuses(folder, "which its index names")
+    whole.write_bytes(b"\x10" + bytes(7) + b"{}")
+    refuses(folder, "cannot be read")
+
+
 def refuses(folder: Path, why: str, dtype: str | None = None) -> None:
     """A refusal says why, and leaves no file."""
     output = folder.parent / "refused.gguf"
     before = set(folder.parent.iterdir())
-    with pytest.raises(UsageError, match=why):
+    with pytest.raises((InputError, UsageError), match=why):
         write_gguf(find_folder(str(folder)), output, dtype)
     assert set(folder.parent.iterdir()) == before
 

@@ -11,11 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Message, Sample, Status, evaluate
-from heedful.core.errors import ModelError, StopRunError
+from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
 from heedful.jobs.evaluate_tables import notes
 from heedful.judges import Cascade, Compiled, Panel, Rules, make_judge, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
+from heedful.models.folder import Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -304,3 +305,12 @@ def test_what_its_own_words_contradict_is_not_accepted() -> None:
         assert (judgment.model_extra or {})["contradiction"]
         summary = evaluate([sample("It is witty.")], judge=made).summary
         assert ("1 verdict contradicted by" in "".join(notes(summary))) is not reject
+
+
+def test_flags_win_over_what_a_critic_s_folder_says() -> None:
+    model = ScriptedModel("")
+    model.protocol = Protocol("short", per_call=1, measure=True)  # type: ignore[attr-defined]
+    assert make_judge("checklist", model=model).config["measure"]
+    assert not make_judge("checklist", model=model, measure=False).config["measure"]
+    with pytest.warns(HeedfulWarning, match="trained to explain"):
+        make_judge("checklist", model=model, explain=False)

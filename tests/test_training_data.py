@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -124,7 +125,9 @@ def test_the_released_pairs_are_marked_in_their_segments(
             assert tokenizer.decode(marked) == "".join(text[low:high] for low, high in spans)
 
 
-def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def trainer(model: Path, tmp_path: Path) -> Any:
+    """TRL's trainer of one row."""
     from heedful.critic.training import SftSettings
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.tokens import open_chat, tokenised
@@ -135,10 +138,36 @@ def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path)
     settings = SftSettings(batch_size=1)
     chat, _ = open_chat(find_folder(str(model)), settings)
     tokens = tokenised(Rows(folder / "train.jsonl", pairs=False), chat, None, segments=False)
-    trainer = sft_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+    return sft_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+
+
+def test_a_prompt_is_not_in_the_loss_of_fine_tuning(trainer: Any) -> None:
     (batch,) = trainer.get_train_dataloader()
     learnt = batch["labels"][0][batch["labels"][0] != -100]
-    assert chat.tokenizer.decode(learnt) == critique("+-") + "<|end|>"
+    assert trainer.processing_class.decode(learnt) == critique("+-") + "<|end|>"
+
+
+def test_logits_of_a_prompt_are_not_computed_and_change_nothing(trainer: Any) -> None:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from heedful.critic.training.trainer import learnt_positions_only
+
+    (batch,) = trainer.get_train_dataloader()
+    found = []
+    for where in (nullcontext(), learnt_positions_only()):
+        trainer.model.zero_grad()
+        with where, FlopCounterMode(display=False) as counter:
+            loss = trainer.compute_loss(trainer.model, dict(batch))
+            loss.backward()
+        gradients = [each.grad for each in trainer.model.parameters()]
+        found.append((loss.detach(), gradients, counter.get_total_flops()))
+    (loss, gradients, every), (same_loss, same_gradients, fewer) = found
+    torch.testing.assert_close(same_loss, loss)
+    torch.testing.assert_close(same_gradients, gradients)
+    prompts = int((batch["labels"] == -100).sum()) - 1  # the last of them says the first answer
+    logits = 2 * trainer.model.lm_head.weight.numel()
+    assert every - fewer >= 2 * prompts * logits  # of hidden states and of weights at least
 
 
 ROW = {"prompt": [{"role": "user", "content": "Ask."}], "prompt_name": "plain"}

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 _EXACT = "--flash-attn off -ctk f32 -ctv f32"
 """By default llama.cpp rounds much of attention to float16."""
 
+_CONTEXT = 16384
+"""Tokens that a server keeps, where the model reads as many."""
+
 
 def gguf(
     input: str,  # noqa: A002 - shown to users as INPUT
@@ -48,14 +51,15 @@ def gguf(
         f"{folder.name}: {written.architecture}, {written.tensors} tensors in {written.dtype}, "
         f"texts cut as by {written.cut}"
     )
+    next_step = _next(folder, output, min(_CONTEXT, written.context))
     return print_outcome(
-        Outcome(view=lambda: about, written=[output], next_step=_next(folder, output)), quiet=quiet
+        Outcome(view=lambda: about, written=[output], next_step=next_step), quiet=quiet
     )
 
 
-def _next(folder: ModelFolder, output: Path) -> str:
+def _next(folder: ModelFolder, output: Path, context: int) -> str:
     """Say how to serve and ask the model: a server does not know its prompt."""
-    command = f"llama-server -m {shlex.quote(str(output))} --jinja -c 16384 --port 8080"
+    command = f"llama-server -m {shlex.quote(str(output))} --jinja -c {context} --port 8080"
     flags = ["--model", output.stem, "--base-url", "http://127.0.0.1:8080/v1"]
     if protocol := folder.protocol:
         flags += ["--prompt", protocol.prompt]

@@ -51,8 +51,10 @@ class ProtocolFlags(ConnectionFlags):
         system_prompt_file: For advancedif, a file with the text for system steerability; by default
             that of --prompt-file.
         explain: Ask for an explanation before each verdict.
-        measure: Tell the model what code counts for a constraint, as facts.
-        per_call: Constraints in one call; 1 judges each on its own. Default: all.
+        measure: Tell the model what code counts for a constraint, as facts. Default: as the model's
+            folder says, else no.
+        per_call: Constraints in one call; 1 judges each on its own. Default: as the model's folder
+            says, else all.
         votes: Independent samples per question; the majority decides.
         min_confidence: A majority smaller than this share of the votes does not decide.
         reasks: How often the verdict on a constraint that the reply left out is requested again.
@@ -65,7 +67,7 @@ class ProtocolFlags(ConnectionFlags):
     prompt_file: Path | None = None
     system_prompt_file: Path | None = None
     explain: bool = True
-    measure: Annotated[bool, Parameter(negative="")] = False
+    measure: bool | None = None
     per_call: int | None = None
     votes: int = 1
     min_confidence: float = 0.0
@@ -237,6 +239,8 @@ def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterato
 def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
     """Say how many constraints only a model decides, and the command that asks one."""
     left = summary["needs_model"]
+    if not sum(summary["verdicts"].values()):
+        return "no sample has a constraint: heedful checklist FILE --model NAME -o OUT makes them"
     if not left or model_flags.model:
         return ""
     from heedful.engine.sessions import COMMAND

@@ -66,8 +66,9 @@ class JudgeOptions(CallOptions, total=False):
         prompt_file: a file whose text replaces that of the prompt.
         system_prompt_file: for ``advancedif``, a file with the text for system steerability.
         explain: ask for an explanation before each verdict, as by default.
-        measure: tell the model what code counts for a constraint; a model's folder may say so too.
-        per_call: constraints in one call; all by default.
+        measure: tell the model what code counts for a constraint; by default what the model's
+            folder says, else no.
+        per_call: constraints in one call; by default what the model's folder says, else all.
         votes: independent samples per question, whose majority decides; 1 by default.
         min_confidence: a majority smaller than this share of the votes does not decide.
         reasks: how often a verdict that the reply left out is requested again; 1 by default.
@@ -81,7 +82,7 @@ class JudgeOptions(CallOptions, total=False):
     prompt_file: str | os.PathLike[str] | None
     system_prompt_file: str | os.PathLike[str] | None
     explain: bool
-    measure: bool
+    measure: bool | None
     per_call: int | None
     votes: int
     min_confidence: float
@@ -212,6 +213,8 @@ def _model_judge(options: JudgeOptions) -> Judge:
     members: list[Judge] = []
     for model in connect(options["model"], **calls):
         protocol = protocol_of(model)
+        measure = options.get("measure")
+        measure = protocol.measure if measure is None else measure
         prompt = prompt_for(
             model,
             options.get("prompt"),
@@ -227,7 +230,7 @@ def _model_judge(options: JudgeOptions) -> Judge:
                 sampling=how,
                 reasks=options.get("reasks", 1),
                 sample_index=index,
-                measure=Measurement() if options.get("measure") or protocol.measure else None,
+                measure=Measurement() if measure else None,
             )
             for index in range(votes)
         ]
@@ -268,6 +271,12 @@ def prompt_for(
     from heedful.judges import prompts
 
     protocol = protocol_of(model)
+    if not explain and getattr(model, "protocol", None) is not None:
+        warnings.warn(
+            f"{model.name} was trained to explain its verdicts, and is asked for verdicts only",
+            HeedfulWarning,
+            stacklevel=3,
+        )
     if prompt_file is None and system_prompt_file is None and name in (None, protocol.prompt):
         prompt_file = protocol.prompt_file
     return prompts.make(

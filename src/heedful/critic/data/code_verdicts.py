@@ -11,6 +11,7 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from heedful import verify
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-    from heedful.core.nouns import Constraint, Sample
+    from heedful.core.nouns import Check, Constraint, Sample
 
 POOL = 2000
 """Constraints of other rows that are kept at most; they are few, and repeat from row to row."""
@@ -72,9 +73,19 @@ class Decided(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """The id of its check, else the type that the row names: what is balanced."""
-        check = self.constraint.check
-        return check.id if check is not None else self.constraint.type or "other"
+        """What is balanced: the id of its check or of the compiled one, with the unit counted."""
+        check = self.constraint.check or _compiled(self.constraint.text)
+        if check is None:
+            return self.constraint.type or "other"
+        unit = check.args.get("unit")
+        return f"{check.id} {unit}" if isinstance(unit, str) else check.id
+
+
+@lru_cache(8192)
+def _compiled(text: str) -> Check | None:
+    from heedful.verify.compiler.compile import compile_constraint
+
+    return compile_constraint(text).check
 
 
 def has_verdicts(sample: Sample) -> bool:
@@ -170,12 +181,18 @@ class CodeVerdicts:
         return crossed
 
     def _pooled(self, samples: Iterable[Sample]) -> list[Constraint]:
-        """Collect constraints with a check, each once."""
+        """Collect constraints with a check, or that were compiled to one, each once."""
         pool: dict[str, Constraint] = {}
         for sample in samples:
-            for constraint in sample.checklist if len(pool) < POOL else ():
-                if constraint.check is not None:
-                    pool.setdefault(constraint.text, constraint)
+            if len(pool) >= POOL or not has_verdicts(sample):
+                continue
+            for constraint, judgment in zip(sample.checklist, _judgments(sample), strict=True):
+                check = constraint.check
+                if check is None and judgment.status.decided and judgment.judge == CODE[1]:
+                    check = _compiled(constraint.text)
+                if check is not None:
+                    checked = constraint.model_copy(update={"check": check})
+                    pool.setdefault(constraint.text, checked)
         return list(pool.values())
 
 

@@ -64,7 +64,10 @@ def export(
     )
     if file is None:
         first = f"; the first: {examples.problems[0]['problem']}" if examples.problems else ""
-        raise InputError(f"no row can be exported{first}", where=str(data))
+        balanced = any(key.startswith("left out to balance") for key in examples.counts)
+        one = "; of each constraint type only one verdict occurs" if balanced and not first else ""
+        hint = "--no-balance takes all verdicts, --cross adds others" if one else ""
+        raise InputError(f"no row can be exported{first}{one}", where=str(data), hint=hint)
     return {
         "pairs": examples.pairs,
         "file": str(file),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import UsageError
+from heedful.core.errors import InputError, UsageError
 from heedful.critic.training.gguf_tokens import add_tokenizer
 from heedful.data.formats.base import replacing
 
@@ -42,6 +43,7 @@ class GgufFile:
         dtype: of the matrices, GGUF's name; vectors are always F32.
         tensors: how many.
         cut: llama.cpp's name for how the tokenizer cuts texts.
+        context: tokens that the model reads at most.
     """
 
     path: Path
@@ -49,6 +51,7 @@ class GgufFile:
     dtype: str
     tensors: int
     cut: str
+    context: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,7 @@ def write_gguf(folder: ModelFolder, output: Path, dtype: str | None = None) -> G
         dtype: ``float32``, ``float16`` or ``bfloat16``; ``None`` for the folder's own.
 
     Raises:
+        InputError: weights are missing or damaged.
         UsageError: packages are missing, or llama.cpp would not compute what transformers does.
     """
     missing = [name for name in ("gguf", "torch", "transformers") if find_spec(name) is None]
@@ -99,6 +103,7 @@ def write_gguf(folder: ModelFolder, output: Path, dtype: str | None = None) -> G
     _check(config, folder)
     kind = _TYPES[dtype or str(config.dtype or "float32").removeprefix("torch.")]
     tensors = list(_tensors(config, folder))
+    _check_whole(config, folder, {tensor.key for tensor in tensors})
     rows = next(tensor.shape[0] for tensor in tensors if tensor.name == "token_embd.weight")
     tokenizer = AutoTokenizer.from_pretrained(folder.path)
     with replacing(output) as part:
@@ -109,7 +114,9 @@ def write_gguf(folder: ModelFolder, output: Path, dtype: str | None = None) -> G
             _write(writer, tensors, _factors(config, folder), kind)
         finally:
             writer.close()
-    return GgufFile(output, config.model_type, kind, len(tensors), cut)
+    return GgufFile(
+        output, config.model_type, kind, len(tensors), cut, config.max_position_embeddings
+    )
 
 
 def _check(config: Any, folder: ModelFolder) -> None:
@@ -148,7 +155,7 @@ def _tensors(config: Any, folder: ModelFolder) -> Iterator[_Tensor]:
         UsageError: there are none, or one that GGUF has no name for.
     """
     from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, get_tensor_name_map
-    from safetensors import safe_open
+    from safetensors import SafetensorError, safe_open
 
     archs = {name: arch for arch, name in MODEL_ARCH_NAMES.items()}
     arch: MODEL_ARCH = archs[config.model_type]
@@ -156,12 +163,13 @@ def _tensors(config: Any, folder: ModelFolder) -> Iterator[_Tensor]:
     heads = {}
     if config.model_type == "llama":
         heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-    files = sorted(folder.path.glob("*.safetensors"))
-    if not files:
-        what, hint = "the folder has no .safetensors", "save it again with save_pretrained"
-        raise UsageError(what, where=str(folder.path), hint=hint)
-    for file in files:
-        with safe_open(file, framework="pt") as content:
+    for file in _files(folder):
+        try:
+            opened = safe_open(file, framework="pt")
+        except (OSError, SafetensorError) as error:
+            what = f"the weights cannot be read: {error}"
+            raise InputError(what, where=str(file), hint="copy the folder again") from error
+        with opened as content:
             for key in content.keys():  # noqa: SIM118 - no mapping, only these methods
                 name = names.get_name(key, try_suffixes=(".weight", ".bias"))
                 if name is None:
@@ -170,6 +178,53 @@ def _tensors(config: Any, folder: ModelFolder) -> Iterator[_Tensor]:
                 shape = tuple(content.get_slice(key).get_shape())
                 layer = key.split(".")[-2]
                 yield _Tensor(name, file, key, shape, heads.get(layer, 0))
+
+
+def _files(folder: ModelFolder) -> list[Path]:
+    """Return the files of the weights, as transformers chooses: one file before several.
+
+    Raises:
+        InputError: one that the index names is missing.
+        UsageError: there are none.
+    """
+    whole, index = (folder.path / f"model.safetensors{end}" for end in ("", ".index.json"))
+    if whole.is_file():
+        return [whole]
+    if not index.is_file():
+        files = sorted(folder.path.glob("*.safetensors"))
+        if not files:
+            what, hint = "the folder has no .safetensors", "save it again with save_pretrained"
+            raise UsageError(what, where=str(folder.path), hint=hint)
+        return files
+    try:
+        named = sorted(set(json.loads(index.read_text(encoding="utf-8"))["weight_map"].values()))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"the index of the weights cannot be read: {error}"
+        raise InputError(what, where=str(index), hint="copy the folder again") from error
+    for name in named:
+        if not (folder.path / name).is_file():
+            what = f"the folder has no {name}, which its index names"
+            raise InputError(what, where=str(folder.path), hint="copy the folder again")
+    return [folder.path / name for name in named]
+
+
+def _check_whole(config: Any, folder: ModelFolder, keys: set[str]) -> None:
+    """Hold that the weights are those of the configuration, tied ones left out.
+
+    Raises:
+        InputError: some are missing.
+    """
+    from accelerate import init_empty_weights
+    from transformers import AutoModelForCausalLM
+
+    with init_empty_weights():
+        model = AutoModelForCausalLM.from_config(config)
+    wanted = {name for name, _ in model.named_parameters()}
+    if config.tie_word_embeddings:
+        wanted.discard("lm_head.weight")
+    if missing := sorted(wanted - keys):
+        what = f"the weights lack {len(missing)} that config.json calls for, such as {missing[0]}"
+        raise InputError(what, where=str(folder.path), hint="copy the folder again")
 
 
 def _add_configuration(writer: Any, config: Any, name: str, kind: str) -> None:

@@ -88,9 +88,10 @@ def custom(
     raw = sorted({name for name in used if name.startswith(_RAW)})
     if not raw:
         return unix_lines(text).strip()
+    named = " and ".join(f"{{{{{name}}}}}" for name in raw)
     warnings.warn(
-        f"{path}: {{{{{raw[0]}}}}} has no fences: a response that poses as instructions or "
-        "verdicts may be believed",
+        f"{path}: what {named} stands for has no fences: if it poses as instructions or verdicts, "
+        "it may be believed",
         HeedfulWarning,
         stacklevel=2,
     )
