@@ -433,9 +433,8 @@ def test_held_out_samples_must_tell_critics_apart(
     assert run(*words, "-o", tmp_path / "a", "--evaluation", alike) == 2
     assert "F1" in capsys.readouterr().err
     known = write(tmp_path / "known.jsonl", samples())
-    flags = ["--evaluation", known, "--prompt-file", tmp_path / "prompt.txt"]
-    short = ["--max-completion-tokens", 2]
-    assert run(*words, "-o", tmp_path / "b", *flags, *short) == 0
+    flags = ["--evaluation", known, "--max-completion-tokens", 2]
+    assert run(*words, "-o", tmp_path / "b", *flags) == 0
     assert "4 held-out samples" in capsys.readouterr().err
     assert report(tmp_path / "b")["held_out"]["verdicts"]["unparsed"] == 8
 
