@@ -19,7 +19,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
 from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
-from trainings import FEW, QUICK, VERDICTS, critique, exported, report, samples
+from trainings import FEW, QUICK, VERDICTS, critique, exported, own_text, report, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -277,7 +277,7 @@ def test_a_chat_template_that_cannot_be_trained_with_is_refused(
     else:
         file.write_text(template)
     data = exported(tmp_path, samples())
-    words = ["critic", "train", "sft", data, "-m", model, *FEW, "--max-steps", 1]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, *FEW, "--max-steps", 1]
     assert run(*words, "-o", tmp_path / "out") == 2
     err = capsys.readouterr().err
     assert said in err
@@ -296,7 +296,12 @@ def test_a_critic_stops_where_its_template_ends_an_answer(model: Path, tmp_path:
     data = exported(tmp_path, samples())
     flags = ["--chat-template", template, "--max-steps", 1]
     output = tmp_path / "out"
-    assert run("critic", "train", "sft", data, "-m", model, "-o", output, *FEW, *flags) == 0
+    assert (
+        run(
+            "critic", "train", "sft", data, *own_text(data), "-m", model, "-o", output, *FEW, *flags
+        )
+        == 0
+    )
     tokenizer = AutoTokenizer.from_pretrained(output)
     ends = tokenizer.convert_tokens_to_ids(["<|end|>", "<|system|>"])
     assert GenerationConfig.from_pretrained(output).eos_token_id == sorted(ends)
@@ -329,7 +334,19 @@ def test_a_loss_that_is_no_number_stops_the_training(
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--learning-rate", 1e30, "--max-grad-norm", 1e30, "--save-every", 1, "--warmup", 0]
-    words = ["critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *FEW, *flags]
+    words = [
+        "critic",
+        "train",
+        "sft",
+        data,
+        *own_text(data),
+        "-m",
+        model,
+        "-o",
+        tmp_path / "out",
+        *FEW,
+        *flags,
+    ]
     assert run(*words, "--max-steps", 20) == 2
     err = capsys.readouterr().err
     assert "is nan" in err
@@ -350,7 +367,13 @@ def test_memory_that_does_not_suffice_leaves_the_checkpoint(model: Path, tmp_pat
             raise torch.OutOfMemoryError(message)
 
     data = exported(tmp_path, samples())
-    settings = SftSettings(max_steps=5, batch_size=2, gradient_accumulation=3, save_every=1)
+    settings = SftSettings(
+        max_steps=5,
+        batch_size=2,
+        gradient_accumulation=3,
+        save_every=1,
+        prompt_file=data.parent / "prompt.txt",
+    )
     with pytest.raises(RunError) as stopped:
         train_sft(data, tmp_path / "out", model=model, settings=settings, on_progress=fill)
     said = str(stopped.value)
@@ -364,7 +387,7 @@ def test_a_folder_of_something_else_is_refused(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = exported(tmp_path, samples())
-    words = ["critic", "train", "sft", data, "-m", model, "-o"]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, "-o"]
     assert run(*words, model) == 2
     assert str(model) in capsys.readouterr().err
     assert run(*words, tmp_path) == 2
@@ -406,13 +429,12 @@ def test_held_out_samples_must_tell_critics_apart(
 ) -> None:
     data = exported(tmp_path, samples())
     alike = write(tmp_path / "alike.jsonl", samples(["++", "++"]))
-    words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, *QUICK, "--max-steps", 1]
     assert run(*words, "-o", tmp_path / "a", "--evaluation", alike) == 2
     assert "F1" in capsys.readouterr().err
     known = write(tmp_path / "known.jsonl", samples())
-    flags = ["--evaluation", known, "--prompt-file", tmp_path / "prompt.txt"]
-    short = ["--max-completion-tokens", 2]
-    assert run(*words, "-o", tmp_path / "b", *flags, *short) == 0
+    flags = ["--evaluation", known, "--max-completion-tokens", 2]
+    assert run(*words, "-o", tmp_path / "b", *flags) == 0
     assert "4 held-out samples" in capsys.readouterr().err
     assert report(tmp_path / "b")["held_out"]["verdicts"]["unparsed"] == 8
 
@@ -481,7 +503,21 @@ def test_layers_that_an_adapter_cannot_find_are_an_error_of_use(
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--lora-rank", 2, "--lora-targets", "no_such_layer"]
-    assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *flags) == 2
+    assert (
+        run(
+            "critic",
+            "train",
+            "sft",
+            data,
+            *own_text(data),
+            "-m",
+            model,
+            "-o",
+            tmp_path / "out",
+            *flags,
+        )
+        == 2
+    )
     assert "no_such_layer" in capsys.readouterr().err
 
 
