@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from heedful import UsageError, dry_run, evaluate
 from heedful.core import rubric
-from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
+from heedful.core.nouns import Constraint, Critique, Judgment, Recording, Sample, Status
 from heedful.core.scale import Level, Scale
 from heedful.data.formats import native, open_source
-from heedful.judges import Panel, prompts
+from heedful.judges import Panel, Recorded, prompts
 from heedful.judges.dependencies import judge_in_order
 from heedful.judges.model import Checklist
 from heedful.metrics import Summary, scores
@@ -394,6 +394,19 @@ def test_a_chain_takes_time_that_grows_as_it_does() -> None:
 
     for forward in (True, False):
         assert calls(400, forward=forward) < 2.5 * calls(200, forward=forward)
+
+
+def test_a_recording_is_read_once_for_a_chain() -> None:
+    def calls(length: int) -> int:
+        checklist = [Constraint(text="c", depends_on=[at] if at else []) for at in range(length)]
+        recording = Recording(prompt="native", verdicts=({"status": True},) * length)
+        row = Sample(id="1", checklist=checklist, response="A", recording=recording)
+        profile = cProfile.Profile()
+        result = profile.runcall(asyncio.run, judge_in_order(Recorded(), row))
+        assert {each.status for each in result.judgments} == {MET}
+        return sum(int(entry.callcount) for entry in profile.getstats())
+
+    assert calls(200) < 2.5 * calls(100)
 
 
 # --- files --------------------------------------------------------------------------------------

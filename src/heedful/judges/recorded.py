@@ -25,6 +25,7 @@ class Recorded:
             scoring: ``faithful`` reads replies as published codes do, where that differs.
         """
         self.scoring = scoring
+        self._last: tuple[Sample, list[Judgment]] | None = None
 
     @property
     def config(self) -> Mapping[str, Any]:
@@ -43,7 +44,7 @@ class Recorded:
             reason = str(recording.declared.get("error", "the judge's reply is missing"))
             return Critique.undecided(constraints, Status.FAILED, reason, self.name)
         # A reply can be matched to its constraints only against the whole checklist.
-        judgments = read_recording(recording, sample, self.scoring)
+        judgments = self._read(recording, sample)
         return Critique(
             judgments=tuple(
                 _signed(judgments[position], f"{self.name}:{recording.prompt}")
@@ -52,6 +53,12 @@ class Recorded:
             text=recording.text,
             declared=_declared(recording, sample),
         )
+
+    def _read(self, recording: Recording, sample: Sample) -> list[Judgment]:
+        """Read a recording; criteria that depend on others ask for it in as many rounds."""
+        if self._last is None or self._last[0] is not sample:
+            self._last = sample, read_recording(recording, sample, self.scoring)
+        return self._last[1]
 
 
 def _signed(judgment: Judgment, judge: str) -> Judgment:
