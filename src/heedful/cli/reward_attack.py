@@ -75,14 +75,16 @@ def attack(
     def outcome(result: dict[str, Any]) -> Outcome:
         document = attacking.document(result)
         undecided = sum(each["alone"]["undecided"] for each in result["kinds"].values())
-        lost = f"{amount(undecided, 'attempt')} undecided: --retry-failed requests them again"
+        lost = f"{amount(undecided, 'attempt')} undecided"
+        if model_flags.model:
+            lost += f": --retry-failed requests them again (run {run})"
         return Outcome(
             view=document.terminal,
             written=document.write(output or run, result, name="attacks"),
             resumed=result["resumed"],
             hints=[
                 *([f"{amount(unread, 'row')} of {input} cannot be read"] if unread else ()),
-                *([f"{lost} (run {run})"] if undecided else ()),
+                *([lost] if undecided else ()),
             ],
             complete=not (undecided or unread),
         )
