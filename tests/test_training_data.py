@@ -166,6 +166,7 @@ def turns(question: str, answer: list[dict[str, str]]) -> list[dict[str, str]]:
         ("dpo", {**ROW, "completion": ANSWER}, "heedful critic train sft"),
         ("dpo", {**ROW, "chosen": ANSWER}, "has no rejected"),
         ("dpo", {**PAIR, "rejected": ANSWER}, "are the same"),
+        ("sft", {**ROW, "completion": [{**ANSWER[0], "content": "Fine."}]}, "states no verdict"),
         ("sft", {**ROW, "completion": ANSWER, "prompt_version": "3-other"}, "another text"),
         ("dpo", {**PAIR, "prompt_version": "3-other"}, "give the --prompt-file"),
         (
@@ -475,10 +476,10 @@ def test_the_report_counts_rows_seen_and_not_rows_given(model: Path, tmp_path: P
 
 def test_rows_of_a_length_go_into_a_batch(model: Path, tmp_path: Path) -> None:
     """All are trained on, as by default; only their order differs."""
-    rows = [
-        {**ROW, "completion": [{**ANSWER[0], "content": "MET " * (1 + 20 * (number % 2))}]}
-        for number in range(8)
+    texts = [
+        f"<c1>\n{'So. ' * (1 + 20 * (number % 2))}\nVERDICT: MET\n</c1>" for number in range(8)
     ]
+    rows = [{**ROW, "completion": [{**ANSWER[0], "content": text}]} for text in texts]
     data = write(tmp_path / "data.jsonl", rows)
     curves = []
     for flags in ((), ("--group-by-length",)):
