@@ -251,6 +251,16 @@ def correct(prompt: Prompt) -> str:
     )
 
 
+def rank(prompt: Prompt) -> str:
+    """Rank responses by how many words of the request they have."""
+    asked = words(
+        "\n".join(text for label, text in prompt.fenced.items() if "RESPONSE" not in label)
+    )
+    shared = [len(asked & words(text)) for text in prompt.numbered("RESPONSE")]
+    order = sorted(range(len(shared)), key=shared.__getitem__, reverse=not prompt.errs())
+    return "RANKING: " + " > ".join(str(at + 1) for at in order)
+
+
 def respond(prompt: Prompt) -> str:
     """Write a few sentences about words of the instruction; some instructions are followed."""
     subjects = re.findall(r"[A-Za-z]{4,}|[\u4e00-\u9fff]{2}", prompt.text) or ["this"]
@@ -276,6 +286,7 @@ PLAYERS: dict[str, Player] = {
     "给指令分类": sort,
     "You are checking the work of somebody": verify,
     "复核这些评判": verify,
+    "You are to rank them": rank,
     "You are preparing a count": extract,
     "为程序计数做准备": extract,
     "You have judged whether": revise,

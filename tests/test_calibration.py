@@ -210,6 +210,23 @@ def test_drawn_labelled_and_calibrated(judged: Path, by: str | None, rate: Any) 
     assert set(result.get("kinds", ())) == (set("xyz") if by else set())
 
 
+def test_what_does_not_apply_is_in_no_labelled_rate(judged: Path) -> None:
+    file = judged.parent / "drawn.jsonl"
+    calibration.draw(judged, file, labels=20)
+
+    def change(rows: list[dict[str, Any]]) -> None:
+        for row in rows[1:]:
+            row["labels"] = [True, "not_applicable"]
+        rows[0]["labels"] = ["n/a", "n/a"]
+
+    result = calibration.calibrate(judged, label(file, change))
+    assert (result["labels"], result["units"]) == (19, ROWS - 1)
+    assert result["classical"] == 1
+    calibration.draw(judged, judged.parent / "more.jsonl", labels=25, labelled=file)
+    kept = [json.loads(each) for each in (judged.parent / "more.jsonl").read_text().splitlines()]
+    assert sum(row.get("label_levels") == [None, "not_applicable"] for row in kept) == 19
+
+
 def graded(path: Path, verdicts: list[list[Any]], *weights: float) -> Path:
     """Make a run of rubrics with the statuses of its judge."""
     rows = [

@@ -9,7 +9,7 @@ import pytest
 
 import commands
 from fault_server import completion, serving
-from heedful import Sample, meta
+from heedful import InputError, Sample, meta
 from heedful.jobs.choose import choose
 from heedful.judges.prompts.fence import unfence
 from heedful.models import ScriptedModel
@@ -53,6 +53,11 @@ def test_a_judge_that_reads_is_the_same_in_both_orders(tmp_path: Path) -> None:
     assert choices["accuracy"]["value"] == pytest.approx(2 / 3)
     assert choices["positional_agreement"]["value"] == 1
     assert choices["first_shown"]["value"] == pytest.approx(0.5)
+
+
+def test_rows_without_pairs_are_refused() -> None:
+    with pytest.raises(InputError, match="no row says which"):
+        choose([{"prompt": "Greet.", "response": "Hi"}], ScriptedModel(""))
 
 
 def test_a_judge_that_takes_the_first_never_agrees_with_itself(tmp_path: Path) -> None:

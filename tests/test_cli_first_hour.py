@@ -187,6 +187,10 @@ def test_a_misspelled_name_in_the_file_is_refused(
     [
         (("mine.jsonl", "--run", ""), "--run is empty"),
         (("mine.jsonl", "--run="), "--run is empty"),
+        (("",), "an argument is empty"),
+        (("mine.jsonl", "-o", ""), "-o is empty"),
+        (("https://example.org/mine.jsonl",), "download it first"),
+        (("mine.jsonl", "--help-al"), "did you mean --help-all?"),
         (("mine.jsonl", "./mine.jsonl"), "twice"),
         (("mine.jsonl", "-o", "out.xlsx"), ".jsonl"),
         (("mine.jsonl", "--model", "large,small", "--dry-run"), "comma"),
@@ -202,6 +206,24 @@ def test_what_would_surprise_later_is_refused_in_one_line(
     assert not (folder / "out.xlsx").exists()
 
 
+def test_a_folder_without_data_says_what_data_is(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "notes").mkdir()
+    assert run("evaluate", "notes") == 2
+    assert "notes: the folder holds no data files (their names end in .jsonl" in (
+        capsys.readouterr().err
+    )
+
+
+def test_rows_without_constraints_name_the_command_that_makes_them(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "bare.jsonl").write_text('{"prompt": "Greet.", "response": "Hi"}\n', "utf-8")
+    assert run("evaluate", "bare.jsonl") == 1
+    assert "heedful checklist FILE --model NAME -o OUT" in "".join(capsys.readouterr())
+
+
 def test_one_constraint_may_be_plain_text(folder: Path) -> None:
     rows = [ROW | {"checklist": "No commas."}, ROW | {"checklist": ["No commas."]}]
     (folder / "one.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
@@ -215,8 +237,9 @@ def test_one_constraint_may_be_plain_text(folder: Path) -> None:
     ("name", "text", "said"),
     [
         ("q.jsonl", '{"question": "Hi", "answer": "Yo"}', "--map question=prompt,answer=response"),
-        ("q.csv", "prompt;checklist;response\nHi;No commas.;Yo\n", "semicolons"),
-        ("q.csv", "prompt\tchecklist\tresponse\nHi\tNo commas.\tYo\n", "tabs"),
+        ("q.csv", "prompt|checklist|response\nHi|No commas.|Yo\n", "bars"),
+        ("q.jsonl", "{broken\n", "broken JSON"),
+        ("q.jsonl", "broken\n", "its only line is read as the header of CSV"),
     ],
 )
 def test_a_file_in_no_known_format_says_how_it_can_be_read(

@@ -117,7 +117,7 @@ def test_a_folder_stands_for_its_data_files(tmp_path: Path) -> None:
     assert run("evaluate", folder, "--run", tmp_path / "run") == 0
     assert ids(tmp_path / "run") == ["a:row-1", "a:row-2", "a:row-3", "b:row-1"]
     assert [row.id for row in evaluate(folder)] == ids(tmp_path / "run")
-    with pytest.raises(InputError, match="this is a folder"):
+    with pytest.raises(InputError, match="the folder holds no data files"):
         evaluate(folder / "within")
     with pytest.raises(InputError, match="this is a run"):
         evaluate(tmp_path / "run")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from heedful.core.errors import InputError, UsageError
 from heedful.core.nouns import Check, Constraint, Message, Recording, Sample
 from heedful.data import formats
-from heedful.data.formats import native
+from heedful.data.formats import files, native
 from properties import of_a_hundred
 
 if TYPE_CHECKING:
@@ -194,7 +194,7 @@ def test_csv_cells_may_be_huge(put: Any) -> None:
         ("[]", "no rows"),
         ("prompt,checklist\n", "no rows"),
         ("prompt,prompt\nx,y\n", "more than once"),
-        ("prompt;checklist\na;b\n", "separated by semicolons"),
+        ("prompt|checklist\na|b\n", "separated by bars"),
         ("just words\nand more\n", "not in a known format"),
         ('{\n "prompt": "p",\n "checklist": ["a"]\n}\n', "over several lines"),
         ('{"data": [{"prompt": "p"}]}', "jq '.data'"),
@@ -209,6 +209,18 @@ def test_a_file_that_cannot_be_read_says_why(put: Any, content: str | bytes, sai
         formats.open_source(put(content))
     assert said in str(error.value)
     assert "data" in error.value.where
+
+
+@pytest.mark.parametrize("separator", [",", "\t", ";"])
+@pytest.mark.parametrize("before", ["", "\n\n"])
+def test_cells_may_be_separated_by_tabs_and_semicolons(
+    put: Any, separator: str, before: str
+) -> None:
+    cells = (("prompt", "checklist", '"re;spo,nse"'), ("p", "No commas.", '"a;b\tc, d"'))
+    text = before + "".join(separator.join(row) + "\n" for row in cells)
+    (record,) = files.records(put(text))
+    assert record.data == {"prompt": "p", "checklist": "No commas.", "re;spo,nse": "a;b\tc, d"}
+    assert record.line == 2 + len(before)
 
 
 def test_a_missing_file_and_a_folder_say_so(tmp_path: Path) -> None:

@@ -169,6 +169,38 @@ def test_types_of_tasks_and_of_constraints() -> None:
         meta(rows, by="domain")
 
 
+def test_labels_that_name_levels(tmp_path: Path) -> None:
+    asked = [{"text": "q", "scale": ["no", "some", "all"]}, {"text": "x"}]
+    na = {"status": "not_applicable"}
+    verdict = {
+        "no": {"status": "unmet", "level": "no"},
+        "all": {"status": "met", "level": "all"},
+        None: {"status": "unparsed"},
+    }
+    rows = [
+        {"prompt": f"p{at}", "response": "r", "checklist": asked, "labels": list(labels)}
+        | {"judgments": [verdict[said], other]}
+        for at, (labels, said, other) in enumerate(
+            [
+                (("some", True), "no", {"status": "met"}),
+                (("All", "not_applicable"), "all", {"status": "met"}),
+                (("no", "n/a"), None, na),
+                (("no", False), "no", na),
+            ]
+        )
+    ]
+    file = tmp_path / "rows.jsonl"
+    file.write_text("\n".join(map(json.dumps, [*rows, rows[0] | {"labels": ["nope", True]}])))
+    summary = meta(file)
+    assert "none of the levels no, some, all" in summary["problems"][0]["problem"]
+    found = summary["judges"][0]["levels"]
+    exact = found["exact"]
+    assert (exact["numerator"], exact["denominator"], exact["coverage"]) == (4, 7, 7 / 8)
+    # Values (.5, 0), (1, 1), (1, 1), (0, 0); of what applies 4 agree, 2 don't, and 1 n/a does.
+    assert found["weighted_kappa"] == pytest.approx(1 - (0.25 / 4) / (7 / 16))
+    assert found["not_applicable_kappa"] == pytest.approx((7 * 5 - 29) / (49 - 29))
+
+
 def published(rows: list[tuple[str, str]], types: list[str]) -> tuple[float, float]:
     """IF-RewardBench's overall F1s: what was not decided is met, an undefined F1 is 0."""
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heedful import dry_run, evaluate
+from heedful import UsageError, dry_run, evaluate
 from heedful.core import rubric
 from heedful.core.nouns import Constraint, Critique, Judgment, Sample, Status
 from heedful.core.scale import Level, Scale
@@ -168,6 +168,15 @@ def test_what_does_not_apply_is_in_no_sum() -> None:
     assert result["metrics"]["rubric"]["score"]["value"] == 1
     assert result["verdicts"]["not_applicable"] == 2
     assert result["coverage"] == 1
+
+
+def test_labels_may_name_levels() -> None:
+    asked = [Constraint(text="a", scale={"kind": "partial"}), Constraint(text="b")]
+    sample = Sample(checklist=asked, labels=["partly", "not_applicable"])
+    assert sample.labels == (False, None)
+    assert (sample.model_extra or {})["label_levels"] == ["partly", "not_applicable"]
+    with pytest.raises(UsageError, match="none of the levels no, partly, yes"):
+        Sample(checklist=asked, labels=["half", True])
 
 
 def test_a_response_to_which_nothing_applies_is_in_no_score() -> None:

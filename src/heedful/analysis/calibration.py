@@ -9,9 +9,10 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from heedful.analysis.calibration_units import labelled_rate, text_print
+from heedful.analysis.calibration_units import labelled_judgments, labelled_rate, text_print
 from heedful.analysis.calibration_units import units as draw_units
 from heedful.core.errors import InputError, UsageError
+from heedful.core.scale import LABEL_LEVELS
 from heedful.core.text import amount
 from heedful.data.formats import native, open_source
 from heedful.data.formats.base import atomically, refuse_inputs
@@ -89,7 +90,8 @@ def draw(
                 record = blank(row.sample) | {DRAW: about}
                 before = earlier.get(row.id)
                 if before is not None and text_print(before) == text_print(row.sample):
-                    record["labels"] = list(before.labels or record["labels"])
+                    known = native.write(before)
+                    record |= {key: known[key] for key in ("labels", LABEL_LEVELS) if key in known}
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
     kinds = Counter(unit.kind for unit in units if unit.id in chosen)
     return {"drawn": len(chosen), **about, "kinds": dict(sorted(kinds.items())), "file": str(path)}
@@ -97,8 +99,9 @@ def draw(
 
 def blank(sample: Sample) -> dict[str, Any]:
     """Return a sample as a row to be labelled: without verdicts, each of its labels open."""
-    bare = sample.model_copy(update={"labels": None, "recording": None})
-    return dict(native.write(bare)) | {"labels": [None] * len(sample.checklist)}
+    bare = native.write(sample.model_copy(update={"labels": None, "recording": None}))
+    bare.pop(LABEL_LEVELS, None)
+    return bare | {"labels": [None] * len(sample.checklist)}
 
 
 def _is_labelled(path: Path) -> bool:
@@ -177,6 +180,9 @@ def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
     about = _about_draw(labels)
     units = draw_units(run, rate, about["by"])
     known = _labelled(labels, units, rate)
+    nothing = {ident for ident, share in known.items() if math.isnan(share)}  # applies to them
+    units = [unit for unit in units if unit.id not in nothing]
+    known = {ident: share for ident, share in known.items() if ident not in nothing}
     kinds = sorted({unit.kind for unit in units})
     strata = {
         kind: _stratum([unit for unit in units if unit.kind == kind], known) for kind in kinds
@@ -304,12 +310,13 @@ def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, 
     known: dict[str, float] = {}
     prints = {unit.id: unit.print for unit in units}
     for ident, sample in _rows(labels):
-        given = list(sample.labels or [None])
-        if None in given:
+        said = labelled_judgments(sample)
+        if not said or None in said:
             raise InputError(
                 f"the row {ident!r} isn't labelled, and rows that are left out are often harder",
                 where=str(labels),
-                hint="label each constraint of every drawn row with true or false",
+                hint="label each constraint of every drawn row with true, false, a level or "
+                "not_applicable",
             )
         if ident in prints and prints[ident] != text_print(sample):
             raise InputError(
@@ -317,7 +324,7 @@ def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, 
                 where=str(labels),
                 hint="label the texts that the run has judged",
             )
-        known[ident] = labelled_rate(sample, rate)
+        known[ident] = labelled_rate(sample, [each for each in said if each], rate)
     try:
         drawn = _drawn(
             sorted(kinds), about["labels"], about["seed"], nested=bool(about.get("nested"))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from heedful.core.errors import UsageError
 from heedful.core.nouns import Judgment, Status
+from heedful.core.rubric import judgment_at, value
+from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
 from heedful.metrics.rubrics import family_shares, rubric_outcome
@@ -72,9 +74,33 @@ def units(run: Name, rate: Rate | None, by: str | None) -> list[DrawUnit]:
     return sorted(filled)
 
 
-def labelled_rate(sample: Sample, rate: Rate) -> float:
-    """Compute a row's rate by its labels, of which none is open."""
-    said = [Judgment(status=Status.MET if met else Status.UNMET) for met in sample.labels or ()]
+def labelled_judgments(sample: Sample) -> list[Judgment | None]:
+    """Return what people say of each criterion; ``None`` where they don't."""
+    levels = (sample.model_extra or {}).get(LABEL_LEVELS) or [None] * len(sample.checklist)
+    labels = sample.labels or (None,) * len(sample.checklist)
+    said: list[Judgment | None] = []
+    for constraint, label, level in zip(sample.checklist, labels, levels, strict=False):
+        if level == NOT_APPLICABLE:
+            said.append(Judgment(status=Status.NOT_APPLICABLE))
+        elif level is not None and constraint.scale is not None:
+            said.append(judgment_at(constraint.scale, level))
+        elif label is not None:
+            said.append(Judgment(status=Status.MET if label else Status.UNMET))
+        else:
+            said.append(None)
+    return said
+
+
+def labelled_rate(sample: Sample, said: Sequence[Judgment], rate: Rate) -> float:
+    """Compute a row's rate by its labels; NaN where nothing applies.
+
+    Raises:
+        UsageError: a weighted score is wanted of a label that names no level.
+    """
+    for constraint, judgment in zip(sample.checklist, said, strict=True):
+        if rate == "score" and judgment.status.decided and value(constraint, judgment) is None:
+            what = f"the criteria of {sample.id!r} have levels, and labels say only met or unmet"
+            raise UsageError(what, hint="label them by level, or calibrate --rate csr")
     return _rate(sample, said, rate)
 
 
@@ -112,9 +138,6 @@ def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
         UsageError: rows of this kind have no such rate.
     """
     if rate == "score":
-        if any(each.scale is not None for each in sample.checklist):
-            what = f"the criteria of {sample.id!r} have levels, and labels say only met or unmet"
-            raise UsageError(what, hint="calibrate --rate csr, or rubrics without scales")
         outcome = rubric_outcome(sample.checklist, judgments)
         if outcome is not None:
             share = family_shares("rubric", outcome, "strict")["score"]

@@ -27,6 +27,8 @@ USAGE = 2
 INTERRUPTED = 130
 
 HELP = frozenset({"--help", "-h"})
+PATHS = frozenset({"--run", "--input", "-i", "--output", "-o", "--responses"})
+"""Flags whose value, where it is empty, would be the current folder."""
 """Behind a command, whose help lists the plugins; a look for them would slow the overview down."""
 
 PARSED = {"-": "./-", HELP_ALL: "--help"}
@@ -114,12 +116,15 @@ def _parsed(given: Sequence[str]) -> list[str]:
     """Return the words that the parser is given.
 
     Raises:
-        UsageError: the run's name is empty, as of a variable that is not set.
+        UsageError: a file's or the run's name is empty, as of a variable that is not set.
     """
-    if "--run=" in given or ("--run", "") in pairwise(given):
-        from heedful.core.errors import UsageError
+    for before, word in pairwise(["", *given]):
+        empty = word[:-1] in PATHS if word.endswith("=") else not word
+        if empty and (word or before in PATHS or not before.startswith("-")):
+            from heedful.core.errors import UsageError
 
-        raise UsageError("--run is empty", hint="name a directory, or leave it out")
+            name = word[:-1] or (before if before in PATHS else "an argument")
+            raise UsageError(f"{name} is empty", hint="name a file or directory, or leave it out")
     words = [PARSED.get(word, word) for word in given if word != SAVE]
     return [TWO_WORDS[words[0], words[1]], *words[2:]] if tuple(words[:2]) in TWO_WORDS else words
 

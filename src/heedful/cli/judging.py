@@ -239,6 +239,8 @@ def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterato
 def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
     """Say how many constraints only a model decides, and the command that asks one."""
     left = summary["needs_model"]
+    if not sum(summary["verdicts"].values()):
+        return "no sample has a constraint: heedful checklist FILE --model NAME -o OUT makes them"
     if not left or model_flags.model:
         return ""
     from heedful.engine.sessions import COMMAND

@@ -18,6 +18,7 @@ from cyclopts import (
 
 from heedful.cli.command import Command
 from heedful.cli.commands import COMMANDS
+from heedful.cli.help import HELP_ALL
 from heedful.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ def usage_error(error: CycloptsError) -> UsageError:
         case UnknownOptionError():
             flag = (error.token.keyword or error.token.value).partition("=")[0]
             names = [name for argument in error.argument_collection for name in argument.names]
-            what, hint = f"there is no flag {flag}", _nearest(flag, names) or see_help
+            what, hint = (
+                f"there is no flag {flag}",
+                _nearest(flag, [*names, "--help", HELP_ALL]) or see_help,
+            )
         case UnknownCommandError(unused_tokens=[name, *_]):
             what, hint = f"there is no command {name}", _nearest(name, _commands(words[1:])) or hint
         case UnusedCliTokensError(unused_tokens=tokens):

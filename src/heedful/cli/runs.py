@@ -77,7 +77,7 @@ def _sorted(lines: list[RunLine], name: str) -> list[RunLine]:
         from difflib import get_close_matches
 
         near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(map(repr, known))}"
         raise UsageError(f"no run has {name!r}", hint=hint)
     down = 1 if name == "cost" else -1
     return sorted(

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from heedful.core.errors import UsageError
 from heedful.core.noun import Noun, refuse_misspelled
-from heedful.core.scale import Scale  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.scale import Scale, labels_by_level
 from heedful.core.turns import Message, ToolCall
 
 if TYPE_CHECKING:
@@ -189,7 +189,9 @@ class Sample(Noun):
         tool_calls: the calls of tools that the response makes; others are in the conversation.
         reference: a reference answer, where the benchmark has one.
         tags: what breakdowns go by (benchmark, task, split, model, domain, …).
-        labels: known verdicts, in checklist order (``True`` met, ``None`` unknown).
+        labels: known verdicts, in checklist order (``True`` met, ``None`` unknown). In Python code
+            and files a label may be a level, or ``not_applicable``, which the extra field
+            ``label_levels`` then holds.
         recording: a judge's reply that the file already holds.
         source: fields of a foreign record that have no place above; a format that writes back
             keeps the whole record here.
@@ -224,7 +226,7 @@ class Sample(Noun):
             tool_calls: Sequence[ToolCall | Mapping[str, Any]] = (),
             reference: str | None = None,
             tags: Mapping[str, str | int | float | bool] = ...,
-            labels: Sequence[bool | None] | None = None,
+            labels: Sequence[bool | str | None] | None = None,
             recording: Recording | None = None,
             source: Mapping[str, Any] = ...,
             prompt: str | Sequence[Message | Mapping[str, Any]] | None = None,
@@ -269,7 +271,14 @@ class Sample(Noun):
         if isinstance(checklist, str):
             raise UsageError("checklist is text", hint=f"give a list: [{checklist!r:.200}]")
         if isinstance(checklist, list | tuple):
-            fields = fields | {"checklist": tuple(map(_constraint, checklist))}
+            checklist = tuple(map(_constraint, checklist))
+            fields = fields | {"checklist": checklist}
+            given = fields.get("labels")
+            if isinstance(given, list | tuple) and len(given) == len(checklist):
+                try:
+                    fields |= labels_by_level([each.scale for each in checklist], given)
+                except ValueError as error:
+                    raise UsageError(str(error)) from error
         if isinstance(fields.get("id"), int) and not isinstance(fields["id"], bool):
             fields = fields | {"id": str(fields["id"])}
         return fields

@@ -168,7 +168,11 @@ def files(data: object) -> list[Path]:
 
 
 def _in_folder(path: Path) -> list[Path]:
-    """Return the files of a folder that have a suffix of data, by name; else the path itself."""
+    """Return the files of a folder that have a suffix of data, by name; else the path itself.
+
+    Raises:
+        InputError: the folder has no such file.
+    """
     if not path.is_dir() or (path / "run.sqlite").exists():
         return [path]
     files = [
@@ -176,11 +180,20 @@ def _in_folder(path: Path) -> list[Path]:
         for file in sorted(path.iterdir())
         if file.is_file() and file.name.lower().removesuffix(".gz").endswith(DATA_SUFFIXES)
     ]
-    return files or [path]
+    if not files:
+        hint = f"their names end in {', '.join(DATA_SUFFIXES)}; folders in it aren't read"
+        raise InputError("the folder holds no data files", where=str(path), hint=hint)
+    return files
 
 
 def _file(named: str | os.PathLike[str]) -> Path:
-    """Return a path, or the file that holds a dataset of the Hugging Face hub."""
+    """Return a path, or the file that holds a dataset of the Hugging Face hub.
+
+    Raises:
+        InputError: the path is empty, which would be the current folder.
+    """
+    if not str(named):
+        raise InputError("the path is empty", hint="name a file")
     if str(named).startswith("hf:"):
         from heedful.data.formats import hub
 

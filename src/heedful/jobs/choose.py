@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from heedful.core.errors import RowError
+from heedful.core.errors import InputError, RowError
 from heedful.engine.call_cache import complete, expense
 from heedful.engine.fan_out import fan_out
 from heedful.engine.inputs import items, open_data, split_options
@@ -55,7 +55,7 @@ def choose(
         The rows, and the summary.
 
     Raises:
-        InputError: the file is missing, empty or in no known format.
+        InputError: the file is missing, empty or in no known format, or has no pairs.
         RunError: the run's directory holds a run with another configuration.
         StopRunError: no further call can succeed; the same call goes on from there.
         UsageError: an option makes no sense.
@@ -69,10 +69,13 @@ def choose(
         for place, item in enumerate(items(source or rows))
         if item.value is not None
     }
+    if found and not any(_worse(sample) for _, sample in found.values()):
+        hint = "name the worse rows in preferred_to, or give LLMBar's records"
+        raise InputError("no row says which response is the better one", hint=hint)
     how = sampling or Sampling()
 
     def tasks(sample: Sample) -> Iterator[Task]:
-        for other in (sample.model_extra or {}).get("preferred_to") or ():
+        for other in _worse(sample):
             row = sample.model_copy(update={"id": f"{sample.id}>{other}", "preferred_to": []})
             yield _task(row, found, (sample.id, other), (choosing, how))
 
@@ -86,6 +89,11 @@ def choose(
     assumed = f"answers are taken to have {_TOKENS} tokens"
     recipe = Recipe("choice", about, config, assumed, tasks)
     return RowsJob(rows, recipe, output=output, **reading).run(**running)
+
+
+def _worse(sample: Sample) -> Sequence[Any]:
+    """Return the ids of the rows that this one is preferred to."""
+    return (sample.model_extra or {}).get("preferred_to") or ()
 
 
 def _task(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET, fingerprint, letter
+from heedful.analysis.meta.levels import answer
 from heedful.core.nouns import Status
 from heedful.core.rubric import value
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from heedful.analysis.meta.labels import Labelled
-    from heedful.analysis.meta.target import Target
+    from heedful.analysis.meta.target import Answer, Target
     from heedful.core.nouns import Constraint, Critique, Judgment
     from heedful.jobs.results import Scored
 
@@ -61,6 +62,7 @@ class JudgeEntry:
         run: the directory of the judge's run.
         strangers: rows of a run whose checklist is not the file's.
         shares: by row id what each criterion earned, for rows whose criteria have levels.
+        answers: by row id what was said of each criterion, for rows whose labels name levels.
     """
 
     name: str
@@ -77,6 +79,7 @@ class JudgeEntry:
     run: str | None = None
     strangers: int = 0
     shares: dict[str, tuple[float | None, ...]] = field(default_factory=dict)
+    answers: dict[str, tuple[Answer | None, ...]] = field(default_factory=dict)
 
     @property
     def samples(self) -> int:
@@ -97,7 +100,9 @@ class JudgeEntry:
             target.id: [states.translate(pad) for states in samples]
             for target, samples in self.rows(labelled)
         }
-        return JudgeEntry(self.name, self.judge, verdicts=verdicts, shares=self.shares)
+        return JudgeEntry(
+            self.name, self.judge, verdicts=verdicts, shares=self.shares, answers=self.answers
+        )
 
 
 def collect(
@@ -173,6 +178,8 @@ def _take(
     if any(constraint.scale is not None for constraint in checklist):
         shares = [*map(value, checklist, judgments)]
         entry.shares[target.id] = (*shares, *[None] * (len(checklist) - len(shares)))
+    if target.answers:
+        entry.answers[target.id] = tuple(map(answer, checklist, judgments))
     for position, (judgment, label) in enumerate(zip(judgments, target.labels, strict=False)):
         if label == UNKNOWN or not judgment.status.decided:
             continue

@@ -8,7 +8,9 @@ from heedful.core import taxonomy
 from heedful.reporting.notation import (
     COVERAGE,
     INTERVAL,
+    MEASURED,
     bounded,
+    cells,
     decimal,
     interval,
     percent,
@@ -83,6 +85,28 @@ def errors(judges: Sequence[Mapping[str, Any]]) -> Table:
             else ""
         ),
     )
+
+
+def levels(judges: Sequence[Mapping[str, Any]]) -> Iterator[Table]:
+    """Lay out how judges agree with labels that name levels; nothing where none does."""
+    rows = [
+        (
+            judge["name"],
+            *cells(found["exact"]),
+            decimal(found["weighted_kappa"]),
+            decimal(found["not_applicable_kappa"]),
+        )
+        for judge in judges
+        if (found := judge.get("levels")) is not None
+    ]
+    if rows:
+        yield Table(
+            "Levels",
+            ("judge", *MEASURED, "weighted κ", "κ of n/a"),
+            rows,
+            "The same answer as the label, of rows whose labels name levels. Weighted κ: quadratic "
+            "in the levels' values. κ of n/a: whether a criterion applies.",
+        ).filled()
 
 
 def averages(judges: Sequence[Mapping[str, Any]], by: str) -> Table:

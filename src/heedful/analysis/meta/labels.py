@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
+from heedful.analysis.meta.levels import labelled_answers
 from heedful.analysis.meta.preferences import checked, preferred
 from heedful.analysis.meta.target import Target
 from heedful.core.errors import RowError, UsageError
@@ -119,7 +120,8 @@ class Labelled:
         if truth is not None:
             labels, origin = truth.get(sample.id, UNKNOWN * len(sample.checklist)), "code"
         worse = preferred(sample)
-        unlabelled = set(labels) <= {UNKNOWN}
+        answers = labelled_answers(sample)
+        unlabelled = set(labels) <= {UNKNOWN} and not any(answers)
         group = sample.tags.get(by)
         about = cluster_of(sample)
         target = Target(
@@ -136,6 +138,7 @@ class Labelled:
             print=fingerprint(sample),
             preferred_to=worse,
             weights=_weights(sample.checklist),
+            answers=answers,
         )
         # Annotators of whom no majority agrees are still measured against each other.
         if unlabelled and worse is None and len(annotations) < 2:  # noqa: PLR2004

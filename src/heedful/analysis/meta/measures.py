@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.analysis.meta.entries import MISSING, NOT_APPLICABLE, NOT_REQUESTED, STATES
 from heedful.analysis.meta.labels import MET, UNKNOWN, UNMET
+from heedful.analysis.meta.levels import level_agreement
 from heedful.analysis.meta.rankings import best_ranked, ranked
 from heedful.analysis.meta.sums import Sums
 from heedful.metrics.agreement import (
@@ -103,6 +104,9 @@ def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int)
     best = best_ranked(scored, labelled)
     if best is not None:
         result["best_of"] = best
+    levels = level_agreement(labelled.targets.values(), entry.answers)
+    if levels is not None:
+        result["levels"] = levels
     result["by_constraint_type"] = _by_constraint_type(scored, entry, labelled)
     calibrated = calibration(entry.confidences.values(), seed=seed)
     if calibrated is not None:

@@ -11,6 +11,7 @@ from heedful.analysis.meta.judge_tables import (
     constraint_types,
     errors,
     leaderboard,
+    levels,
 )
 from heedful.analysis.meta.ranking_tables import choice_tables, ranking_tables
 from heedful.core.text import amount
@@ -92,6 +93,7 @@ def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
         yield leaderboard(judges, faithful=summary["scoring"] == "faithful")
         yield errors(judges)
         yield averages(judges, summary["by"])
+    yield from levels(judges)
     yield from ranking_tables(judges, summary["by"])
     yield from choice_tables(summary.get("choices"))
     yield from constraint_types(judges)

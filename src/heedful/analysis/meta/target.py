@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+Answer = tuple[str, float | None]
+"""A level, ``met``, ``unmet`` or ``not_applicable``, and its value: ``None`` for the last one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -24,6 +27,7 @@ class Target:
         print: of the checklist, to tell another one with the same id.
         preferred_to: the rows that are known to be worse, by id; ``None`` where none is ranked.
         weights: of the constraints; empty where all are worth the same.
+        answers: what the labels say of each constraint; empty where none names a level.
     """
 
     id: str
@@ -36,3 +40,4 @@ class Target:
     print: bytes
     preferred_to: tuple[str, ...] | None = None
     weights: tuple[float, ...] = ()
+    answers: tuple[Answer | None, ...] = ()

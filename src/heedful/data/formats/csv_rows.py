@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from heedful.core.errors import InputError
@@ -42,11 +44,19 @@ class _Decoded:
 
 
 def csv_rows(path: Path) -> Iterator[Record]:
-    """Read CSV by its header; cells are text, of up to 2**28 characters."""
+    """Read CSV, or a table with tabs or semicolons, by its header.
+
+    Cells are text, of up to 2**28 characters.
+    """
     csv.field_size_limit(max(csv.field_size_limit(), CELL_LIMIT))
     with opened(path) as file:
         lines = _Decoded(file)
-        rows = csv.reader(lines, strict=True)
+        rest = iter(lines)
+        begin = [""]
+        while not begin[-1].strip() and (line_text := next(rest, None)) is not None:
+            begin.append(line_text)
+        separator = _separator(begin[-1])
+        rows = csv.reader(chain(begin[1:], rest), delimiter=separator, strict=True)
         header = _header(path, rows, lines)
         while True:
             line = rows.line_num + 1
@@ -66,6 +76,16 @@ def csv_rows(path: Path) -> Iterator[Record]:
             if flaw is None and len(cells) != len(header):
                 flaw = f"{amount(len(cells), 'cell')}, the header has {len(header)}"
             yield Record(line, {} if flaw else dict(zip(header, cells, strict=False)), flaw)
+
+
+def _separator(header: str) -> str:
+    r"""Return what stands between the cells: of comma, tab and semicolon the most frequent.
+
+    >>> _separator("prompt\tresponse"), _separator('"a;b";c'), _separator("prompt")
+    ('\t', ';', ',')
+    """
+    bare = re.sub(r'"(?:[^"]|"")*"', "", header)
+    return max(",\t;", key=bare.count)
 
 
 def _header(path: Path, rows: Iterator[list[str]], lines: _Decoded) -> list[str]:

@@ -159,7 +159,9 @@ def _head(path: Path) -> bytes:
     """Return the first chunk that is more than white space."""
     where = str(path)
     if not path.exists():
-        raise InputError("no such file", where=where, hint="check the path")
+        remote = re.match(r"\w+:/", where) is not None
+        hint = "heedful reads local files: download it first" if remote else "check the path"
+        raise InputError("no such file", where=where, hint=hint)
     if (path / "run.sqlite").is_file():
         raise InputError("this is a run", where=where, hint="heedful rejudge judges it again")
     if path.is_dir():

@@ -28,6 +28,7 @@ from heedful.core import taxonomy
 from heedful.core.errors import RowError
 from heedful.core.noun import meant
 from heedful.core.nouns import Constraint, Critique, Judgment, Message, Sample
+from heedful.core.scale import labels_by_level
 from heedful.core.text import amount
 from heedful.data.formats import chat
 from heedful.data.formats.base import Format
@@ -101,14 +102,32 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     named = isinstance(fields.get("source"), str | int | float)  # where the row comes from
     if named or "tags" in fields:
         fields["tags"] = _tags(fields, ["source"] if named else [])
-    try:
-        read = Sample.model_validate(fields)
-    except ValidationError as error:
-        raise RowError(explain(error)) from error
+    read = _validated(fields)
     if read.labels is not None and len(read.labels) != len(read.checklist):
         raise RowError(
             f"{amount(len(read.labels), 'label')} for {amount(len(read.checklist), 'constraint')}"
         )
+    return read
+
+
+def _validated(fields: dict[str, Any]) -> Sample:
+    """Make the sample; labels may name levels.
+
+    Raises:
+        RowError: a field is of the wrong type.
+    """
+    given = fields.get("labels")
+    levels = isinstance(given, list) and not {*map(type, given)} <= {bool, type(None)}
+    try:
+        read = Sample.model_validate({**fields, "labels": None} if levels else fields)
+        if levels and given is not None:
+            scales = [each.scale for each in read.checklist]
+            named = labels_by_level(scales, given) if len(scales) == len(given) else {}
+            read = Sample.model_validate(fields | named)
+    except ValidationError as error:
+        raise RowError(explain(error)) from error
+    except ValueError as error:
+        raise RowError(str(error)) from error
     return read
 
 

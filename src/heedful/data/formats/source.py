@@ -337,7 +337,9 @@ def _first(path: Path) -> list[Record]:
             f"no row can be read; the first: {problem.problem}", where=f"{path}:{problem.line}"
         )
     if not first:
-        raise InputError("the file holds no rows", where=str(path), hint="it needs at least one")
+        one_line = "its only line is read as the header of CSV" if kind(path) == "csv" else ""
+        hint = one_line or "it needs at least one"
+        raise InputError("the file holds no rows", where=str(path), hint=hint)
     return first
 
 

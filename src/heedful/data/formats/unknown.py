@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from heedful.data.formats.raw import Record
 
-_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
-
 
 def hint(path: Path, record: Record) -> str:
     """Say what would make the file readable, by its first record."""
@@ -23,10 +21,8 @@ def hint(path: Path, record: Record) -> str:
     rows = [key for key, value in data.items() if isinstance(value, list) and value]
     if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
         return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
-    (only,) = data if len(data) == 1 else ("",)
-    separator = next((name for mark, name in _SEPARATORS.items() if mark in only), None)
-    if kind(path) in table.KINDS and separator:
-        return f"the cells are separated by {separator}: save the table with commas"
+    if kind(path) in table.KINDS and len(data) == 1 and "|" in next(iter(data)):
+        return "the cells are separated by bars: save the table with commas"
     mapped = {
         name: field for name in data for field in [meant(Sample, name)] if field and field != name
     }
@@ -34,5 +30,7 @@ def hint(path: Path, record: Record) -> str:
         pairs = ",".join(f"{name}={field}" for name, field in mapped.items())
         return f"say what they are: --map {pairs}"
     if kind(path) in table.KINDS:
-        return "CSV needs commas, and a header row with prompt, checklist and response"
+        return (
+            "CSV needs a header row with prompt, checklist and response, and commas between cells"
+        )
     return "give each row prompt, checklist and response"

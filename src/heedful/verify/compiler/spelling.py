@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from heedful.verify.compiler.numerals import number_at
+
 _MISSPELLED = """
 at least: atleast | exactly: exatly exatcly exacly excatly exaclty exactely extactly
 sentence: sentance sentense sentece setence | sentences: sentances sentenses senteces setences
@@ -31,7 +33,9 @@ _CORRECT = {
     for right, _, wrongs in [entry.partition(":")]
     for wrong in wrongs.split()
 }
-_WRONG = re.compile(rf"\b(?:{'|'.join(_CORRECT)})\b", re.IGNORECASE)
+_COMPARED = "|".join(rf"(?<=\b{word} )" for word in ("more", "less", "fewer", "longer", "shorter"))
+_WRONG = re.compile(rf"\b(?:{'|'.join(_CORRECT)}|(?:{_COMPARED})then(?= ))\b", re.IGNORECASE)
+_CORRECT["then"] = "than"
 _QUOTED = re.compile(r"[\"“「‘`](?:[^\"”」’`]*)[\"”」’`]|(?<!\w)'[^']*'(?!\w)")
 
 _NAMED = re.compile(
@@ -46,6 +50,8 @@ def corrected(text: str) -> str:
 
     >>> corrected('Use atleast two paragrahs, and the word "sentance".')
     'Use at least two paragraphs, and the word "sentance".'
+    >>> corrected("Write no more then five words.")
+    'Write no more than five words.'
     """
     if not _WRONG.search(text):
         return text
@@ -55,6 +61,8 @@ def corrected(text: str) -> str:
         inside = any(start <= match.start() < end for start, end in quoted) or _NAMED.search(
             text, 0, match.start()
         )
+        if match[0].lower() == "then" and number_at(text.lower(), match.end() + 1) is None:
+            return match[0]  # "write more, then stop" is right
         capital = match[0][0].isupper() and not match.start()
         right = _CORRECT[match[0].lower()]
         return match[0] if inside else right.capitalize() if capital else right

@@ -1,0 +1,107 @@
+"""Judges of criteria with levels, against labels that name the levels."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+from heedful.core.nouns import Judgment, Status
+from heedful.core.rubric import judgment_at, value
+from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
+from heedful.metrics.agreement import Confusion, kappa, number
+from heedful.metrics.statistics import ClusterShare, measure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from heedful.analysis.meta.target import Answer, Target
+    from heedful.core.nouns import Constraint, Sample
+
+Pair = tuple["Answer", "Answer | None"]
+"""What the label says of a criterion, and the judge."""
+
+
+def answer(constraint: Constraint, judgment: Judgment) -> Answer | None:
+    """Return the answer that a verdict gives, and its value; ``None`` where it isn't decided."""
+    if judgment.status is Status.NOT_APPLICABLE:
+        return NOT_APPLICABLE, None
+    share = value(constraint, judgment)
+    return None if share is None else (judgment.level or judgment.status.value, share)
+
+
+def labelled_answers(sample: Sample) -> tuple[Answer | None, ...]:
+    """Return what labels say of each criterion; nothing where none names a level."""
+    levels = (sample.model_extra or {}).get(LABEL_LEVELS)
+    if not isinstance(levels, list) or len(levels) != len(sample.checklist):
+        return ()
+    return tuple(map(_labelled, sample.checklist, sample.labels or (), levels))
+
+
+def _labelled(constraint: Constraint, label: bool | None, level: Any) -> Answer | None:  # noqa: FBT001
+    if level == NOT_APPLICABLE:
+        return NOT_APPLICABLE, None
+    if constraint.scale is not None and isinstance(level, str):
+        try:
+            return answer(constraint, judgment_at(constraint.scale, level))
+        except KeyError:
+            return None
+    if label is None or constraint.scale is not None:
+        return None
+    return answer(constraint, Judgment(status=Status.MET if label else Status.UNMET))
+
+
+def level_agreement(
+    targets: Iterable[Target], answers: Mapping[str, Sequence[Answer | None]]
+) -> dict[str, Any] | None:
+    """Measure how a judge's answers agree with labels of rows that name levels.
+
+    Args:
+        targets: the labelled rows.
+        answers: the judge's, by row id.
+
+    Returns:
+        ``labels``, ``exact`` (the rate of the same answer; what isn't decided is in none),
+        ``weighted_kappa`` (Cohen 1968, quadratic in the levels' values, of what applies by both)
+        and ``not_applicable_kappa`` (Cohen's, of whether a criterion applies). ``None`` where no
+        label names a level.
+    """
+    clusters: dict[int, list[Pair]] = defaultdict(list)
+    for target in targets:
+        given = answers.get(target.id, ())
+        for place, label in enumerate(target.answers):
+            if label is not None:
+                said = given[place] if place < len(given) else None
+                clusters[target.cluster].append((label, said))
+    if not clusters:
+        return None
+    both = [(a, b) for each in clusters.values() for a, b in each if b is not None]
+    values = [(a[1], b[1]) for a, b in both if a[1] is not None and b[1] is not None]
+    applies = Counter((b[1] is None, a[1] is None) for a, b in both)
+    cells = Confusion(*(applies[key] for key in product((True, False), (True, False))))
+    return {
+        "labels": sum(map(len, clusters.values())),
+        "exact": measure(Counter(map(_exact, clusters.values()))),
+        "weighted_kappa": _weighted_kappa(values),
+        "not_applicable_kappa": number(kappa(cells)),
+    }
+
+
+def _exact(pairs: Sequence[Pair]) -> ClusterShare:
+    known = sum(said is not None for _, said in pairs)
+    same = sum(said is not None and label[0] == said[0] for label, said in pairs)
+    return ClusterShare(same, known, same, same + len(pairs) - known, len(pairs), known)
+
+
+def _weighted_kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Compute 1 - observed / expected squared difference; ``None`` where all are equal."""
+    if not pairs:
+        return None
+    n = len(pairs)
+    observed = math.fsum((a - b) ** 2 for a, b in pairs) / n
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    expected = math.fsum(first[a] * second[b] * (a - b) ** 2 for a in first for b in second) / (
+        n * n
+    )
+    return 1 - observed / expected if expected else None
