@@ -18,7 +18,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
 from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
-from trainings import FEW, QUICK, VERDICTS, critique, exported, report, samples
+from trainings import FEW, PROMPT, QUICK, VERDICTS, critique, exported, report, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -472,6 +472,16 @@ def test_the_report_counts_rows_seen_and_not_rows_given(model: Path, tmp_path: P
     )  # two rows a step, and one in the last of a pass
     assert seen[2]["passes"] == pytest.approx(4 / 9)
     assert (seen[7]["trained_on"], seen[7]["passes"]) == (9, pytest.approx(13 / 9))
+
+
+def test_the_prompt_s_own_text_comes_with_the_export(model: Path, tmp_path: Path) -> None:
+    data = exported(tmp_path, samples())
+    words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
+    assert run(*words, "-o", tmp_path / "critic") == 0
+    kept = tmp_path / "critic" / "heedful.prompt.txt"
+    assert kept.read_text(encoding="utf-8") == PROMPT
+    (data / "heedful.prompt.txt").unlink()
+    assert run(*words, "-o", tmp_path / "other") == 2
 
 
 def test_rows_of_a_length_go_into_a_batch(model: Path, tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
             what = f"{longest:,} tokens, more than {limit:,}"
             rows.drop(line, example.id, "too long", what)
             continue
-        if problem := undecided(example):
+        if rows.task == "critique" and (problem := undecided(example)):
             rows.drop(line, example.id, "undecided", problem)
             continue
         tokens.take(example, encoded)
