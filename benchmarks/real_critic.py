@@ -42,10 +42,10 @@ UNSEEN_TYPES = (
 TRAINED = ("gpt-4", "claude-3-haiku-20240307", "gpt-4o-2024-08-06")
 UNSEEN_MODEL = "Qwen__Qwen2.5-1.5B-Instruct-GPTQ-Int4"
 CHARACTERS = 450
-"""Longer responses are left out: a short prompt and a short response fit a small model."""
+"""Longer responses are not in the tests: a short prompt and a short response fit a small model."""
 
-CROSSED = 4
-"""Constraints of other rows that are checked on a response."""
+TESTS = ("seen", "unseen")
+"""Types of constraints that were trained on, and others."""
 
 Row = dict[str, Any]
 
@@ -58,16 +58,21 @@ def main() -> None:
     parser.add_argument("step", choices=("prepare", "train", "measure"))
     parser.add_argument("--data", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--cross", type=int, default=4, help="constraints of others a response")
+    parser.add_argument("--per-call", type=int, default=100, help="constraints in an example")
+    parser.add_argument("--characters", type=int, default=CHARACTERS, help="of trained responses")
+    parser.add_argument("--steps", type=int, default=80)
+    parser.add_argument("--seeds", type=int, default=1, help="trainings, each in its own order")
     parser.add_argument("--tests", type=int, default=400, help="judgments of each of the two tests")
     given = parser.parse_args()
     work: Path = given.output
     if given.step == "prepare":
-        prepare(given.data, work, given.tests)
+        prepare(given, work)
     elif given.step == "train":
-        train(work, given.steps)
+        for seed in range(given.seeds):
+            train(work, given.steps, seed)
     else:
-        measure(work)
+        measure(work, given.seeds)
 
 
 def heedful(*words: object) -> None:
@@ -78,28 +83,29 @@ def heedful(*words: object) -> None:
         raise SystemExit(done.returncode)
 
 
-def prepare(data: Path, work: Path, tests: int) -> None:
+def prepare(given: argparse.Namespace, work: Path) -> None:
     """Make the model's folder, the rows to train on and the tests."""
     work.mkdir(parents=True, exist_ok=True)
     unpack(work / "base")
     judged: dict[str, list[Row]] = {}
     for name in (*TRAINED, UNSEEN_MODEL):
-        rows, responses = sources(data, name, work)
+        rows, responses = sources(given.data, name, work)
         run = work / "judged" / name
         words = ("evaluate", rows, "--responses", responses, "--judge", "rules", "--run", run)
         heedful(*words, "--quiet")
         judged[name] = read(run / "results.jsonl")
-    known = [row for name in TRAINED for row in of(judged[name], name, unseen=False)]
+    most = given.characters
+    known = [row for name in TRAINED for row in of(judged[name], name, most, unseen=False)]
     write(work / "train.jsonl", map(without_unseen_types, known))
     heedful(
         *("critic", "export", work / "train.jsonl", "-o", work / "sft", "--prompt", "short"),
-        *("--measure", "--cross", CROSSED, "--quiet"),
+        *("--measure", "--cross", given.cross, "--per-call", given.per_call, "--quiet"),
     )
-    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, unseen=True))
+    fresh = list(of(judged[UNSEEN_MODEL], UNSEEN_MODEL, CHARACTERS, unseen=True))
     pool = {item["text"]: item for row in fresh for item in row["checklist"]}
     for name, seen in (("seen", True), ("unseen", False)):
         items = [item for item in pool.values() if (item["check"]["id"] in UNSEEN_TYPES) != seen]
-        write(work / f"{name}.jsonl", labelled(fresh, items, tests))
+        write(work / f"{name}.jsonl", labelled(fresh, items, given.tests))
 
 
 def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
@@ -115,10 +121,10 @@ def sources(data: Path, name: str, work: Path) -> tuple[Path, Path]:
     return folder / "en_input_data.jsonl", responses
 
 
-def of(rows: Iterable[Row], model: str, *, unseen: bool) -> Iterator[Row]:
+def of(rows: Iterable[Row], model: str, most: int, *, unseen: bool) -> Iterator[Row]:
     """Yield the short rows whose instruction is, or is not, in the third that is kept apart."""
     for row in rows:
-        short = row.get("response") and len(row["response"]) <= CHARACTERS
+        short = row.get("response") and len(row["response"]) <= most
         if short and (int(row["id"]) % 3 == 0) == unseen:
             yield row | {"id": f"{row['id']}-{model}"}
 
@@ -161,72 +167,115 @@ def labelled(rows: Sequence[Row], pool: Sequence[Row], most: int) -> Iterator[Ro
         }
 
 
-def train(work: Path, steps: int) -> None:
+def train(work: Path, steps: int, seed: int) -> None:
     """Fine-tune the model on the export."""
     heedful(
         *("critic", "train", "sft", work / "sft", "--model", work / "base"),
-        *("--output", work / "critic", "--learning-rate", 5e-4, "--batch-size", 8),
+        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--batch-size", 8),
         *("--gradient-accumulation", 1, "--max-steps", steps, "--max-length", 500),
-        *("--group-by-length", "--dtype", "bfloat16", "--quiet"),
+        *("--group-by-length", "--dtype", "bfloat16", "--seed", seed, "--quiet"),
     )
 
 
-def measure(work: Path) -> None:
-    """Judge both tests with the critic and its rivals, and print the table."""
+def measure(work: Path, seeds: int) -> None:
+    """Judge both tests with the critics and their rivals, and print the tables."""
     asked = ("--judge", "checklist", "--reasks", 0)
-    short = ("--prompt", "short", "--measure", "--max-completion-tokens", 150)
+    short = ("--prompt", "short", "--measure")
+    critics = {
+        f"critic-{seed}": (*asked, "--model", work / f"critic-{seed}") for seed in range(seeds)
+    }
+    untrained = ("--model", work / "base")
     rivals: dict[str, tuple[object, ...]] = {
-        "trained": (*asked, "--model", work / "critic"),
-        "untrained": (*asked, "--model", work / "base", *short),
-        "untrained, by log-probabilities": ("--judge", "likelihood", "--model", work / "base"),
+        **critics,
+        "untrained": (*asked, *untrained, *short, "--max-completion-tokens", 150),
+        "log-probabilities": ("--judge", "likelihood", *untrained),
     }
     lines = ["| types | judge | decided | F1 met, unmet | mean F1 | kappa |"]
     lines.append("| --- | --- | ---: | ---: | ---: | ---: |")
-    for test in ("seen", "unseen"):
+    for test in TESTS:
         path = work / f"{test}.jsonl"
-        runs = [work / "measured" / test / name.split(",")[-1].split()[-1] for name in rivals]
-        for run, flags in zip(runs, rivals.values(), strict=True):
-            heedful("evaluate", path, *flags, "--run", run, "--quiet")
+        runs = {name: work / "measured" / test / name for name in rivals}
+        for name, flags in rivals.items():
+            heedful("evaluate", path, *flags, "--run", runs[name], "--quiet")
         result = work / f"meta-{test}.json"
-        heedful("meta", path, "--runs", *runs, "--output", result, "--quiet")
+        heedful("meta", path, "--runs", *runs.values(), "--output", result, "--quiet")
         judges = json.loads(result.read_text("utf-8"))
-        labels = judges["labels"]
-        by_run = {Path(judge["run"]).name: judge for judge in judges["judges"]}
-        for name, run in zip(rivals, runs, strict=True):
-            judge = by_run[run.name]
-            lines.append(
-                f"| {test} | {name} | {judge['coverage']:.1%} | {cells(judge['pooled'])} |"
-            )
-        met = 2 * labels["met"] / (2 * labels["met"] + labels["unmet"])
-        lines.append(f"| {test} | always met | 100.0% | {met:.1%}, 0.0% | {met / 2:.1%} | 0.00 |")
-    print("\n".join(["", *lines, "", *by_count(work)]))
-
-
-def cells(pooled: Row) -> str:
-    """Write the pooled agreement of a judge with the labels, with intervals."""
-    met, unmet, mean, kappa = (pooled[name] for name in ("f1_met", "f1_unmet", "mean_f1", "kappa"))
-    if mean["value"] is None:
-        return "– | – | –"
-    low, high = mean["interval"]
-    least, most = kappa["interval"]
-    return (
-        f"{met['value']:.1%}, {unmet['value']:.1%} | {mean['value']:.1%} ({low:.0%} to {high:.0%})"
-        f" | {kappa['value']:.2f} ({least:.2f} to {most:.2f})"
+        found = {Path(judge["run"]).name: judge for judge in judges["judges"]}
+        groups = {"trained": list(critics)} | {
+            name: [name] for name in rivals if name not in critics
+        }
+        for name, of_group in groups.items():
+            lines.append(f"| {test} | {name} | {cells([found[each] for each in of_group])} |")
+        met, unmet = judges["labels"]["met"], judges["labels"]["unmet"]
+        always = 2 * met / (2 * met + unmet)
+        lines.append(
+            f"| {test} | always met | 100.0% | {always:.1%}, 0.0% | {always / 2:.1%} | 0.00 |"
+        )
+    print(
+        "\n".join(
+            ["", *lines, "", *by_type(work, list(critics)), "", *by_count(work, list(critics))]
+        )
     )
 
 
-def by_count(work: Path) -> Iterator[str]:
-    """Say how often the critic is right where code's count stands in its prompt, and elsewhere."""
+def cells(judges: Sequence[Row]) -> str:
+    """Write how well judges agree with the labels: means and ranges, or one judge's intervals."""
+    written = [spread([judge["coverage"] for judge in judges], "{:.1%}")]
+    values = {
+        name: [judge["pooled"][name]["value"] for judge in judges]
+        for name in ("f1_met", "f1_unmet", "mean_f1", "kappa")
+    }
+    if None in values["mean_f1"]:
+        return f"{written[0]} | – | – | –"
+    written.append(", ".join(f"{sum(values[n]) / len(judges):.1%}" for n in ("f1_met", "f1_unmet")))
+    for name, form in (("mean_f1", "{:.1%}"), ("kappa", "{:.2f}")):
+        one = judges[0]["pooled"][name]["interval"] if len(judges) == 1 else None
+        written.append(spread(values[name], form, one))
+    return " | ".join(written)
+
+
+def spread(values: Sequence[float], form: str, ends: Sequence[float] | None = None) -> str:
+    """Write a mean and, in brackets, an interval, or the range of several."""
+    low, high = ends or (min(values), max(values))
+    mean = form.format(sum(values) / len(values))
+    return mean if low == high else f"{mean} ({form.format(low)} to {form.format(high)})"
+
+
+def judged(work: Path, critics: Sequence[str]) -> Iterator[tuple[str, str, Row, Row, bool]]:
+    """Yield test, critic, constraint with its response, judgment and label of each verdict."""
+    for test in TESTS:
+        for critic in critics:
+            for row in read(work / "measured" / test / critic / "results.jsonl"):
+                items = zip(row["checklist"], row["judgments"], row["labels"], strict=True)
+                for item, judgment, met in items:
+                    yield test, critic, item | {"response": row["response"]}, judgment, met
+
+
+def by_type(work: Path, critics: Sequence[str]) -> Iterator[str]:
+    """Say how many verdicts of each type are right."""
+    right: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    total: Counter[tuple[str, str]] = Counter()
+    for test, critic, item, judgment, met in judged(work, critics):
+        kind = (test, item["check"]["id"])
+        total[kind] += 1
+        right[kind][critic] += judgment["status"] == ("met" if met else "unmet")
+    yield "| types | type | verdicts | right |"
+    yield "| --- | --- | ---: | ---: |"
+    for (test, name), counts in sorted(right.items(), key=lambda each: (each[0][0], each[0][1])):
+        each = total[test, name] // len(critics)
+        shares = [counts[critic] / each for critic in critics]
+        yield f"| {test} | `{name}` | {each} | {spread(shares, '{:.0%}')} |"
+
+
+def by_count(work: Path, critics: Sequence[str]) -> Iterator[str]:
+    """Say how often critics are right where code's count stands in their prompt, and elsewhere."""
     right: Counter[tuple[str, bool, bool]] = Counter()
-    for test in ("seen", "unseen"):
-        for row in read(work / "measured" / test / "trained" / "results.jsonl"):
-            response = verify.Response(row["response"])
-            items = zip(row["checklist"], row["judgments"], row["labels"], strict=True)
-            for item, judgment, met in items:
-                counted = measured(compile_constraint(item["text"]), response) is not None
-                if judgment["status"] in ("met", "unmet"):
-                    right[test, counted, (judgment["status"] == "met") == met] += 1
-    for test in ("seen", "unseen"):
+    for test, _, item, judgment, met in judged(work, critics):
+        response = verify.Response(item["response"])
+        counted = measured(compile_constraint(item["text"]), response) is not None
+        if judgment["status"] in ("met", "unmet"):
+            right[test, counted, (judgment["status"] == "met") == met] += 1
+    for test in TESTS:
         for counted, words in ((True, "with a count"), (False, "without")):
             yes, no = right[test, counted, True], right[test, counted, False]
             yield f"{test} types, constraints {words} in the prompt: {yes} of {yes + no} right"

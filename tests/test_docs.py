@@ -59,6 +59,7 @@ heedful evaluate small.jsonl --judge rules,checklist --model large --run runs/c
 FLAGS_OF_OTHERS = {
     "--flash-attn",
     "--help",
+    "--no-build-isolation",
     "--remote_rm_url",
     "--reward",
     "--served-model-name",

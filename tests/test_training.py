@@ -20,7 +20,7 @@ from extras import needs
 from heedful.judges import Measurement, make_judge
 from heedful.judges.model import Checklist
 from tiny_model import save_tiny_model
-from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, report, samples
+from trainings import FEW, PROMPT, QUICK, VERDICTS, exported, losses, own_text, report, samples
 
 if TYPE_CHECKING:
     from heedful.critic.training import Step
@@ -49,7 +49,8 @@ def dpo(tmp_path: Path) -> Path:
 
 
 def command(stage: str, data: Path, model: Path, output: Path, *more: object) -> list[object]:
-    return ["critic", "train", stage, data, "-m", model, "-o", output, *QUICK, *more]
+    words = ["critic", "train", stage, data, *own_text(data), "-m", model, "-o", output]
+    return [*words, *QUICK, *more]
 
 
 @pytest.mark.slow
@@ -145,7 +146,12 @@ def test_ctrl_c_leaves_a_checkpoint_and_the_same_call_goes_on(
     from heedful.critic.training import SftSettings, train_sft
 
     settings = SftSettings(
-        max_steps=6, batch_size=2, gradient_accumulation=1, learning_rate=1e-3, save_every=100
+        max_steps=6,
+        batch_size=2,
+        gradient_accumulation=1,
+        learning_rate=1e-3,
+        save_every=100,
+        prompt_file=sft.parent / "prompt.txt",
     )
     whole = train_sft(sft, tmp_path / "whole", model=model, settings=settings)
 

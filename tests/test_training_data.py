@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +19,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
 from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
-from trainings import FEW, PROMPT, QUICK, VERDICTS, critique, exported, report, samples
+from trainings import FEW, PROMPT, QUICK, VERDICTS, critique, exported, own_text, report, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -124,7 +125,9 @@ def test_the_released_pairs_are_marked_in_their_segments(
             assert tokenizer.decode(marked) == "".join(text[low:high] for low, high in spans)
 
 
-def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def trainer(model: Path, tmp_path: Path) -> Any:
+    """TRL's trainer of one row."""
     from heedful.critic.training import SftSettings
     from heedful.critic.training.rows import Rows
     from heedful.critic.training.tokens import open_chat, tokenised
@@ -135,10 +138,36 @@ def test_a_prompt_is_not_in_the_loss_of_fine_tuning(model: Path, tmp_path: Path)
     settings = SftSettings(batch_size=1)
     chat, _ = open_chat(find_folder(str(model)), settings)
     tokens = tokenised(Rows(folder / "train.jsonl", pairs=False), chat, None, segments=False)
-    trainer = sft_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+    return sft_trainer(model, chat, tokens.rows, tmp_path / "out", settings)
+
+
+def test_a_prompt_is_not_in_the_loss_of_fine_tuning(trainer: Any) -> None:
     (batch,) = trainer.get_train_dataloader()
     learnt = batch["labels"][0][batch["labels"][0] != -100]
-    assert chat.tokenizer.decode(learnt) == critique("+-") + "<|end|>"
+    assert trainer.processing_class.decode(learnt) == critique("+-") + "<|end|>"
+
+
+def test_logits_of_a_prompt_are_not_computed_and_change_nothing(trainer: Any) -> None:
+    import torch
+    from torch.utils.flop_counter import FlopCounterMode
+
+    from heedful.critic.training.trainer import learnt_positions_only
+
+    (batch,) = trainer.get_train_dataloader()
+    found = []
+    for where in (nullcontext(), learnt_positions_only()):
+        trainer.model.zero_grad()
+        with where, FlopCounterMode(display=False) as counter:
+            loss = trainer.compute_loss(trainer.model, dict(batch))
+            loss.backward()
+        gradients = [each.grad for each in trainer.model.parameters()]
+        found.append((loss.detach(), gradients, counter.get_total_flops()))
+    (loss, gradients, every), (same_loss, same_gradients, fewer) = found
+    torch.testing.assert_close(same_loss, loss)
+    torch.testing.assert_close(same_gradients, gradients)
+    prompts = int((batch["labels"] == -100).sum()) - 1  # the last of them says the first answer
+    logits = 2 * trainer.model.lm_head.weight.numel()
+    assert every - fewer >= 2 * prompts * logits  # of hidden states and of weights at least
 
 
 ROW = {"prompt": [{"role": "user", "content": "Ask."}], "prompt_name": "plain"}
@@ -249,7 +278,7 @@ def test_a_chat_template_that_cannot_be_trained_with_is_refused(
     else:
         file.write_text(template)
     data = exported(tmp_path, samples())
-    words = ["critic", "train", "sft", data, "-m", model, *FEW, "--max-steps", 1]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, *FEW, "--max-steps", 1]
     assert run(*words, "-o", tmp_path / "out") == 2
     err = capsys.readouterr().err
     assert said in err
@@ -268,7 +297,12 @@ def test_a_critic_stops_where_its_template_ends_an_answer(model: Path, tmp_path:
     data = exported(tmp_path, samples())
     flags = ["--chat-template", template, "--max-steps", 1]
     output = tmp_path / "out"
-    assert run("critic", "train", "sft", data, "-m", model, "-o", output, *FEW, *flags) == 0
+    assert (
+        run(
+            "critic", "train", "sft", data, *own_text(data), "-m", model, "-o", output, *FEW, *flags
+        )
+        == 0
+    )
     tokenizer = AutoTokenizer.from_pretrained(output)
     ends = tokenizer.convert_tokens_to_ids(["<|end|>", "<|system|>"])
     assert GenerationConfig.from_pretrained(output).eos_token_id == sorted(ends)
@@ -301,7 +335,19 @@ def test_a_loss_that_is_no_number_stops_the_training(
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--learning-rate", 1e30, "--max-grad-norm", 1e30, "--save-every", 1, "--warmup", 0]
-    words = ["critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *FEW, *flags]
+    words = [
+        "critic",
+        "train",
+        "sft",
+        data,
+        *own_text(data),
+        "-m",
+        model,
+        "-o",
+        tmp_path / "out",
+        *FEW,
+        *flags,
+    ]
     assert run(*words, "--max-steps", 20) == 2
     err = capsys.readouterr().err
     assert "is nan" in err
@@ -322,7 +368,13 @@ def test_memory_that_does_not_suffice_leaves_the_checkpoint(model: Path, tmp_pat
             raise torch.OutOfMemoryError(message)
 
     data = exported(tmp_path, samples())
-    settings = SftSettings(max_steps=5, batch_size=2, gradient_accumulation=3, save_every=1)
+    settings = SftSettings(
+        max_steps=5,
+        batch_size=2,
+        gradient_accumulation=3,
+        save_every=1,
+        prompt_file=data.parent / "prompt.txt",
+    )
     with pytest.raises(RunError) as stopped:
         train_sft(data, tmp_path / "out", model=model, settings=settings, on_progress=fill)
     said = str(stopped.value)
@@ -336,7 +388,7 @@ def test_a_folder_of_something_else_is_refused(
     model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = exported(tmp_path, samples())
-    words = ["critic", "train", "sft", data, "-m", model, "-o"]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, "-o"]
     assert run(*words, model) == 2
     assert str(model) in capsys.readouterr().err
     assert run(*words, tmp_path) == 2
@@ -378,13 +430,12 @@ def test_held_out_samples_must_tell_critics_apart(
 ) -> None:
     data = exported(tmp_path, samples())
     alike = write(tmp_path / "alike.jsonl", samples(["++", "++"]))
-    words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
+    words = ["critic", "train", "sft", data, *own_text(data), "-m", model, *QUICK, "--max-steps", 1]
     assert run(*words, "-o", tmp_path / "a", "--evaluation", alike) == 2
     assert "F1" in capsys.readouterr().err
     known = write(tmp_path / "known.jsonl", samples())
-    flags = ["--evaluation", known, "--prompt-file", tmp_path / "prompt.txt"]
-    short = ["--max-completion-tokens", 2]
-    assert run(*words, "-o", tmp_path / "b", *flags, *short) == 0
+    flags = ["--evaluation", known, "--max-completion-tokens", 2]
+    assert run(*words, "-o", tmp_path / "b", *flags) == 0
     assert "4 held-out samples" in capsys.readouterr().err
     assert report(tmp_path / "b")["held_out"]["verdicts"]["unparsed"] == 8
 
@@ -453,7 +504,21 @@ def test_layers_that_an_adapter_cannot_find_are_an_error_of_use(
 ) -> None:
     data = exported(tmp_path, samples())
     flags = ["--lora-rank", 2, "--lora-targets", "no_such_layer"]
-    assert run("critic", "train", "sft", data, "-m", model, "-o", tmp_path / "out", *flags) == 2
+    assert (
+        run(
+            "critic",
+            "train",
+            "sft",
+            data,
+            *own_text(data),
+            "-m",
+            model,
+            "-o",
+            tmp_path / "out",
+            *flags,
+        )
+        == 2
+    )
     assert "no_such_layer" in capsys.readouterr().err
 
 

@@ -28,7 +28,8 @@ def test_a_trained_critic_is_served_and_says_what_it_says_in_this_process(tmp_pa
     data = exported(tmp_path, samples(["+-"] * 4))
     critic = tmp_path / "critic"
     steps = ["--max-steps", 160, "--learning-rate", 1e-2, *FEW]
-    assert run("critic", "train", "sft", data, "-m", model, "-o", critic, *steps, "-q") == 0
+    steps += ["--prompt-file", data.parent / "prompt.txt", "-q"]
+    assert run("critic", "train", "sft", data, "-m", model, "-o", critic, *steps) == 0
     rows = write(tmp_path / "rows.jsonl", samples(["+-", "--"]))
     local = judged(rows, tmp_path / "local", critic)
     assert [item["status"] for item in local] == ["met", "unmet"] * 2

@@ -73,6 +73,12 @@ def exported(folder: Path, rows: Sequence[Sample], *, pairs: bool = False) -> Pa
     return output
 
 
+def own_text(data: Path) -> list[object]:
+    """Name the text of an export's prompt, where it has one of its own."""
+    prompt = data.parent / "prompt.txt"
+    return ["--prompt-file", prompt] if prompt.exists() else []
+
+
 def report(folder: Path) -> dict[str, Any]:
     result: dict[str, Any] = json.loads((folder / "training.json").read_text(encoding="utf-8"))
     return result

@@ -23,6 +23,7 @@ from heedful.jobs.results import (
     with_reply,
 )
 from heedful.judges.base import CODE
+from heedful.judges.dependencies import DEPENDENCY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -258,7 +259,8 @@ class Deciders:
             are none, or nothing to estimate from.
         """
         called = sum(count for judge, count in self.verdicts.items() if judge in models)
-        verdicts = self.verdicts.total() - called
+        # What follows from an unmet constraint would not have been asked of a model either.
+        verdicts = self.verdicts.total() - called - self.verdicts[DEPENDENCY]
         rows = self._rows - self._rows_with_calls
         if not (verdicts and called and self._rows_with_calls and cost["calls"]):
             return None

@@ -100,12 +100,12 @@ class TrainingSession:
             RunError: it failed; the message names the checkpoint that is left.
             KeyboardInterrupt: a signal stopped it.
         """
-        from heedful.critic.training.trainer import memory
+        from heedful.critic.training.trainer import learnt_positions_only, memory
 
         job = self._job
         checkpoint = job.folder.last_checkpoint(self._state.num_processes)
         try:
-            with memory(job.settings), self._watch.interruptible():
+            with memory(job.settings), self._watch.interruptible(), learnt_positions_only():
                 self._trainer = self._made()
                 self._trainer.train(resume_from_checkpoint=checkpoint and str(checkpoint))
         except UsageError:

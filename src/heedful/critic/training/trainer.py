@@ -242,6 +242,27 @@ def quiet() -> Iterator[None]:
 
 
 @contextmanager
+def learnt_positions_only() -> Iterator[None]:
+    """Have TRL compute the logits of what is learnt, and not of prompts, on a CPU too.
+
+    Where there is no Triton it computes and drops those of each position, for the sake of
+    accelerators that compile each shape anew. On a CPU that is half of a step's time, with the
+    vocabulary of a small model and prompts that are longer than critiques.
+    """
+    from trl.trainer import utils
+
+    chosen = getattr(utils, "_use_triton", None)
+    if chosen is None:  # another TRL: as fast as it is by itself
+        yield
+        return
+    utils._use_triton = lambda device: True  # noqa: ARG005, SLF001 - it offers no setting
+    try:
+        yield
+    finally:
+        utils._use_triton = chosen  # noqa: SLF001
+
+
+@contextmanager
 def memory(settings: Settings) -> Iterator[None]:
     """Turn running out of memory into an error with a hint.
 
