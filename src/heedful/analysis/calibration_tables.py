@@ -28,7 +28,8 @@ def document(result: Mapping[str, Any]) -> Document:
     )
     note = (
         "PPI++: the judge's verdicts on all rows, corrected by its errors on those drawn at "
-        "random. Intervals: 95 %, rows independent of each other."
+        "random. Intervals: 95 %, rows independent of each other, for all rows that these stand "
+        "for: of the run's own rows alone more is known."
     )
     notes = [note]
     if result["coverage"] < 1:

@@ -105,11 +105,16 @@ def _drawn(drawn: Mapping[str, Any]) -> str:
     return f"{text}: fill in labels, then heedful calibrate RUN --labels {drawn['file']}"
 
 
+_MEANT = ", for the rate of all rows that these stand for (labels on all of them give their own)"
+
+
 def _planned(planned: Mapping[str, Any]) -> str:
     wide = f"± {100 * planned['half_width']:g} points"
     if planned["labels"] is None:
-        return f"{wide} cannot be reached with the {planned['of']:,} rows of the run"
+        return f"{wide} cannot be reached with the {planned['of']:,} rows of the run{_MEANT}"
     text = f"{wide}: label {amount(planned['labels'], 'row')} of {planned['of']:,}"
+    if 2 * planned["labels"] > planned["of"]:
+        text += _MEANT
     if planned["pilot"] is None:
         return f"{text}; after a few labels, --labels FILE plans with what the judge saves"
     return f"{text} (labels alone would take {planned['labels_alone']:,})"

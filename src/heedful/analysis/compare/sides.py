@@ -145,19 +145,48 @@ def differing(first: Side, second: Side) -> list[dict[str, Any]]:
         ``what`` (a dotted name such as ``model.base_url``), ``first`` and ``second``; ``None`` is
         unset.
     """
-    settings = [
+    ours, theirs = (
         {
             "heedful": side.run.about.get("heedful"),
             **{k: v for k, v in side.run.config.items() if k not in ABOUT_ROWS},
         }
         for side in (first, second)
-    ]
-    ours, theirs = (dict(flat(setting)) for setting in settings)
+    )
+    if isinstance(ours.get("judges"), list) or isinstance(theirs.get("judges"), list):
+        _match_judges(ours, theirs)
+    ours, theirs = dict(flat(ours)), dict(flat(theirs))
     return [
         {"what": what, "first": ours.get(what), "second": theirs.get(what)}
         for what in dict.fromkeys([*ours, *theirs])
         if ours.get(what) != theirs.get(what)
     ]
+
+
+_OF_THE_JOB = ("heedful", "task", "format", "store", "scoring", "seed")
+
+
+def _match_judges(*settings: dict[str, Any]) -> None:
+    """Put judges of one name at one place; one that only one run has is just its name there."""
+    alone = [{key: side[key] for key in side if key not in _OF_THE_JOB} for side in settings]
+    listed = [
+        side["judges"] if isinstance(side.get("judges"), list) else [own]
+        for side, own in zip(settings, alone, strict=True)
+    ]
+    first, second = ({str(each.get("judge")): each for each in judges} for judges in listed)
+    if [len(first), len(second)] != [*map(len, listed)]:
+        return  # a name says nothing where two judges have it
+    for side, own in zip(settings, alone, strict=True):
+        for key in own.keys() - {"judge"} if "judges" not in own else ("judges",):
+            del side[key]
+    ours = [name for name in first if name not in second]
+    theirs = [name for name in second if name not in first]
+    pairs = [(first[name], second[name]) for name in first if name in second]
+    if len(ours) == len(theirs):
+        pairs += [(first[one], second[other]) for one, other in zip(ours, theirs, strict=True)]
+    else:
+        pairs += [*((name, None) for name in ours), *((None, name) for name in theirs)]
+    for side, place in zip(settings, (0, 1), strict=True):
+        side["judges"] = [pair[place] for pair in pairs]
 
 
 def _side(named: str) -> Side:
