@@ -216,12 +216,22 @@ def test_a_folder_without_data_says_what_data_is(
     )
 
 
-def test_rows_without_constraints_name_the_command_that_makes_them(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ('"response": "Hi"', {"checklist"}),
+        ('"checklist": ["No commas."]', {"respond"}),
+        ('"checklist": ["No commas."], "output": "Hi"', set()),
+    ],
+)
+def test_what_rows_lack_is_named_with_the_command_that_makes_it(
+    row: str, said: set[str], folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "bare.jsonl").write_text('{"prompt": "Greet.", "response": "Hi"}\n', "utf-8")
+    (folder / "bare.jsonl").write_text(f'{{"prompt": "Greet.", {row}}}\n', "utf-8")
     assert run("evaluate", "bare.jsonl") == 1
-    assert "heedful checklist FILE --model NAME -o OUT" in "".join(capsys.readouterr())
+    shown = "".join(capsys.readouterr())
+    makers = {"checklist", "respond"}
+    assert {name for name in makers if f"heedful {name} FILE --model NAME -o OUT" in shown} == said
 
 
 def test_one_constraint_may_be_plain_text(folder: Path) -> None:

@@ -19,7 +19,7 @@ from heedful.core.errors import RowError, UsageError
 from heedful.core.nouns import Message
 from properties import of_a_hundred
 from tiny_model import TEMPLATE, save_tiny_model
-from trainings import FEW, QUICK, VERDICTS, critique, exported, own_text, report, samples
+from trainings import FEW, PROMPT, QUICK, VERDICTS, critique, exported, own_text, report, samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -195,6 +195,7 @@ def turns(question: str, answer: list[dict[str, str]]) -> list[dict[str, str]]:
         ("dpo", {**ROW, "completion": ANSWER}, "heedful critic train sft"),
         ("dpo", {**ROW, "chosen": ANSWER}, "has no rejected"),
         ("dpo", {**PAIR, "rejected": ANSWER}, "are the same"),
+        ("sft", {**ROW, "completion": [{**ANSWER[0], "content": "Fine."}]}, "states no verdict"),
         ("sft", {**ROW, "completion": ANSWER, "prompt_version": "3-other"}, "another text"),
         ("dpo", {**PAIR, "prompt_version": "3-other"}, "give the --prompt-file"),
         (
@@ -538,12 +539,22 @@ def test_the_report_counts_rows_seen_and_not_rows_given(model: Path, tmp_path: P
     assert (seen[7]["trained_on"], seen[7]["passes"]) == (9, pytest.approx(13 / 9))
 
 
+def test_the_prompt_s_own_text_comes_with_the_export(model: Path, tmp_path: Path) -> None:
+    data = exported(tmp_path, samples())
+    words = ["critic", "train", "sft", data, "-m", model, *QUICK, "--max-steps", 1]
+    assert run(*words, "-o", tmp_path / "critic") == 0
+    kept = tmp_path / "critic" / "heedful.prompt.txt"
+    assert kept.read_text(encoding="utf-8") == PROMPT
+    (data / "heedful.prompt.txt").unlink()
+    assert run(*words, "-o", tmp_path / "other") == 2
+
+
 def test_rows_of_a_length_go_into_a_batch(model: Path, tmp_path: Path) -> None:
     """All are trained on, as by default; only their order differs."""
-    rows = [
-        {**ROW, "completion": [{**ANSWER[0], "content": "MET " * (1 + 20 * (number % 2))}]}
-        for number in range(8)
+    texts = [
+        f"<c1>\n{'So. ' * (1 + 20 * (number % 2))}\nVERDICT: MET\n</c1>" for number in range(8)
     ]
+    rows = [{**ROW, "completion": [{**ANSWER[0], "content": text}]} for text in texts]
     data = write(tmp_path / "data.jsonl", rows)
     curves = []
     for flags in ((), ("--group-by-length",)):

@@ -36,6 +36,9 @@ PERCENT = 100
 FAILED_CALL = "model "
 """How the reason begins where a call to a model failed: the place comes first."""
 
+NO_RESPONSE = "the row has no response"
+"""The reason of a verdict where there was nothing to judge."""
+
 REPLACED = ("--judge", "-j", "--run", "--limit")
 """Flags that another judge makes useless."""
 
@@ -237,10 +240,16 @@ def too_little(summary: Mapping[str, Any], min_coverage: float = 0.0) -> Iterato
 
 
 def _next_step(summary: Mapping[str, Any], model_flags: JudgeFlags) -> str:
-    """Say how many constraints only a model decides, and the command that asks one."""
-    left = summary["needs_model"]
-    if not sum(summary["verdicts"].values()):
+    """Name the command for what is missing: constraints, responses, or a model to decide."""
+    left, given = summary["needs_model"], summary["constraints"]
+    if summary["samples"] and summary["rows"]["read"] and not given:
         return "no sample has a constraint: heedful checklist FILE --model NAME -o OUT makes them"
+    reasons = {item["reason"]: item["verdicts"] for item in summary["undecided"]}
+    if given and reasons.get(NO_RESPONSE) == given:
+        return (
+            "no row has a response: --responses FILE names a file that has them, "
+            "heedful respond FILE --model NAME -o OUT asks a model for them"
+        )
     if not left or model_flags.model:
         return ""
     from heedful.engine.sessions import COMMAND

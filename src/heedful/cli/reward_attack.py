@@ -75,14 +75,14 @@ def attack(
     def outcome(result: dict[str, Any]) -> Outcome:
         document = attacking.document(result)
         undecided = sum(each["alone"]["undecided"] for each in result["kinds"].values())
-        lost = f"{amount(undecided, 'attempt')} undecided: --retry-failed requests them again"
+        again = f": --retry-failed requests them again (run {run})" if model_flags.model else ""
         return Outcome(
             view=document.terminal,
             written=document.write(output or run, result, name="attacks"),
             resumed=result["resumed"],
             hints=[
                 *([f"{amount(unread, 'row')} of {input} cannot be read"] if unread else ()),
-                *([f"{lost} (run {run})"] if undecided else ()),
+                *([f"{amount(undecided, 'attempt')} undecided{again}"] if undecided else ()),
             ],
             complete=not (undecided or unread),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from heedful.critic.data.card import sections
 from heedful.critic.data.examples import Examples
 from heedful.critic.data.pairs import summary_path
 from heedful.data import training_sets as dataset
+from heedful.models.folder import PROMPT_TEXT
 
 if TYPE_CHECKING:
     import os
@@ -68,6 +70,9 @@ def export(
         one = "; of each constraint type only one verdict occurs" if balanced and not first else ""
         hint = "--no-balance takes all verdicts, --cross adds others" if one else ""
         raise InputError(f"no row can be exported{first}{one}", where=str(data), hint=hint)
+    if settings is not None and settings.prompt_file is not None:
+        # A training reads it there, and the critic is asked with it.
+        shutil.copyfile(settings.prompt_file, file.with_name(PROMPT_TEXT))
     return {
         "pairs": examples.pairs,
         "file": str(file),

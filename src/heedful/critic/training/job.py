@@ -16,7 +16,7 @@ from heedful.critic.training.plan import TrainingPlan
 from heedful.critic.training.rows import Rows, as_asked, check_text, data_file, the_prompt
 from heedful.critic.training.settings import DpoSettings, SftSettings
 from heedful.judges.making import PROMPT
-from heedful.models.folder import find_folder
+from heedful.models.folder import PROMPT_TEXT, find_folder
 
 if TYPE_CHECKING:
     import os
@@ -170,6 +170,9 @@ def _prepared(
     """
     from heedful.critic.training.tokens import open_chat, tokenised
 
+    text = data_file(data).with_name(PROMPT_TEXT)
+    if settings.prompt_file is None and text.is_file():
+        settings = settings.model_copy(update={"prompt_file": text})
     how = ExportSettings(
         prompt=settings.prompt or PROMPT,
         prompt_file=settings.prompt_file,

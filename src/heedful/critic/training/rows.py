@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Message  # noqa: TC001 - pydantic reads annotations at run time
+from heedful.core.nouns import Constraint, Message
 from heedful.critic.data.code_verdicts import ExportSettings
 from heedful.critic.data.examples import Examples
 from heedful.data.formats.fields import explain
@@ -28,6 +29,11 @@ if TYPE_CHECKING:
 Task = Literal["critique", "checklist"]
 
 _ANSWERS = {"completion", "chosen", "rejected"}
+_NUMBERED = ("plain", "short")
+_NUMBER = re.compile(r"<c(\d{1,3})>")
+_MOST = 200
+"""Judgments of a critique that are looked at."""
+_MOST_UNNUMBERED = 12
 _NAMES = ("train.jsonl", "train.parquet")
 
 
@@ -221,6 +227,26 @@ def _last(key: str, messages: tuple[Message, ...]) -> str:
     if not text.strip():
         raise RowError(f"{key} is empty", hint="leave the row out")
     return text
+
+
+def undecided(example: Example) -> str | None:
+    """Say why a critique to learn decides nothing; ``None`` where it does, or nobody can tell.
+
+    Only prompts whose critiques number their judgments show how many there are.
+    """
+    name = example.beside.get("prompt_name")
+    if example.completion is None or name not in _NUMBERED:
+        return None
+    numbers = [*map(int, _NUMBER.findall(example.completion))]
+    said = ""
+    for size in [min(max(numbers), _MOST)] if numbers else range(_MOST_UNNUMBERED, 0, -1):
+        read = prompts.make(name).parse(example.completion, [Constraint(text="")] * size)
+        open_ = next((each for each in read if not each.status.decided), None)
+        if open_ is None:
+            return None
+        said = open_.explanation
+    what = f"the critique does not decide what the prompt {name} asks: {said}"
+    return f"{what} (leave the row out, or name the prompt that it answers)"
 
 
 def the_prompt(rows: Rows, given: str | None) -> str:

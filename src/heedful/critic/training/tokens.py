@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import InputError, RowError, UsageError
 from heedful.critic.training.chat import Chat
+from heedful.critic.training.rows import undecided
 
 if TYPE_CHECKING:
     from heedful.critic.training.chat import Encoded
@@ -103,6 +104,9 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
         if limit is not None and longest > limit:
             what = f"{longest:,} tokens, more than {limit:,}"
             rows.drop(line, example.id, "too long", what)
+            continue
+        if rows.task == "critique" and (problem := undecided(example)):
+            rows.drop(line, example.id, "undecided", problem)
             continue
         tokens.take(example, encoded)
     if not tokens.rows:

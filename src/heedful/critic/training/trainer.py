@@ -6,7 +6,7 @@ import math
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import RunError
+from heedful.core.errors import HeedfulWarning, RunError
 from heedful.critic.training.segments import collator
 
 if TYPE_CHECKING:
@@ -223,6 +223,7 @@ def quiet() -> Iterator[None]:
     with ExitStack() as undo:
         undo.enter_context(warnings.catch_warnings())
         warnings.simplefilter("ignore")
+        warnings.simplefilter("default", HeedfulWarning)
         of_transformers.set_verbosity_error()
         of_transformers.disable_progress_bar()
         datasets.disable_progress_bars()

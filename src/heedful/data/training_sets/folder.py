@@ -11,6 +11,7 @@ from heedful.core.errors import InputError, RowError, UsageError
 from heedful.data.formats.base import atomically, make_folder, replacing, write_json
 from heedful.data.training_sets.card import card
 from heedful.data.training_sets.layouts import LAYOUTS, dataset_info
+from heedful.models.folder import PROMPT_TEXT
 
 if TYPE_CHECKING:
     import os
@@ -22,7 +23,7 @@ _BATCH = 1000
 """Rows that are written to Parquet at a time."""
 
 _DATA = {"train.jsonl", "train.parquet"}
-_OURS = {*_DATA, "dataset_info.json", "README.md"}
+_OURS = {*_DATA, "dataset_info.json", "README.md", PROMPT_TEXT}
 
 
 class Dataset(NamedTuple):
