@@ -349,6 +349,16 @@ def statistics(*flags: str) -> dict[str, Any]:
     return result
 
 
+def test_what_does_not_apply_is_in_no_coverage() -> None:
+    write(
+        *(
+            each | {"judgments": [{"status": "met"}, {"status": "not_applicable"}]}
+            for each in (row("a#1", "++"),)
+        )
+    )
+    assert statistics()["coverage"] == 1
+
+
 @pytest.mark.slow
 def test_statistics_by_hand() -> None:
     stats = pytest.importorskip("scipy.stats", reason="scipy is not installed")

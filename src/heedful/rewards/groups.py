@@ -14,6 +14,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from heedful.core.nouns import Status
 from heedful.data import formats
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
@@ -74,7 +75,7 @@ class ResponseGroups:
     Attributes:
         candidates: the responses to each instruction, in the order of the input.
         clusters: for each instruction what it varies together with, as in every interval.
-        verdicts: verdicts of all responses.
+        verdicts: verdicts of all responses, on what applies.
         decided: how many of them were decided.
         fallbacks: undecided rewards that the terms' fallback replaces.
         guarded: responses that violate a guard.
@@ -145,7 +146,7 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
         groups.candidates.setdefault(instruction, []).append(
             ScoredResponse(position, sample.id, reward.value, len(text), _digest([text]))
         )
-        groups.verdicts += len(reward.statuses)
+        groups.verdicts += sum(s is not Status.NOT_APPLICABLE for s in reward.statuses)
         groups.decided += sum(status.decided for status in reward.statuses)
         groups.fallbacks += not reward.decided and reward.value is not None
         groups.guarded += any(guard.status == "unmet" for guard in reward.guards)
