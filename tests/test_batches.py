@@ -215,6 +215,8 @@ def test_filtered_answers_are_in_the_account(tmp_path: Path) -> None:
     assert summary["cost"]["dollars"] == pytest.approx(3 * (600 * 10 + 400 + 100 * 100) / 2e6)
 
 
+@pytest.mark.interrupted
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_what_is_in_batches_is_neither_counted_nor_bought_again(tmp_path: Path) -> None:
     run, other = tmp_path / "run", tmp_path / "other"
     with serving(verdict, lasts_s=3600) as server:
@@ -346,6 +348,7 @@ def test_a_run_that_was_left_is_resumed_and_only_by_batch(kind: str, tmp_path: P
     assert set(server.bought.values()) == {1}
 
 
+@pytest.mark.interrupted
 @pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is a POSIX signal")
 def test_a_batch_that_is_listed_late_is_not_submitted_again(tmp_path: Path) -> None:
     with serving(verdict) as server:

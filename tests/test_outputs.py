@@ -38,6 +38,7 @@ ROWS = [
         "checklist": ["No commas."],
         "response": f"{number}",
         "labels": [True],
+        "preferred_to": ["0"] if number else [],
     }
     for number in range(3)
 ]

@@ -141,8 +141,8 @@ class RunCounts(Closing):
             self._summary.fail()
             return None
         scores = self._summary.add(row.sample, row.critique)
-        if self._deciders.add(row.critique) < len(row.critique.judgments):
-            self._count_reasons(row.sample, row.critique)
+        self._count_reasons(row.sample, row.critique)
+        self._deciders.add(row.critique)
         self._account.add(row.critique.expenses)
         return scores
 
@@ -237,14 +237,13 @@ class Deciders:
         self._rows = 0
         self._rows_with_calls = 0
 
-    def add(self, critique: Critique) -> int:
-        """Count the verdicts of one row; return how many there are."""
-        deciders = [each.judge for each in critique.judgments if each.status.settled]
-        for judge in deciders:
-            self.verdicts[judge] += 1
+    def add(self, critique: Critique) -> None:
+        """Count the verdicts of one row."""
+        for judgment in critique.judgments:
+            if judgment.status.settled:
+                self.verdicts[judgment.judge] += 1
         self._rows += 1
         self._rows_with_calls += bool(critique.expenses)
-        return len(deciders)
 
     def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
         """Estimate the calls and tokens that code saved, from those of the other rows.
