@@ -102,7 +102,8 @@ def miscounts(explanation: str, status: Status, hedged: re.Pattern[str]) -> bool
         hedged: what makes the rest of an explanation weigh one thing against another.
     """
     said = explanation.strip().casefold()[:_LONGEST]
-    if not status.decided or not _MAY.search(said) or not _MAY_ASK.search(said):
+    # The second is sought in half the time of the first, and rarer.
+    if not status.decided or not _MAY_ASK.search(said) or not _MAY.search(said):
         return False
     for claim in _claims(said, hedged):
         if status is Status.MET and claim.keeps is False and not claim.loose:
