@@ -137,7 +137,6 @@ def descriptions(number: int, prompt_file: Path) -> Iterator[dict[str, Any]]:
         ]
         yield {
             "id": sample.id,
-            "prompt_name": "plain",
             "prompt": [each.model_dump() for each in prompt.render(sample, sample.checklist)],
             "completion": [{"role": "assistant", "content": "\n\n".join(blocks)}],
         }

@@ -212,6 +212,7 @@ def shared(out: Path, deadline: float) -> None:
             max_steps=steps,
             batch_size=SFT_ROWS,
             gradient_accumulation=1,
+            prompt="plain",  # not named by rows that decide nothing
             prompt_file=prompt_file,
             save_every=10_000,
         )

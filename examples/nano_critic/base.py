@@ -45,6 +45,7 @@ def teach(
     with data.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(row) + "\n" for row in rows)
     settings = SftSettings(
+        prompt="plain",  # rows that named it would have to decide each constraint
         learning_rate=learning_rate,
         max_steps=steps,
         batch_size=batch_size,
@@ -108,7 +109,7 @@ def _numbered(blocks: list[str]) -> list[str]:
 
 def _row(at: int, prompt: list[dict[str, Any]], completion: str) -> dict[str, Any]:
     said = [{"role": "assistant", "content": completion}]
-    return {"id": f"reading-{at}", "prompt_name": "plain", "prompt": prompt, "completion": said}
+    return {"id": f"reading-{at}", "prompt": prompt, "completion": said}
 
 
 def _prompt(texts: list[str], response: str, prompt: JudgePrompt) -> list[dict[str, Any]]:
@@ -120,6 +121,7 @@ def _prompt(texts: list[str], response: str, prompt: JudgePrompt) -> list[dict[s
 def _texts(prompt: JudgePrompt) -> Iterator[str]:
     """Yield texts with all words that there are."""
     rng = random.Random("words")
+    yield str(world.LENGTHS.stop)  # a noisy expert may count a word more than there are
     for _ in range(2000):
         texts = world.draw_checklist(rng)
         response = world.draw_response(rng, texts, tries=1)

@@ -72,10 +72,14 @@ def make_writer(folder: Path, model: Path, *, rows: int, steps: int) -> None:
             rng = random.Random(f"writing {at}")
             said = world.draw_response(rng, prompt["checklist"], rng.choice((1, 2, 4)))
             completion = [{"role": "assistant", "content": said}]
-            row = {"id": f"writing-{at}", "prompt_name": "plain", "completion": completion}
+            row = {"id": f"writing-{at}", "completion": completion}
             file.write(json.dumps(row | {"prompt": prompt["prompt"]}) + "\n")
     settings = SftSettings(
-        learning_rate=2e-3, max_steps=steps, batch_size=32, gradient_accumulation=1
+        prompt="plain",
+        learning_rate=2e-3,
+        max_steps=steps,
+        batch_size=32,
+        gradient_accumulation=1,
     )
     train_sft(data, folder, model=model, settings=settings)
 
