@@ -171,8 +171,8 @@ def train(work: Path, steps: int, seed: int) -> None:
     """Fine-tune the model on the export."""
     heedful(
         *("critic", "train", "sft", work / "sft", "--model", work / "base"),
-        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--batch-size", 8),
-        *("--gradient-accumulation", 1, "--max-steps", steps, "--max-length", 500),
+        *("--output", work / f"critic-{seed}", "--learning-rate", 5e-4, "--batch-size", 4),
+        *("--gradient-accumulation", 2, "--max-steps", steps, "--max-length", 500),
         *("--group-by-length", "--dtype", "bfloat16", "--seed", seed, "--quiet"),
     )
 
