@@ -59,21 +59,6 @@ def draw(
 
     The file has the samples without the judge's verdicts, and ``labels`` to fill in: ``true`` or
     ``false`` for each constraint. Of the same run and seed, a larger draw holds the smaller one.
-
-    Args:
-        run: the directory of a finished evaluation.
-        output: the file to write, JSON Lines.
-        labels: how many rows.
-        by: a tag: draw from each of its values in proportion.
-        seed: of the draw.
-        labelled: a file of an earlier draw, whose labels are taken over.
-
-    Returns:
-        How many rows were drawn, of how many, by kind.
-
-    Raises:
-        RunError: there is no such run.
-        UsageError: so many rows cannot be drawn, or the file holds labels.
     """
     path = Path(output)
     refuse_inputs(path, [run])
@@ -123,24 +108,7 @@ def _is_labelled(path: Path) -> bool:
 def plan(
     run: Name, *, half_width: float, rate: Rate = "csr", pilot: Name | None = None
 ) -> dict[str, Any]:
-    """Plan how many rows must be labelled for an interval.
-
-    Args:
-        run: the directory of a finished evaluation.
-        half_width: of the 95 % interval that is wanted: .03 for ± 3 points.
-        rate: what is to be estimated.
-        pilot: a file that :func:`draw` wrote, labelled. Without it, the plan counts on no help of
-            the judge.
-
-    Returns:
-        ``labels``, ``None`` where all rows would not do; ``labels_alone``, that labels without the
-        judge would take; ``of`` how many rows.
-
-    Raises:
-        InputError: the pilot's labels are missing, or were not drawn at random.
-        RunError: there is no such run.
-        UsageError: the half-width or the rate makes no sense.
-    """
+    """Plan how many rows must be labelled for an interval."""
     if not 0 < half_width < 1:
         raise UsageError(f"the half-width is {half_width}", hint="give a share, such as 0.03")
     units = draw_units(run, rate, None)
@@ -160,23 +128,7 @@ def plan(
 
 
 def calibrate(run: Name, labels: Name, *, rate: Rate = "csr") -> dict[str, Any]:
-    """Estimate the rate of a run that people would find, from a few labels.
-
-    Args:
-        run: the directory of a finished evaluation.
-        labels: a file that :func:`draw` wrote, labelled.
-        rate: what is estimated.
-
-    Returns:
-        The rate by PPI++ (see :class:`heedful.metrics.prediction_powered.Powered`) with intervals
-        for few labels (:func:`heedful.metrics.prediction_powered.small_sample`), by kind where
-        rows were drawn by a tag, ``coverage`` of the verdicts, and ``bias``: how the judge's
-        errors go with the response's length, and by the model that wrote it.
-
-    Raises:
-        InputError: labels are missing, or were not drawn at random.
-        RunError: there is no such run.
-    """
+    """Estimate the rate of a run that people would find, from a few labels."""
     about = _about_draw(labels)
     units = draw_units(run, rate, about["by"])
     known = _labelled(labels, units, rate)
@@ -199,17 +151,7 @@ def _estimate(strata: Sequence[Stratum]) -> Powered:
 
 
 def _drawn(units: Sequence[DrawUnit], labels: int, seed: int, *, nested: bool) -> set[str]:
-    """Draw rows, from each kind in proportion to its size.
-
-    Args:
-        units: all rows.
-        labels: how many.
-        seed: of the draw.
-        nested: so that a larger draw holds this one. Files drawn by 0.1 weren't.
-
-    Raises:
-        UsageError: there are too few rows, or too few labels for the kinds.
-    """
+    """Draw rows, from each kind in proportion to its size."""
     kinds: dict[str, list[str]] = {}
     for unit in units:
         kinds.setdefault(unit.kind, []).append(unit.id)
@@ -248,11 +190,7 @@ def _sizes(kinds: Mapping[str, int], labels: int) -> dict[str, int]:
 
 
 def _about_draw(labels: Name) -> dict[str, Any]:
-    """Return how the rows of a file were drawn.
-
-    Raises:
-        InputError: nothing says that, so nobody knows that they were drawn at random.
-    """
+    """Return how the rows of a file were drawn."""
     said = [(row.sample.model_extra or {}).get(DRAW) for row in _rows(labels)]
     about = said[0] if said else None
     same = isinstance(about, dict) and all(each == about for each in said)
@@ -276,11 +214,7 @@ class _LabelledRow(NamedTuple):
 
 
 def _rows(labels: Name) -> list[_LabelledRow]:
-    """Read a file of labels; a row that cannot be read is an error.
-
-    Raises:
-        InputError: it is missing, a row cannot be read, or stands there twice.
-    """
+    """Read a file of labels; a row that cannot be read is an error."""
     rows = []
     lines: dict[str, int] = {}
     for row in open_source(Path(labels), format="native"):
@@ -298,11 +232,7 @@ def _rows(labels: Name) -> list[_LabelledRow]:
 
 
 def _labelled(labels: Name, units: Sequence[DrawUnit], rate: Rate) -> dict[str, float]:
-    """Read the labelled rate of each drawn row.
-
-    Raises:
-        InputError: a label is missing, or these are not the rows that were drawn.
-    """
+    """Read the labelled rate of each drawn row."""
     about = _about_draw(labels)
     kinds = units
     if about["by"] is None:

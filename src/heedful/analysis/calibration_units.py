@@ -52,16 +52,7 @@ class DrawUnit(NamedTuple):
 
 
 def units(run: Name, rate: Rate | None, by: str | None) -> list[DrawUnit]:
-    """Read the rows of a run, in order of their ids.
-
-    Args:
-        run: its directory.
-        rate: what of a row; ``None`` where it doesn't matter.
-        by: the tag that rows are drawn by.
-
-    Raises:
-        UsageError: the rate is unknown or isn't one of such rows, or no row has the tag.
-    """
+    """Read the rows of a run, in order of their ids."""
     if rate is not None and rate not in get_args(Rate):
         raise UsageError(f"no such rate: {rate!r}", hint=" or ".join(get_args(Rate)))
     with SavedRun.open(run) as saved:
@@ -92,11 +83,7 @@ def labelled_judgments(sample: Sample) -> list[Judgment | None]:
 
 
 def labelled_rate(sample: Sample, said: Sequence[Judgment], rate: Rate) -> float:
-    """Compute a row's rate by its labels; NaN where nothing applies.
-
-    Raises:
-        UsageError: a weighted score is wanted of a label that names no level.
-    """
+    """Compute a row's rate by its labels; NaN where nothing applies."""
     for constraint, judgment in zip(sample.checklist, said, strict=True):
         if rate == "score" and judgment.status.decided and value(constraint, judgment) is None:
             what = f"the criteria of {sample.id!r} have levels, and labels say only met or unmet"
@@ -132,11 +119,7 @@ def _unit(row: Scored, rate: Rate | None, by: str | None) -> Iterator[DrawUnit]:
 
 
 def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
-    """Compute a row's rate by what is decided; NaN where that is nothing.
-
-    Raises:
-        UsageError: rows of this kind have no such rate.
-    """
+    """Compute a row's rate by what is decided; NaN where that is nothing."""
     if rate == "score":
         outcome = rubric_outcome(sample.checklist, judgments)
         if outcome is not None:

@@ -77,29 +77,7 @@ class ReplayedRow(NamedTuple):
 def replay(
     small: Name, large: Name, *, truth: Name | None = None, margin: float = 0.01
 ) -> dict[str, Any]:
-    """Find the threshold from which a small judge may be trusted.
-
-    Args:
-        small: the directory of a run by the small judge.
-        large: the directory of a run by the large one, on the same rows.
-        truth: the directory of a run whose verdicts are the truth, such as one by code. By default
-            the labels of the rows; where there are none, the large judge's own verdicts, so that
-            accuracy is agreement with it.
-        margin: how much accuracy the cascade may lose against the large judge; the bound of its
-            95 % interval must be within that on the half on which the threshold is chosen.
-
-    Returns:
-        ``rows`` that are in both runs, ``left_out`` those that aren't; ``points``: for thresholds
-        over all rows, the accuracy with its interval, and the share that goes on; ``chosen``: the
-        threshold, and on the other half the accuracy of the cascade, of the large judge, their
-        difference, and what was saved; ``observed``: over all rows, the lowest threshold whose
-        loss happens to be within the margin, which proves nothing.
-
-    Raises:
-        InputError: the runs have no rows in common, or no truth is known.
-        RunError: there is no such run.
-        UsageError: the margin makes no sense.
-    """
+    """Find the threshold from which a small judge may be trusted."""
     if not 0 <= margin < 1:
         raise UsageError(f"the margin is {margin}", hint="give a share, such as 0.01 for a point")
     cases, source, left_out = _cases(small, large, truth)
@@ -149,16 +127,7 @@ def halves(cases: Iterable[ReplayedRow]) -> tuple[list[ReplayedRow], list[Replay
 def choose_threshold(
     cases: Sequence[ReplayedRow], margin: float, thresholds: Iterable[float] | None = None
 ) -> float:
-    """Choose the lowest threshold that is shown to lose no more accuracy than a margin.
-
-    Args:
-        cases: the rows.
-        margin: a share; the bound of the 95 % interval must be within it.
-        thresholds: those that are tried; by default chosen among the confidences.
-
-    Returns:
-        The threshold; :data:`NEVER` where none does.
-    """
+    """Choose the lowest threshold that is shown to lose no more accuracy than a margin."""
     allowed = (
         threshold
         for threshold in sorted(_thresholds(cases) if thresholds is None else thresholds)

@@ -42,11 +42,6 @@ class Passage(NamedTuple):
 def delimited(text: str, marks: Mapping[str, str]) -> Iterator[Passage]:
     """Find the passages between marks, from left to right; none is empty or inside another.
 
-    Args:
-        text: to be searched.
-        marks: the closing mark of each opening one; where two open at the same place, the first
-            that is closed counts. What a mark of one character closes does not hold it.
-
     >>> [each.content for each in delimited("f(x) = $x^2$, g = $$y$$", {"$$": "$$", "$": "$"})]
     ['x^2', 'y']
     """

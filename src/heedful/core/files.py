@@ -32,9 +32,6 @@ def opened_input(path: Path) -> BinaryIO:
     """Open a file or a named pipe to read its bytes.
 
     Where nobody writes into the pipe, a warning says so, and the pipe is waited for.
-
-    Raises:
-        OSError: it cannot be opened, or is a device.
     """
     status = path.stat()
     if is_endless(status):
@@ -52,22 +49,14 @@ def opened_input(path: Path) -> BinaryIO:
 
 
 def contents(path: Path) -> bytes:
-    """Read a whole file, as :func:`opened_input`.
-
-    Raises:
-        OSError: it cannot be read, or is a device.
-    """
+    """Read a whole file, as :func:`opened_input`."""
     with opened_input(path) as file:
         return file.read()
 
 
 @contextmanager
 def announced(path: Path) -> Iterator[None]:
-    """Say so where a file is a named pipe that nobody reads: opening it to write would wait.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
+    """Say so where a file is a named pipe that nobody reads: opening it to write would wait."""
     held = None
     with suppress(FileNotFoundError):
         if stat.S_ISFIFO(path.stat().st_mode):
@@ -85,11 +74,7 @@ def announced(path: Path) -> Iterator[None]:
 
 
 def digest(path: Path) -> str:
-    """Name a file by its content: the same content, the same name.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Name a file by its content: the same content, the same name."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()[:32]
 

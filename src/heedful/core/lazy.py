@@ -13,12 +13,7 @@ __all__ = ["exports"]
 
 
 def exports(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """Make a package's ``__getattr__``.
-
-    Args:
-        package: its name.
-        homes: the module within it that defines each of its names.
-    """
+    """Make a package's ``__getattr__``."""
 
     def find(name: str) -> object:
         if name not in homes:

@@ -26,15 +26,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Listen at an address, so that clients can connect at once.
-
-    Args:
-        host: a name or an address of this machine; ``::`` stands for all, those of IPv4 too.
-        port: the port; 0 takes a free one.
-
-    Raises:
-        UsageError: the address is taken, or none of this machine's.
-    """
+    """Listen at an address, so that clients can connect at once."""
     if port not in PORTS:
         raise _refusal(host, port, f"ports go from 0 to {PORTS[-1]}")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET

@@ -23,13 +23,7 @@ _set_extra, _set_names, _set_private = (
 
 
 def trusted(noun: type[M], fields: dict[str, Any]) -> M:
-    """Make a noun of values that our own code computed, in half the time that validation takes.
-
-    Args:
-        noun: its type.
-        fields: at least all that have no default; of exactly the fields' types, which nothing
-            checks. What a file, a server, a plugin or a user wrote is validated instead.
-    """
+    """Make a noun of values that our own code computed, in half the time that validation takes."""
     defaults, factories, open_ended = _FIELDS.get(noun) or _fields(noun)
     values = {**defaults, **fields}
     for name, factory in factories:
@@ -142,11 +136,7 @@ _LONGER = 2
 
 
 def refuse_misspelled(noun: type[Noun], names: Iterable[str]) -> None:
-    """Refuse a keyword that isn't a field but reads like one.
-
-    Raises:
-        UsageError: there is one; the message names the field.
-    """
+    """Refuse a keyword that isn't a field but reads like one."""
     fields = noun.__pydantic_fields__
     for name in names:
         field = None if name in fields else meant(noun, name)

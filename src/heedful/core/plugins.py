@@ -88,12 +88,7 @@ def _installed(group: str) -> Iterable[EntryPoint]:
 
 
 def names(group: str, built_in: Collection[str] = ()) -> list[str]:
-    """Name what plugins add to a group; none is imported.
-
-    Args:
-        group: one of :data:`GROUPS`.
-        built_in: heedful's own names, which no plugin replaces.
-    """
+    """Name what plugins add to a group; none is imported."""
     points = _points(group)
     for name in points.keys() & built_in:
         warn(
@@ -111,16 +106,7 @@ def listing() -> str:
 
 
 def load(group: str, name: str, built_in: Collection[str] = ()) -> Any:
-    """Import what a plugin adds, or return ``None`` where none has the name.
-
-    Args:
-        group: one of :data:`GROUPS`.
-        name: the name.
-        built_in: heedful's own names, for which there is never a plugin.
-
-    Raises:
-        UsageError: the plugin cannot be imported.
-    """
+    """Import what a plugin adds, or return ``None`` where none has the name."""
     if name not in names(group, built_in):
         return None
     try:
@@ -176,14 +162,7 @@ def broken(group: str, name: str, what: str) -> UsageError:
 
 
 def unknown(what: str, name: str, known: Iterable[str], group: str) -> UsageError:
-    """Make the error for a name that neither heedful nor a plugin knows.
-
-    Args:
-        what: what it would have named, such as ``format``.
-        name: the name.
-        known: the names that heedful knows.
-        group: where plugins add more.
-    """
+    """Make the error for a name that neither heedful nor a plugin knows."""
     from difflib import get_close_matches
 
     known = tuple(known)

@@ -87,11 +87,7 @@ def _problems(checklist: Sequence[Constraint]) -> Iterator[str]:
 
 
 def judgment_at(scale: Scale, label: str, **fields: Any) -> Judgment:
-    """Make the judgment that a level stands for.
-
-    Raises:
-        KeyError: the scale has no such level.
-    """
+    """Make the judgment that a level stands for."""
     level = {level.label: level for level in scale.answers}[label]
     met = Status.MET if level.value >= scale.passing else Status.UNMET
     return Judgment(status=Status.NOT_APPLICABLE if level.na else met, level=label, **fields)

@@ -58,19 +58,7 @@ _NOT_APPLICABLE = (NOT_APPLICABLE, "not applicable", "n/a")
 
 
 def labels_by_level(scales: Sequence[Scale | None], given: Sequence[Any]) -> dict[str, Any]:
-    """Read labels that name a level, or say that a criterion doesn't apply.
-
-    Args:
-        scales: of the criteria, ``None`` for one without levels.
-        given: a label for each.
-
-    Returns:
-        Fields of a sample: ``labels`` (whether the level is met, ``None`` if the criterion doesn't
-        apply), and ``label_levels`` where a label says more than met or unmet.
-
-    Raises:
-        ValueError: a label is none of its criterion's levels.
-    """
+    """Read labels that name a level, or say that a criterion doesn't apply."""
     pairs = [_label(*pair) for pair in zip(scales, given, strict=True)]
     levels = [level for _, level in pairs]
     return {"labels": [label for label, _ in pairs]} | (

@@ -34,11 +34,6 @@ def amount(number: int, noun: str, plural: str = "") -> str:
 
     >>> amount(1, "row"), amount(2_000, "row"), amount(2, "criterion", "criteria")
     ('1 row', '2,000 rows', '2 criteria')
-
-    Args:
-        number: how many.
-        noun: what one of them is called.
-        plural: the plural; by default the noun with an s.
     """
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
@@ -75,10 +70,6 @@ def one_line(text: str, most: int) -> str:
 
     >>> one_line("a\n\x1b[31mb  c", 100), one_line("abcdef", 3)
     ('a [31mb c', 'abc…')
-
-    Args:
-        text: any text, of any length.
-        most: characters that are shown.
     """
     words = "".join(
         char if unicodedata.category(char)[0] != "C" else " " for char in text[: 4 * most]

@@ -102,12 +102,7 @@ def pieces(turn: Message) -> list[tuple[str, str]]:
 def calls_by_turn(
     turns: Iterable[Message], response: Iterable[ToolCall] = ()
 ) -> tuple[tuple[ToolCall, ...], ...]:
-    """Divide the tool calls of a conversation and its response by the user's turns.
-
-    Returns:
-        The calls before the user's first turn, after each of them, and so, last, those after the
-        user's last turn together with the response's.
-    """
+    """Divide the tool calls of a conversation and its response by the user's turns."""
     return tuple(tuple(calls) for calls in _divided(turns, response))
 
 

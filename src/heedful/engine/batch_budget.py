@@ -30,13 +30,7 @@ class BatchBudget:
     """What is left for calls in batches."""
 
     def __init__(self, store: Store, limit: float | None, prices: Mapping[str, Price]) -> None:
-        """Open a budget.
-
-        Args:
-            store: the run's, which knows what was spent.
-            limit: dollars that the run may spend, over all its sessions; ``None`` for any number.
-            prices: dollars by model.
-        """
+        """Open a budget."""
         self._store = store
         self._limit = limit
         self._prices = prices
@@ -49,19 +43,7 @@ class BatchBudget:
     def price(
         self, model: Model, messages: Sequence[Message], sampling: Sampling, promised: float
     ) -> float:
-        """Return the dollars that a call may cost; 0 without a limit.
-
-        Args:
-            model: the model.
-            messages: the prompt.
-            sampling: how it samples.
-            promised: dollars that the calls in batches may cost.
-
-        Raises:
-            Postponed: that is more than is left, until it is known what the others cost.
-            StopRunError: it is more, and there are no others.
-            UsageError: the longest answer isn't known, or the model has no price.
-        """
+        """Return the dollars that a call may cost; 0 without a limit."""
         if self._limit is None:
             return 0.0
         price = _price(model, messages, sampling, self._prices)
@@ -82,11 +64,7 @@ class BatchBudget:
 def _price(
     model: Model, messages: Sequence[Message], sampling: Sampling, prices: Mapping[str, Price]
 ) -> float:
-    """Return the dollars that a request in a batch may cost.
-
-    Raises:
-        UsageError: the longest answer isn't known, or the model has no price.
-    """
+    """Return the dollars that a request in a batch may cost."""
     if sampling.max_tokens is None:
         raise UsageError(
             "--max-cost cannot be enforced: answers in a batch may be of any length",

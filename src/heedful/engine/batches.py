@@ -66,14 +66,7 @@ class BatchQueue:
         *,
         buys_again: bool = False,
     ) -> None:
-        """Take up what earlier sessions left.
-
-        Args:
-            store: the run's.
-            max_cost: dollars that the run may spend.
-            prices: dollars by model; heedful's own table by default.
-            buys_again: whether requests whose batch the provider no longer has are made again.
-        """
+        """Take up what earlier sessions left."""
         self._store = store
         self._buys_again = buys_again
         self._budget = BatchBudget(store, max_cost, PRICES if prices is None else prices)
@@ -110,13 +103,7 @@ class BatchQueue:
         sample: int,
         purpose: Purpose,
     ) -> NoReturn:
-        """Put a call into a batch, unless it is in one.
-
-        Raises:
-            Postponed: the row is to be worked on when the answer is there.
-            ModelError: there will be no answer.
-            UsageError: the model has no batch endpoint.
-        """
+        """Put a call into a batch, unless it is in one."""
         if key in self._failed:
             raise self._failed[key]
         try:
@@ -159,14 +146,7 @@ class BatchQueue:
         return service
 
     async def exchange(self, tell: Callable[[str], None]) -> None:
-        """Submit what was put into batches, wait until all have ended, and store the answers.
-
-        Args:
-            tell: is called with how far they are.
-
-        Raises:
-            StopRunError: no batch is accepted.
-        """
+        """Submit what was put into batches, wait until all have ended, and store the answers."""
         for spool in [*self._spools.values()]:
             await self._submit(spool)
         self._spools.clear()
@@ -265,11 +245,7 @@ class BatchQueue:
         return 0
 
     async def _lose(self, tag: str, fault: Fault) -> int:
-        """Count the requests of a batch that the provider no longer has, and drop it.
-
-        Raises:
-            StopRunError: they would be paid for again, and the user has to say so.
-        """
+        """Count the requests of a batch that the provider no longer has, and drop it."""
         left = self._left(tag).values()
         name = self._open[tag]["model"]
         if not self._buys_again:

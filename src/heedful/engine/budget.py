@@ -32,21 +32,13 @@ NAME_PRICES = "give its price with --prices FILE"
 
 
 def check_limit(limit: float) -> None:
-    """Refuse a limit that no run could keep.
-
-    Raises:
-        UsageError: it is not above 0.
-    """
+    """Refuse a limit that no run could keep."""
     if not limit > 0:
         raise UsageError(f"--max-cost is {limit:g}", hint="give dollars above 0")
 
 
 def refuse_unpriced(names: Iterable[str], prices: Mapping[str, Price]) -> None:
-    """Refuse to keep a limit on models whose price is not known.
-
-    Raises:
-        UsageError: a model's price is not known.
-    """
+    """Refuse to keep a limit on models whose price is not known."""
     for name in names:
         if cost(Usage(), name, prices) is None:
             what = "its price is not known, so --max-cost cannot be enforced"
@@ -70,17 +62,7 @@ class Budget:
     def __init__(
         self, limit: float, prices: Mapping[str, Price], before: Iterable[UsageRecord] = ()
     ) -> None:
-        """Open a budget.
-
-        Args:
-            limit: dollars that the run may spend, over all its sessions.
-            prices: dollars by model.
-            before: usage of earlier sessions of the run.
-
-        Raises:
-            UsageError: the limit is not above 0.
-            StopRunError: what they spent is not known.
-        """
+        """Open a budget."""
         check_limit(limit)
         self.limit = limit
         self.spent = 0.0
@@ -108,12 +90,7 @@ class Budget:
         sample: int,
         purpose: Purpose,
     ) -> Completion:
-        """Ask a model as soon as the call fits into what is left.
-
-        Raises:
-            ModelError: no answer for these messages.
-            StopRunError: there will be none for any, or the call does not fit.
-        """
+        """Ask a model as soon as the call fits into what is left."""
         call = _Call(self, model, messages, sampling, purpose)
         await call.reserve()
         token = METER.set(call)
@@ -144,18 +121,7 @@ class Budget:
     async def reserve(
         self, model: Model, sent: int, sampling: Sampling, purpose: Purpose, *, marked: bool
     ) -> float:
-        """Wait until a call fits; return the dollars set aside for it.
-
-        Args:
-            model: the model.
-            sent: tokens of the prompt, estimated.
-            sampling: how it samples.
-            purpose: what the call is for.
-            marked: whether the provider may put the prompt into its cache, at a price.
-
-        Raises:
-            StopRunError: it does not, and no other is in flight.
-        """
+        """Wait until a call fits; return the dollars set aside for it."""
         async with self._room:
             while True:
                 prompt = self._prompts.of(sent)

@@ -87,11 +87,7 @@ class _CallCache:
         return digest.digest()
 
     def _refuse_ambiguous(self, model: Model) -> None:
-        """Refuse a model that only its address tells from another: a key doesn't hold addresses.
-
-        Raises:
-            StopRunError: there is one.
-        """
+        """Refuse a model that only its address tells from another: a key doesn't hold addresses."""
         address = getattr(model, "address", None)
         other = self._addresses.setdefault(json.dumps(dict(model.config), sort_keys=True), address)
         if other != address:
@@ -235,16 +231,7 @@ async def cache_calls(
     queue: BatchQueue | None = None,
     place: Callable[[Model], Model] = lambda model: model,
 ) -> AsyncIterator[None]:
-    """Cache the calls made inside in a store; at the end, close the models that were called.
-
-    Args:
-        store: the run's; one that claims calls is asked whether another process makes them.
-        retries: how often the run was started with ``retry_failed``.
-        budget: stops the run before it spends more.
-        counter: counts the calls that the store doesn't hold, in place of making them.
-        queue: puts them into batches, in place of making them.
-        place: returns what is called in a model's place, the same each time.
-    """
+    """Cache the calls made inside in a store; at the end, close the models that were called."""
     cache = _CallCache(store, retries, budget, counter, queue, place)
     token = _current.set(cache)
     try:
@@ -273,20 +260,6 @@ async def complete(
     """Complete a conversation by a model, or by the stored answer to an equal call.
 
     Outside of :func:`cache_calls` nothing is stored.
-
-    Args:
-        model: the model to call.
-        messages: the conversation, ending on the turn to answer.
-        sampling: how to sample.
-        sample: numbers independent samples of the same prompt, from 0.
-        purpose: what the call is for; the answer does not depend on it.
-
-    Returns:
-        The completion; ``attempts`` is 0 where no call was made for it.
-
-    Raises:
-        ModelError: no answer for these messages.
-        StopRunError: there will be none for any.
     """
     check_parts(model, messages)
     cache = _current.get()

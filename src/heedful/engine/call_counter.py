@@ -34,13 +34,7 @@ class CallCounter:
     def __init__(
         self, store: Store, cache_tokens: int = CACHE_TOKENS, submitted: Collection[bytes] = ()
     ) -> None:
-        """Count into a store, so that equal calls are recognized in constant memory.
-
-        Args:
-            store: a temporary one.
-            cache_tokens: tokens that a server's prefix cache holds.
-            submitted: keys of calls in batches under way.
-        """
+        """Count into a store, so that equal calls are recognized in constant memory."""
         self._submitted = submitted
         self._store = store
         self.reused = 0
@@ -58,11 +52,7 @@ class CallCounter:
         sampling: Sampling,
         purpose: Purpose,
     ) -> NoReturn:
-        """Record a call.
-
-        Raises:
-            ModelError: always, as there is no answer; so nothing is requested again.
-        """
+        """Record a call."""
         if key in self._submitted:
             self.submitted += 1
         elif self._store.call(key) is not None:

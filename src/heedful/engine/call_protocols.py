@@ -42,21 +42,9 @@ class Claims(Protocol):
     """Says of calls whether another process makes them."""
 
     async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: make the call.
-
-        Args:
-            key: of the call.
-            caller: who makes it, for the account of calls that are lost.
-            requested: the model, likewise.
-        """
+        """Return an answer that is stored or that another process gets; ``None``: make the call."""
         ...
 
     def unclaim(self, key: bytes, reason: str | None) -> None:
-        """Say that there will be no answer to a claimed call.
-
-        Args:
-            key: of the call.
-            reason: why nobody else need make it; ``None`` where others have to find out themselves,
-                as with a wrong key.
-        """
+        """Say that there will be no answer to a claimed call."""
         ...

@@ -51,11 +51,7 @@ def _show(value: Any) -> str:
 
 
 def forget_stub(db: sqlite3.Connection) -> bool:
-    """Forget a run in which nothing was ever done, as where its first call was refused.
-
-    Returns:
-        Whether it was one; if not, it is left as it is.
-    """
+    """Forget a run in which nothing was ever done, as where its first call was refused."""
     done = ("outputs", "calls", "usage", "batch_requests")
     if any(db.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone() for table in done):  # noqa: S608
         return False

@@ -35,12 +35,7 @@ class CostSummary:
     def __init__(
         self, records: Iterable[UsageRecord] = (), prices: Mapping[str, Price] | None = None
     ) -> None:
-        """Sum up what was recorded.
-
-        Args:
-            records: of the run's store.
-            prices: dollars by model; heedful's own table by default.
-        """
+        """Sum up what was recorded."""
         self._prices = prices
         self._requested: dict[tuple[str, str], str] = {}
         self._recorded: dict[tuple[str, str], Counter[str]] = {}

@@ -86,12 +86,7 @@ def is_dry_run() -> bool:
 
 
 def end_dry_run(estimates: Sequence[Estimate], *, on_top: str | None = None) -> NoReturn:
-    """End a dry run with the sum over the jobs that a function would have run, if any.
-
-    Args:
-        estimates: of the jobs.
-        on_top: what comes on top and cannot be counted yet, in words.
-    """
+    """End a dry run with the sum over the jobs that a function would have run, if any."""
     nothing = {"assumptions": "", "rows": {"read": 0, "done": 0, "failed": 0}, "judges": []}
     total: Estimate = dict(estimates[0] if estimates else nothing)
     for name in (*COUNTED, *PRICED):
@@ -135,15 +130,7 @@ class RemainingRows(Generic[Row]):
 
 @contextmanager
 def opened_for_dry_run(directory: Path | None, config: Mapping[str, Any]) -> Iterator[Store]:
-    """Open a run read-only, or an empty temporary one where there is none.
-
-    Args:
-        directory: the run's.
-        config: what the run would be made or resumed with.
-
-    Raises:
-        RunError: the directory holds a run with another configuration.
-    """
+    """Open a run read-only, or an empty temporary one where there is none."""
     path = None if directory is None else directory / "run.sqlite"
     if directory is None or path is None or not path.is_file() or not path.stat().st_size:
         with Store(None) as store:

@@ -28,13 +28,6 @@ async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueu
     """Cache calls in a run's store and record their usage.
 
     A job without models doesn't pay for their import.
-
-    Yields:
-        What puts calls into batches, where the executor does.
-
-    Raises:
-        RunError: batches are under way that this executor would pay for again.
-        UsageError: there is no such executor.
     """
     max_cost, prices = options.get("max_cost"), options.get("prices")
     executor = executor_of(options)
@@ -110,17 +103,7 @@ async def in_passes(
     again: Callable[[], bool],
     on_progress: Callable[[Progress], None],
 ) -> None:
-    """Go through the rows until all are done, and exchange batches between two passes.
-
-    Args:
-        one_pass: goes through all rows once; those that wait for an answer are postponed.
-        queue: where calls are put into batches.
-        again: whether the rows can be read again.
-        on_progress: called with the progress while batches are waited for.
-
-    Raises:
-        UsageError: the rows cannot be read again.
-    """
+    """Go through the rows until all are done, and exchange batches between two passes."""
     resumed: int | None = None
     while True:
         progress = await one_pass()

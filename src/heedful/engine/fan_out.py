@@ -55,11 +55,7 @@ _room: ContextVar[Room | None] = ContextVar("heedful_room", default=None)
 
 @contextmanager
 def first_ahead(concurrency: int) -> Iterator[None]:
-    """Let the first call of a group go ahead inside: for runs, where no row is waited for.
-
-    Args:
-        concurrency: rows in work at a time.
-    """
+    """Let the first call of a group go ahead inside: for runs, where no row is waited for."""
     token = _room.set(Room(concurrency))
     try:
         yield
@@ -82,13 +78,6 @@ async def fan_out(
     They are made side by side. But inside a run, where all begin with the same long text, the first
     goes ahead, and of the rest as many side by side as other rows leave room for. The shared text
     is marked, for providers that cache only what is marked.
-
-    Args:
-        prompts: one for each call.
-        call: makes one, given its place and its prompt.
-
-    Returns:
-        What each call returned, in order.
     """
 
     async def start(place: int, prompt: Sequence[Message]) -> T:

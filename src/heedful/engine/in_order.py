@@ -47,13 +47,7 @@ class InOrder:
     """
 
     def __init__(self, store: Store, take: Callable[[Entry], None] | None, room: int) -> None:
-        """Begin before the first row.
-
-        Args:
-            store: holds all rows that were finished.
-            take: is given each row when it is its turn; ``None`` where nobody wants them.
-            room: how many rows may be held back.
-        """
+        """Begin before the first row."""
         self._store = store
         self._take = take
         self._room = room
@@ -63,11 +57,7 @@ class InOrder:
         self._in_work = -1  # the row that the others wait for, where the store shows that
 
     def add(self, entry: Entry) -> None:
-        """Take note of a row that was finished just now.
-
-        Args:
-            entry: the row; one without its input is read from the store.
-        """
+        """Take note of a row that was finished just now."""
         if self._take is None:
             return
         if entry.input is None:

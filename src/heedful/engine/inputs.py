@@ -89,11 +89,7 @@ class DataOptions(ReadingOptions, RunOptions, total=False):
 
 
 def split_options(options: DataOptions) -> tuple[ReadingOptions, RunOptions]:
-    """Part the options of a job into how its data is read and how it is run.
-
-    Raises:
-        UsageError: there is no such option.
-    """
+    """Part the options of a job into how its data is read and how it is run."""
     refuse_unknown(options, DataOptions)
     reading = {
         name: value for name, value in options.items() if name in ReadingOptions.__annotations__
@@ -127,13 +123,7 @@ def unnamed(stem: str, *options: Any) -> Path:
 
 
 def open_data(data: object, **reading: Unpack[OpeningOptions]) -> Source | Sources | None:
-    """Open a file, or several; rows in memory have no source.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        UsageError: a file is given twice, or rows in memory are given with options that are a
-            file's, or aren't rows.
-    """
+    """Open a file, or several; rows in memory have no source."""
     paths = files(data)
     if not paths:
         from heedful.data.formats.memory import check_rows
@@ -168,11 +158,7 @@ def files(data: object) -> list[Path]:
 
 
 def _in_folder(path: Path) -> list[Path]:
-    """Return the files of a folder that have a suffix of data, by name; else the path itself.
-
-    Raises:
-        InputError: the folder has no such file.
-    """
+    """Return the files of a folder that have a suffix of data, by name; else the path itself."""
     if not path.is_dir() or (path / "run.sqlite").exists():
         return [path]
     files = [
@@ -187,11 +173,7 @@ def _in_folder(path: Path) -> list[Path]:
 
 
 def _file(named: str | os.PathLike[str]) -> Path:
-    """Return a path, or the file that holds a dataset of the Hugging Face hub.
-
-    Raises:
-        InputError: the path is empty, which would be the current folder.
-    """
+    """Return a path, or the file that holds a dataset of the Hugging Face hub."""
     if not str(named):
         raise InputError("the path is empty", hint="name a file")
     if str(named).startswith("hf:"):
@@ -287,11 +269,7 @@ class Selection(NamedTuple):
 
     @classmethod
     def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
-        """Read it off the options.
-
-        Raises:
-            UsageError: a number is less than 1, or both are given.
-        """
+        """Read it off the options."""
         limit, sample = reading.get("limit"), reading.get("sample")
         for name, number in (("limit", limit), ("sample", sample)):
             if number is not None and number < 1:

@@ -23,11 +23,7 @@ DAMAGE_HINT = (
 
 
 def refuse_version(version: int, path: Path) -> None:
-    """Refuse a store of another version.
-
-    Raises:
-        RunError: another version wrote it.
-    """
+    """Refuse a store of another version."""
     if version != VERSION:
         raise RunError(
             "this run was written by another version of heedful",
@@ -37,16 +33,7 @@ def refuse_version(version: int, path: Path) -> None:
 
 
 def refuse_damaged(query: Callable[[str], Iterable[Sequence[Any]]], path: Path) -> None:
-    """Refuse a store whose structure is damaged; takes time linear in its size.
-
-    Args:
-        query: yields the rows of a query on it.
-        path: its file.
-
-    Raises:
-        RunError: it is.
-        sqlite3.Error: it is so damaged that it cannot be checked.
-    """
+    """Refuse a store whose structure is damaged; takes time linear in its size."""
     ((problem,),) = query("PRAGMA integrity_check(1)")
     if problem != "ok":
         said = str(problem).splitlines()[-1]
@@ -55,11 +42,7 @@ def refuse_damaged(query: Callable[[str], Iterable[Sequence[Any]]], path: Path) 
 
 @contextmanager
 def refuse_unusable(directory: Path | None) -> Iterator[None]:
-    """Say of a store that it can be written or read no more, as on a full disk.
-
-    Raises:
-        RunError: it cannot.
-    """
+    """Say of a store that it can be written or read no more, as on a full disk."""
     try:
         yield
     except DATABASE_ERRORS as error:

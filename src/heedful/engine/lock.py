@@ -38,12 +38,7 @@ _guard = threading.Lock()
 
 @contextmanager
 def only_writer(directory: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Hold a run, so that no other session writes it; ``None`` is a temporary one.
-
-    Raises:
-        RunError: another session holds it; the message says which. Or the directory cannot be
-            made, or its file system has no locks.
-    """
+    """Hold a run, so that no other session writes it; ``None`` is a temporary one."""
     if directory is None:
         yield
         return
@@ -67,11 +62,7 @@ def only_writer(directory: str | os.PathLike[str] | None) -> Iterator[None]:
 
 
 def _acquire(path: Path) -> tuple[int, tuple[int, int]]:
-    """Lock the file, making it if needed; return its descriptor, and what identifies it.
-
-    Raises:
-        RunError: another session holds it.
-    """
+    """Lock the file, making it if needed; return its descriptor, and what identifies it."""
     while True:
         with _guard:
             # Looked at without opening: closing it would end a lock of this process.

@@ -39,18 +39,7 @@ class OpenedData:
         responses: str | os.PathLike[str] | None = None,
         seed: int = 0,
     ) -> None:
-        """Open the data.
-
-        Args:
-            data: a file in any format that heedful reads, several, or rows in memory.
-            reading: how it is read.
-            responses: a file with the responses, where the data has none.
-            seed: of the choice of rows, where they are sampled.
-
-        Raises:
-            InputError: the file is missing, empty or in no known format.
-            UsageError: an option makes no sense.
-        """
+        """Open the data."""
         task = reading.get("task")
         exclude = reading.get("exclude_generation_failures", False)
         source = open_data(

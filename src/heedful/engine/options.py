@@ -61,11 +61,7 @@ def ignore(progress: Progress) -> None:
 
 
 def refuse_unknown(options: Mapping[str, Any], known: type = RunOptions) -> None:
-    """Refuse an option that does not exist, as a function with named parameters would.
-
-    Raises:
-        UsageError: there is one; the hint names the nearest that exists.
-    """
+    """Refuse an option that does not exist, as a function with named parameters would."""
     names = known.__annotations__
     for name in options:
         if name not in names:
@@ -77,11 +73,7 @@ def refuse_unknown(options: Mapping[str, Any], known: type = RunOptions) -> None
 
 
 def executor_of(options: RunOptions) -> str:
-    """Return the executor that a run is to have.
-
-    Raises:
-        UsageError: there is no such executor.
-    """
+    """Return the executor that a run is to have."""
     executor = options.get("executor", "local")
     if executor not in EXECUTORS:
         from heedful.core.plugins import names, unknown
@@ -92,15 +84,7 @@ def executor_of(options: RunOptions) -> str:
 
 
 def refuse_unusable_options(options: RunOptions, *, sendable: bool) -> None:
-    """Refuse what no run of a job could have, before anything is read.
-
-    Args:
-        options: the run's.
-        sendable: whether the job's rows can be worked on in other processes.
-
-    Raises:
-        UsageError: an option is unknown, or there is no such executor for this job.
-    """
+    """Refuse what no run of a job could have, before anything is read."""
     refuse_unknown(options)
     if executor_of(options) == "processes" and not sendable:
         what = "--executor processes is for judging: evaluate, rejudge and meta"

@@ -29,27 +29,14 @@ class PrefixCache:
     """A cache of the prompts' beginnings, block by block; what was used longest ago goes first."""
 
     def __init__(self, tokens: int = CACHE_TOKENS) -> None:
-        """Begin empty.
-
-        Args:
-            tokens: how many it holds.
-
-        Raises:
-            UsageError: it holds less than none.
-        """
+        """Begin empty."""
         if tokens < 0:
             raise UsageError(f"a prefix cache of {tokens} tokens", hint="give 0 for none")
         self._room = tokens // BLOCK_TOKENS
         self._blocks: OrderedDict[int, None] = OrderedDict()
 
     def add(self, name: str, messages: Sequence[Message], least: int = 0) -> int:
-        """Take in a prompt; return how many of its tokens it shares with those before, roughly.
-
-        Args:
-            name: the model's; models share nothing.
-            messages: the prompt.
-            least: tokens from which on the server caches a prefix.
-        """
+        """Take in a prompt; return how many of its tokens it shares with those before, roughly."""
         text = "\n".join(f"{turn.role}\n{turn.content}" for turn in messages)
         block, shared, hit = hash(name), 0, True
         blocks = []

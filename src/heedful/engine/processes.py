@@ -41,12 +41,7 @@ class RowFailureError(HeedfulError):
 
 @dataclass(eq=False)
 class _Worker:
-    """A process that works on rows.
-
-    Attributes:
-        rows: those that it works on.
-        claims: the calls that it makes, each as it is booked if it is lost.
-    """
+    """A process that works on rows."""
 
     pid: int
     reader: asyncio.StreamReader
@@ -99,12 +94,7 @@ class Workers:
         return text
 
     async def work(self, row: Any) -> str:
-        """Have a row worked on; its output.
-
-        Raises:
-            RowFailureError: it failed.
-            StopRunError: no further call can succeed, or no process is left.
-        """
+        """Have a row worked on; its output."""
         self._numbers += 1
         future: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         _, text = self._encoded.pop(id(row), (row, None))
@@ -229,15 +219,7 @@ class Workers:
 def _become_worker(
     job: SentWork, connection: socket.socket, retries: int, count: int, ends: Sequence[int]
 ) -> None:
-    """Turn the forked process into a worker; never returns into what it was forked from.
-
-    Args:
-        job: the job.
-        connection: to the run's process.
-        retries: how often the run was started with ``retry_failed``.
-        count: how many workers there are.
-        ends: the run's ends of connections, which would stay open with this process.
-    """
+    """Turn the forked process into a worker; never returns into what it was forked from."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it reaches us too; we are told
@@ -257,11 +239,7 @@ def _become_worker(
 
 @asynccontextmanager
 async def worker_processes(job: SentWork, store: Store) -> AsyncIterator[Workers]:
-    """Work on rows in processes; they end with the context.
-
-    Raises:
-        UsageError: the machine cannot fork, or this job's rows cannot be sent to processes.
-    """
+    """Work on rows in processes; they end with the context."""
     if not hasattr(os, "fork"):
         raise UsageError("--executor processes needs a machine that can fork")
     workers = Workers(job, store)

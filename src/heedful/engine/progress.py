@@ -21,12 +21,7 @@ PLAIN_SECONDS = 10.0
 
 
 def line(progress: Progress, now: float) -> str:
-    """Say how far a run is: rows, rate, time left (where that is known), failures, coverage, cost.
-
-    Args:
-        progress: the run's progress.
-        now: the present (``time.monotonic``), seconds.
-    """
+    """Say how far a run is: rows, rate, time left (where that is known), failures, coverage, cost."""
     elapsed = max(now - progress.started, 1e-9)
     rate = (progress.done - progress.resumed) / elapsed
     parts = [amount(progress.done, "row")]
@@ -78,12 +73,7 @@ class Display:
     def __init__(
         self, stream: TextIO | None = None, say: Callable[[Any, float], str] = line
     ) -> None:
-        """Make a display.
-
-        Args:
-            stream: where to print; standard error by default.
-            say: makes the line of a progress and the present.
-        """
+        """Make a display."""
         self._say = say
         self.stream = stream or sys.stderr
         self.terminal = self.stream.isatty()

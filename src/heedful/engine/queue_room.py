@@ -38,15 +38,7 @@ class QueueRoom:
         self._refused.append((model, count))
 
     async def make(self, tell: Callable[[str], None], *, answered: bool) -> None:
-        """Send fewer requests at a time from now on, and wait where that alone won't help.
-
-        Args:
-            tell: is called with what is waited for.
-            answered: whether batches have ended, so that there is room again.
-
-        Raises:
-            StopRunError: there was no room for a day.
-        """
+        """Send fewer requests at a time from now on, and wait where that alone won't help."""
         if answered:
             self._answered_s = time.monotonic()
         wait = bool(self._refused) and not answered

@@ -73,13 +73,7 @@ class RemoteModel:
     """Stands for a model whose calls are made by workers."""
 
     def __init__(self, model: Model, calls: RayCalls, number: int) -> None:
-        """Stand for a model.
-
-        Args:
-            model: the model.
-            calls: make its calls.
-            number: the model's, for the workers.
-        """
+        """Stand for a model."""
         self.name = model.name
         self.config: Mapping[str, Any] = model.config
         self.adaptations: tuple[str, ...] = ()
@@ -100,12 +94,7 @@ class RayCalls:
     """The workers of a run, and the calls that they make."""
 
     def __init__(self, start: Callable[[], Any], workers: int) -> None:
-        """Start the workers.
-
-        Args:
-            start: starts an actor.
-            workers: how many there are to be; each takes its part of a model's limits.
-        """
+        """Start the workers."""
         self._start = start
         self._share = workers
         self._numbers = count()
@@ -120,11 +109,7 @@ class RayCalls:
             self._add_worker()
 
     def place(self, model: Model) -> Model:
-        """Return what stands for a model.
-
-        Raises:
-            UsageError: the model cannot be sent to other machines.
-        """
+        """Return what stands for a model."""
         if id(model) not in self._models:
             try:
                 pickled = pickle.dumps(model)
@@ -139,12 +124,7 @@ class RayCalls:
     async def make(
         self, model: int, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> Completion:
-        """Have a call made.
-
-        Raises:
-            ModelError: as the model does.
-            StopRunError: as the model does, or no worker is left.
-        """
+        """Have a call made."""
         number = next(self._numbers)
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         message = ("call", number, model, tuple(messages), sampling, sample)
@@ -316,15 +296,6 @@ async def ray_calls(concurrency: int) -> AsyncIterator[Callable[[Model], Model]]
 
     The cluster is the one that ``RAY_ADDRESS`` names, or that this process is connected to; else
     one is started on this machine.
-
-    Args:
-        concurrency: rows in work at a time.
-
-    Yields:
-        What returns a model to call in a model's place.
-
-    Raises:
-        UsageError: Ray is not installed, or the cluster cannot be reached.
     """
     if find_spec("ray") is None:
         raise UsageError("--executor ray needs Ray", hint="pip install 'heedful[ray]'")
@@ -351,11 +322,7 @@ async def ray_calls(concurrency: int) -> AsyncIterator[Callable[[Model], Model]]
 
 
 def _connect() -> None:
-    """Connect to a cluster, or start one.
-
-    Raises:
-        UsageError: that cannot be done.
-    """
+    """Connect to a cluster, or start one."""
     import ray
 
     address = os.environ.get("RAY_ADDRESS")
@@ -373,11 +340,7 @@ def _connect() -> None:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Try a cluster's port: Ray itself fails later, below a screen of its own messages.
-
-    Raises:
-        OSError: nobody answers there.
-    """
+    """Try a cluster's port: Ray itself fails later, below a screen of its own messages."""
     host, colon, port = address.rpartition("//")[2].rpartition(":")
     if colon and port.isdecimal():
         with socket.create_connection((host.strip("[]"), int(port)), REACHED_S):

@@ -31,11 +31,7 @@ class CallWorker:
     """Makes calls; every message begins with its kind, and most with the number of their call."""
 
     def __init__(self, level: int) -> None:
-        """Begin without models.
-
-        Args:
-            level: of log records that the run's process wants.
-        """
+        """Begin without models."""
         self._models: dict[int, asyncio.Future[Model]] = {}
         self._adaptations: dict[int, tuple[str, ...]] = {}
         self._calls: dict[int, asyncio.Task[None]] = {}

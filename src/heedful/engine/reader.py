@@ -33,17 +33,7 @@ class Reader(Store):
     def __init__(
         self, directory: Path, *, salvage: bool = False, marks_damaged: bool = False
     ) -> None:
-        """Open the store in a directory.
-
-        Args:
-            directory: the run's directory.
-            salvage: open it even if its end is missing.
-            marks_damaged: a row that isn't as it was written is one that could not be read, instead
-                of an error.
-
-        Raises:
-            RunError: the directory holds no run, a damaged one, or one of another heedful.
-        """
+        """Open the store in a directory."""
         self.path = directory / NAME
         self._salvage = salvage
         self._marks_damaged = marks_damaged
@@ -79,11 +69,7 @@ class Reader(Store):
         refuse_version(version, self.path)
 
     def refuse_damaged(self) -> None:
-        """Refuse a store whose structure is damaged; takes time linear in its size.
-
-        Raises:
-            RunError: it is.
-        """
+        """Refuse a store whose structure is damaged; takes time linear in its size."""
         refuse_damaged(self.query, self.path)
 
     def _connect(self) -> sqlite3.Connection:
@@ -126,11 +112,7 @@ class Reader(Store):
         self._db.close()
 
     def meta(self, key: str) -> Any:
-        """Return what was stored under a key, or ``None``.
-
-        Raises:
-            RunError: the file is damaged.
-        """
+        """Return what was stored under a key, or ``None``."""
         try:
             return super().meta(key)
         except (ValueError, TypeError, RecursionError) as error:

@@ -40,21 +40,7 @@ async def attempt(
     *,
     sample: int = 0,
 ) -> Completion:
-    """Make one of several requests for the same; see :func:`complete`.
-
-    Args:
-        number: of :func:`attempts`.
-        model: the model to call.
-        messages: the conversation.
-        sampling: how to sample.
-        purpose: of the first request.
-        expenses: what the request costs is added to them.
-        sample: numbers independent samples of the same prompt, from 0.
-
-    Raises:
-        ModelError: no answer for these messages.
-        StopRunError: there will be none for any.
-    """
+    """Make one of several requests for the same; see :func:`complete`."""
     if number:
         purpose = purpose._replace(reask=True)
     number = sample + REASK * number

@@ -21,11 +21,7 @@ __all__: list[str] = []
 
 @contextmanager
 def reused_run(options: RunOptions) -> Iterator[Store | None]:
-    """Open the run whose answers are taken, if there is one.
-
-    Raises:
-        RunError: there is no such run, it is damaged, or batches of it are under way.
-    """
+    """Open the run whose answers are taken, if there is one."""
     reuse = options.get("reuse")
     if reuse is None:
         yield None

@@ -115,23 +115,6 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
 
     The source is read lazily: at most ``concurrency`` rows are in flight, so memory does not grow
     with the input. A row whose work raises is stored with the reason, and the others go on.
-
-    Args:
-        source: the rows, in the same order at every session of a run.
-        work: returns the row's output as JSON.
-        store: where inputs and outputs go, and what says which rows are done.
-        encode: turns a row's value into the JSON under which its input is stored.
-        concurrency: how many rows may be in flight.
-        progress: updated as rows finish.
-        on_progress: called after each row.
-        trusted: how many of the stored rows, from the first on, are known to be the source's.
-            The others are compared with it; from the first that differs on all are dropped and
-            worked on again. All are trusted where that is ``None``.
-        follow: is given each finished row in input order, those of earlier sessions among them;
-            all of them once this function has returned.
-
-    Returns:
-        The progress at the end.
     """
     progress = progress or Progress()
     in_order = InOrder(store, follow, HELD_BACK * concurrency)
@@ -253,11 +236,7 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 async def outcome(
     work: Callable[[T], Awaitable[str]], value: T
 ) -> tuple[str | None, str | None, bool]:
-    """Do the work on one row.
-
-    Returns:
-        Its output, or why there is none, and whether that is how the row itself is.
-    """
+    """Do the work on one row."""
     try:
         return await work(value), None, False
     except StopRunError:

@@ -50,11 +50,7 @@ def unseal(store: Store) -> None:
 
 
 def refuse_incomplete(store: Store) -> None:
-    """Refuse a finished run with missing rows.
-
-    Raises:
-        RunError: rows are missing.
-    """
+    """Refuse a finished run with missing rows."""
     sealed = store.meta(SEAL)
     if sealed is not None and sealed != _counts(store):
         raise store.damaged("rows are missing")
@@ -99,14 +95,6 @@ def salvaged(store: Store, rows: int | None) -> Iterator[Entry]:
     """Yield the rows of a damaged store in input order.
 
     A row that isn't as it was written, or whose result isn't, is one that could not be read.
-
-    Args:
-        store: of a finished run.
-        rows: how many it has; ``None`` where that cannot be told: then it ends with the last whole
-            one.
-
-    Raises:
-        RunError: nothing of the input can be read.
     """
     for _ in store.query("SELECT 1 FROM inputs WHERE position < 0"):
         pass

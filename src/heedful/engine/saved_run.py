@@ -66,17 +66,7 @@ class SavedRun(Closing):
         salvage: bool = False,
         marks_damaged: bool = False,
     ) -> None:
-        """Open a run.
-
-        Args:
-            directory: the run's directory.
-            salvage: read all that is whole, however damaged the rest of the file is.
-            marks_damaged: a row that isn't as it was written is one that could not be read, instead
-                of an error.
-
-        Raises:
-            RunError: there is no run, a damaged one, or one of another version of heedful.
-        """
+        """Open a run."""
         self.directory = Path(directory)
         self._salvage = salvage
         self._reader = Reader(self.directory, salvage=salvage, marks_damaged=marks_damaged)

@@ -68,11 +68,7 @@ INSERT_USAGE = "INSERT OR REPLACE INTO usage VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 
 
 
 def checksum(*fields: object) -> int:
-    """Return the checksum of a row's fields; it finds damage, and isn't meant against forgery.
-
-    Args:
-        fields: in the order of the columns.
-    """
+    """Return the checksum of a row's fields; it finds damage, and isn't meant against forgery."""
     return crc32("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"))
 
 

@@ -58,15 +58,7 @@ class Store(StoredRows):
     """
 
     def __init__(self, directory: Path | None) -> None:
-        """Open the store in a directory, making both if needed.
-
-        Args:
-            directory: the run's directory; ``None`` keeps the run in a temporary file that goes
-                when the store is closed.
-
-        Raises:
-            RunError: the directory cannot be made, or holds a file that isn't a run.
-        """
+        """Open the store in a directory, making both if needed."""
         self.directory = directory
         try:
             if directory is not None:
@@ -115,11 +107,7 @@ class Store(StoredRows):
         self._db.close()
 
     def configure(self, config: Mapping[str, Any]) -> None:
-        """Record the configuration of a new run, or check that a resumed run has the same.
-
-        Raises:
-            RunError: the run was made with another configuration; the message says what changed.
-        """
+        """Record the configuration of a new run, or check that a resumed run has the same."""
         stored = self.meta("config")
         if stored is None or (stored != config and forget_stub(self._db)):
             self.set_meta("config", dict(config))
@@ -135,11 +123,7 @@ class Store(StoredRows):
             )
 
     def meta(self, key: str) -> Any:
-        """Return what was stored under a key, or ``None``.
-
-        Raises:
-            RunError: it is damaged.
-        """
+        """Return what was stored under a key, or ``None``."""
         query = "SELECT value, checksum FROM meta WHERE key = ?"
         for value, stored in self.query(query, key):
             if stored != checksum(key, value):
@@ -158,10 +142,6 @@ class Store(StoredRows):
 
         Uniqueness of ids is the database's work: a set of a million ids would cost memory that
         grows with the input.
-
-        Returns:
-            For each row why it cannot be worked on: the problem given, or that an earlier row has
-            its id.
         """
         if not rows:  # nothing would commit the transaction, and the file would stay locked
             return []
@@ -197,13 +177,7 @@ class Store(StoredRows):
         self._waiting += 1
 
     def add_call(self, key: bytes, value: str, usage: UsageRecord) -> None:
-        """Store the answer to a call, so that it is never made again, and its usage.
-
-        Args:
-            key: a digest of all that the answer depends on, of at least three bytes.
-            value: the answer, as JSON.
-            usage: its tokens.
-        """
+        """Store the answer to a call, so that it is never made again, and its usage."""
         self._calls[key] = value
         self.add_usage(usage)
 
@@ -216,11 +190,7 @@ class Store(StoredRows):
         self._waiting += 1
 
     def usage_records(self) -> Iterator[UsageRecord]:
-        """Yield the usage of all calls of this run so far, summed up by caller and model.
-
-        Raises:
-            RunError: a sum is damaged.
-        """
+        """Yield the usage of all calls of this run so far, summed up by caller and model."""
         self.flush()
         yield from map(self._usage_record, self.query(schema.SELECT_USAGE))
 
@@ -269,11 +239,7 @@ class Store(StoredRows):
         self._waiting += 1
 
     def answers(self) -> Iterator[str]:
-        """Yield all stored answers, as JSON, in constant memory.
-
-        Raises:
-            RunError: one is damaged.
-        """
+        """Yield all stored answers, as JSON, in constant memory."""
         self.flush()
         for key, value, stored in self.query("SELECT key, value, checksum FROM calls"):
             if stored != _call_checksum(key, value):

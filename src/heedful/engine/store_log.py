@@ -32,11 +32,7 @@ class StoreLog:
     """The log of a store that is written."""
 
     def __init__(self, path: Path | None) -> None:
-        """Begin without a thread.
-
-        Args:
-            path: the store's file; ``None`` for a temporary one, which has no log.
-        """
+        """Begin without a thread."""
         self._path = path
         self._opened = time.monotonic()
         self._thread: threading.Thread | None = None

@@ -55,15 +55,7 @@ class StoredRows(Closing):
         return int(count)
 
     def entries(self, since: int = 0, last: int | None = None) -> Iterator[Entry]:
-        """Yield the rows from one place to another, in input order, in constant memory.
-
-        Args:
-            since: the first place.
-            last: the last; by default of all rows read so far.
-
-        Raises:
-            RunError: a row is damaged.
-        """
+        """Yield the rows from one place to another, in input order, in constant memory."""
         self.flush()
         query = f"{schema.SELECT_ENTRY} WHERE position BETWEEN ? AND ? ORDER BY position"
         yield from map(self._entry, self.query(query, since, _END if last is None else last))
@@ -86,11 +78,7 @@ class StoredRows(Closing):
         return map(parse, self.entries())
 
     def query(self, sql: str, *values: object) -> Iterator[tuple[Any, ...]]:
-        """Yield the rows of a query.
-
-        Raises:
-            RunError: the file is damaged, or was changed under a reader's hands.
-        """
+        """Yield the rows of a query."""
         try:
             # "yield from" would close the cursor of a query left early, maybe after the file.
             for columns in self._db.execute(sql, values):  # noqa: UP028

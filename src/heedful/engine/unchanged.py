@@ -23,13 +23,6 @@ def unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[int | None
     """Hold that the inputs are the same at the end of a session as at its beginning.
 
     This holds however it ends: rows of a session that could not check are compared in the next.
-
-    Yields:
-        How many of the stored rows, from the first on, are known to be the input's; ``None`` where
-        no files are read.
-
-    Raises:
-        InputError: one has changed.
     """
     before = store.count()
     changed: list[Fingerprint] = []

@@ -116,11 +116,7 @@ class RemoteStore:
         return None
 
     async def claim(self, key: bytes, caller: str, requested: str) -> Completion | None:
-        """Return an answer that is stored or that another process gets; ``None``: get it here.
-
-        Raises:
-            ModelError: the other process got none.
-        """
+        """Return an answer that is stored or that another process gets; ``None``: get it here."""
         future = self._claims[key.hex()] = asyncio.get_running_loop().create_future()
         self.send("claim", key.hex(), caller, requested)
         kind, text = await future
@@ -155,13 +151,7 @@ class RemoteStore:
 
 
 async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
-    """Work on the rows that come until there are no more.
-
-    Args:
-        job: the job.
-        connection: to the run's process.
-        retries: how often the run was started with ``retry_failed``.
-    """
+    """Work on the rows that come until there are no more."""
     reader, writer = await asyncio.open_connection(sock=connection, limit=LINE_LIMIT)
     outbox = Outbox(writer)
     remote = RemoteStore(outbox)

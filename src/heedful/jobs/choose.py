@@ -43,22 +43,6 @@ def choose(
     A pair is a row with ``preferred_to`` and one that it names, or a record of LLMBar. Each pair
     becomes a row ``BETTER>WORSE`` with the field ``choice``, which ``heedful meta`` measures;
     the first response is the one that comes first in the data. The rows are held in memory.
-
-    Args:
-        data: a file in any format that heedful reads, or samples.
-        model: the model that chooses, or its name.
-        sampling: temperature and so on; by default temperature 0.
-        output: where to write the rows, as JSON lines.
-        options: as for :func:`heedful.respond`.
-
-    Returns:
-        The rows, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format, or has no pairs.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed; the same call goes on from there.
-        UsageError: an option makes no sense.
     """
     (choosing,), sampling, rest = called(model, sampling, options)
     reading, running = split_options(rest)

@@ -92,12 +92,7 @@ class EvaluationJob(Job[Sample, Evaluation]):
         replies: bool = False,
         **reading: Unpack[ReadingOptions],
     ) -> None:
-        """Open the data; see :func:`evaluate`.
-
-        Raises:
-            InputError: the file is missing, empty or in no known format.
-            UsageError: the judge or an option is unknown.
-        """
+        """Open the data; see :func:`evaluate`."""
         self.judge = make_judge(judge, scoring=scoring, seed=seed)
         self._scoring: Scoring = scoring
         self._seed = seed

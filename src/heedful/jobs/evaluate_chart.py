@@ -18,16 +18,7 @@ if TYPE_CHECKING:
 
 
 def rates_chart(summary: Mapping[str, Any], by: str | None = None) -> Chart:
-    """Draw rates with their intervals and counts.
-
-    Args:
-        summary: as in ``summary.json``.
-        by: ``type``, ``priority``, ``verifier`` or a tag: a rate for each group; by default all
-            metrics.
-
-    Raises:
-        UsageError: the summary isn't broken down by that.
-    """
+    """Draw rates with their intervals and counts."""
     if by is None:
         title, named = "Metrics", list(_metrics(summary["metrics"]))
     elif by in summary["by"]:

@@ -69,12 +69,7 @@ PARTLY = "Intervals don't count what was undecided; bounds do."
 
 
 def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableType:
-    """Lay out a summary for a terminal: the metrics, then the groups that went worst.
-
-    Args:
-        summary: as in ``summary.json``.
-        unmet: examples of what was not met, shown last.
-    """
+    """Lay out a summary for a terminal: the metrics, then the groups that went worst."""
     from rich.console import Group
     from rich.padding import Padding
 
@@ -94,12 +89,7 @@ def view(summary: Mapping[str, Any], unmet: Table | None = None) -> RenderableTy
 
 
 def document(name: str, summary: Mapping[str, Any]) -> Document:
-    """Lay out a summary as a document.
-
-    Args:
-        name: the run's.
-        summary: as in ``summary.json``.
-    """
+    """Lay out a summary as a document."""
     return Document(name, _paragraphs(summary), list(tables(summary)), list(notes(summary)))
 
 
@@ -116,13 +106,7 @@ def notes(summary: Mapping[str, Any]) -> Iterator[str]:
 
 
 def tables(summary: Mapping[str, Any], *, groups: int | None = None) -> Iterator[Table]:
-    """Lay out a run's numbers.
-
-    Args:
-        summary: as in ``summary.json``.
-        groups: how many groups of a breakdown, the worst first; by default all, and the reasons
-            of what is undecided.
-    """
+    """Lay out a run's numbers."""
     brief = groups is not None
     yield _metrics(summary["metrics"], summary["labels"], "" if brief else READ)
     if summary["votes"]:

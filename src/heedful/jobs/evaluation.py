@@ -73,12 +73,7 @@ class Evaluation:
     def __getitem__(self, place: slice) -> list[Scored]: ...
 
     def __getitem__(self, place: int | slice) -> Scored | list[Scored]:
-        """Return the row at a place from 0, or those of a slice.
-
-        Raises:
-            IndexError: there is no such row.
-            UsageError: the place isn't a number.
-        """
+        """Return the row at a place from 0, or those of a slice."""
         if not isinstance(place, int | slice):
             raise UsageError(
                 f"the place of a row is {place!r:.60}",

@@ -104,17 +104,7 @@ def called(
     *,
     temperature: float = 0.0,
 ) -> tuple[list[Model], Sampling | None, DataOptions]:
-    """Connect to the models of a job, and part off the options that are not theirs.
-
-    Args:
-        models: names or models.
-        sampling: how answers are sampled, where that is given as a whole.
-        options: of the job.
-        temperature: where none is given.
-
-    Raises:
-        UsageError: there is no such option, or sampling is given twice.
-    """
+    """Connect to the models of a job, and part off the options that are not theirs."""
     refuse_unknown(options, GenerationOptions)
     calls = {name: each for name, each in options.items() if name in CallOptions.__annotations__}
     rest = {name: each for name, each in options.items() if name not in calls}
@@ -153,18 +143,7 @@ class RowsJob(Job[Task, Generation]):
         output: str | os.PathLike[str] | None = None,
         **reading: Unpack[ReadingOptions],
     ) -> None:
-        """Open the data.
-
-        Args:
-            data: a file in any format that heedful reads, or rows in memory.
-            recipe: what is added.
-            output: where to write the rows, as JSON lines.
-            reading: how the data is read.
-
-        Raises:
-            InputError: the file is missing, empty or in no known format.
-            UsageError: an option makes no sense.
-        """
+        """Open the data."""
         self._recipe = recipe
         self._output = None if output is None else Path(output)
         self._data = OpenedData(data, reading)
@@ -247,11 +226,7 @@ class RowsJob(Job[Task, Generation]):
 
 
 def check_rows_output(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
-    """Refuse an output that cannot be written, or that would take the place of the input.
-
-    Raises:
-        UsageError: it is one of these.
-    """
+    """Refuse an output that cannot be written, or that would take the place of the input."""
     check_folder(output, inputs)
     if output.suffix.lower() in TABLES:
         raise UsageError(
@@ -271,11 +246,7 @@ def _without_failure(sample: Sample, adds: str) -> Sample:
 
 
 def refuse_unanswerable(sample: Sample) -> None:
-    """Refuse a sample whose conversation does not end on a turn to answer.
-
-    Raises:
-        RowError: it is empty, or the model has the last word in it.
-    """
+    """Refuse a sample whose conversation does not end on a turn to answer."""
     if not sample.conversation:
         raise RowError("the row has no conversation", hint="give it a prompt")
     if sample.conversation[-1].role in ("assistant", "model"):
@@ -285,11 +256,7 @@ def refuse_unanswerable(sample: Sample) -> None:
 
 
 def refuse_uninstructed(sample: Sample) -> None:
-    """Refuse a sample that a critique or a checklist cannot be about.
-
-    Raises:
-        RowError: its conversation does not end on a turn to answer, or that turn is empty.
-    """
+    """Refuse a sample that a critique or a checklist cannot be about."""
     refuse_unanswerable(sample)
     if lacks_instruction(sample):
         raise RowError("the row has no instruction", hint="its last user turn is empty")

@@ -44,13 +44,7 @@ PARTS_OF_FILES = ("limit", "sample")
 
 
 class _PartialRun(NamedTuple):
-    """A run, and how its rows are named in the whole.
-
-    Attributes:
-        run: the run.
-        file: the file that it judged, or where it judged several, nothing.
-        name: the name that its ids begin with; ``None`` where they have one already.
-    """
+    """A run, and how its rows are named in the whole."""
 
     run: SavedRun
     file: str
@@ -103,11 +97,7 @@ def merge(
 
 
 def _parts(runs: Sequence[SavedRun]) -> list[_PartialRun]:
-    """Name the parts as the files would be that they judged.
-
-    Raises:
-        UsageError: there are fewer than two, or one of them or of their files is given twice.
-    """
+    """Name the parts as the files would be that they judged."""
     if len(runs) < 2:  # noqa: PLR2004 - of one run there is nothing to add up
         raise UsageError("merging takes at least two runs", hint="name each part's directory")
     listed: list[list[Path]] = []
@@ -138,12 +128,7 @@ def _has_file_names(run: SavedRun, paths: Sequence[Path]) -> bool:
 
 
 def _configuration(runs: Sequence[SavedRun]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Join what the runs depend on, and how their numbers came about.
-
-    Raises:
-        RunError: they differ in more than their data.
-        UsageError: one holds only some of its file's rows.
-    """
+    """Join what the runs depend on, and how their numbers came about."""
     first = runs[0]
     for run in runs:
         kept = [key for key in PARTS_OF_FILES if run.config.get(key)]

@@ -94,12 +94,7 @@ def respond(  # noqa: PLR0913 - each is a choice that users make
 
 @dataclass(frozen=True, slots=True)
 class _Pool:
-    """How many of the models answer a sample.
-
-    Attributes:
-        size: how many; ``None`` for all.
-        seed: of the choice.
-    """
+    """How many of the models answer a sample."""
 
     size: int | None
     seed: int

@@ -203,14 +203,7 @@ def line(
     scores: Mapping[str, float | None] | None = None,
     fields: str | None = None,
 ) -> str:
-    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first.
-
-    Args:
-        row: the row.
-        scoring: how rates are computed.
-        scores: the row's, where they are known.
-        fields: the end of the line, likewise; see :class:`StoredSample`.
-    """
+    """Write :func:`record` as a line of JSON; the sample becomes JSON at once, not a dict first."""
     from heedful import metrics
     from heedful.data.formats.native import RESULT_FIELDS
 
@@ -270,15 +263,7 @@ def _joined(first: str, second: str) -> str:
 
 
 def check_folder(path: Path, inputs: Iterable[str | os.PathLike[str]] = ()) -> None:
-    """Refuse an output that cannot be written before anything is done, not after.
-
-    Args:
-        path: the output.
-        inputs: what it is made from: files, and directories of runs.
-
-    Raises:
-        UsageError: its folder is not there, it is a folder, or it is one of the inputs.
-    """
+    """Refuse an output that cannot be written before anything is done, not after."""
     if not path.parent.is_dir():
         raise UsageError("there is no such folder", where=str(path.parent), hint="make it first")
     if path.is_dir():
@@ -310,11 +295,7 @@ def check_output(
 
 
 def check_run(run: str | os.PathLike[str] | None, inputs: Iterable[Path]) -> None:
-    """Refuse a run whose own files would take the place of what it reads.
-
-    Raises:
-        UsageError: an input has the name and the place of a file that runs write.
-    """
+    """Refuse a run whose own files would take the place of what it reads."""
     inputs = list(inputs)
     for name in WRITTEN if run is not None else ():
         refuse_inputs(Path(run or "") / name, inputs)

@@ -140,16 +140,7 @@ def _record(row: Generated, adds: str) -> dict[str, Any]:
 def summarise(
     store: Store, about: Mapping[str, Any], prices: Mapping[str, Price] | None
 ) -> dict[str, Any]:
-    """Sum up a run, and write that into its directory.
-
-    Args:
-        store: the run.
-        about: how the rows came about; it goes first in the summary.
-        prices: dollars by model; by default our own table.
-
-    Returns:
-        The summary, as in ``summary.json``.
-    """
+    """Sum up a run, and write that into its directory."""
     counts: Counter[str] = Counter()
     rows: Counter[str] = Counter(completed=0, unchanged=0, failed=0, unread=0)
     problems: list[dict[str, Any]] = []

@@ -42,11 +42,7 @@ CHECKS = {
 
 
 def view(summary: Mapping[str, Any]) -> Text:
-    """Lay out a summary.
-
-    Args:
-        summary: as in ``summary.json``.
-    """
+    """Lay out a summary."""
     rows, counts = summary["rows"], summary["counts"]
     text = Text()
     text.append(f"\n  {amount(sum(rows.values()), 'row')}: ")

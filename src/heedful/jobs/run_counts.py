@@ -67,17 +67,7 @@ class RunCounts(Closing):
         *,
         replies: bool = False,
     ) -> None:
-        """Begin before the first row.
-
-        Args:
-            directory: the run's; ``None`` writes no files.
-            scoring: how rates are computed.
-            prices: dollars by model; by default our own table.
-            replies: write what the judge replied into the results file too.
-
-        Raises:
-            UsageError: the results file cannot be written.
-        """
+        """Begin before the first row."""
         from heedful.metrics import Summary
 
         self._replies = replies
@@ -106,11 +96,7 @@ class RunCounts(Closing):
                 (self._directory / PART).unlink()
 
     def add(self, entry: Entry) -> None:
-        """Count the next row, together with others: one by one takes a third more time.
-
-        Raises:
-            UsageError: the results file cannot be written.
-        """
+        """Count the next row, together with others: one by one takes a third more time."""
         self._waiting.append(entry)
         if len(self._waiting) >= TOGETHER:
             self._add_waiting()
@@ -147,10 +133,7 @@ class RunCounts(Closing):
         return scores
 
     def _count_reasons(self, sample: Sample, critique: Critique) -> None:
-        """Count why verdicts were not reached, and those that their own explanations contradict.
-
-        Reasons that quote a reply don't fill the memory.
-        """
+        """Count why verdicts were not reached, and those that their own explanations contradict."""
         reasons = self._reasons
         for constraint, judgment in zip(sample.checklist, critique.judgments, strict=True):
             if judgment.status.settled:
@@ -165,16 +148,7 @@ class RunCounts(Closing):
             reasons[key if known else (OTHER, needs)] += 1
 
     def finish(self, store: Store, seed: int, about: Mapping[str, Any]) -> dict[str, Any]:
-        """Sum up, and put the results and the summary in their places.
-
-        Args:
-            store: the run; all its rows were counted.
-            seed: of the run; the summary names it.
-            about: how the numbers came about; it goes first in the summary.
-
-        Returns:
-            The summary, as in ``summary.json``.
-        """
+        """Sum up, and put the results and the summary in their places."""
         self._add_waiting()
         result = {
             **about,
@@ -246,17 +220,7 @@ class Deciders:
         self._rows_with_calls += bool(critique.expenses)
 
     def saved(self, models: set[str], cost: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Estimate the calls and tokens that code saved, from those of the other rows.
-
-        Args:
-            models: the judges that call a model.
-            cost: as in the summary.
-
-        Returns:
-            ``verdicts`` and whole ``rows`` without a call, and about how many
-            ``calls``, ``prompt_tokens`` and ``completion_tokens`` that is; ``None`` where there
-            are none, or nothing to estimate from.
-        """
+        """Estimate the calls and tokens that code saved, from those of the other rows."""
         called = sum(count for judge, count in self.verdicts.items() if judge in models)
         # What follows from an unmet constraint would not have been asked of a model either.
         verdicts = self.verdicts.total() - called - self.verdicts[DEPENDENCY]

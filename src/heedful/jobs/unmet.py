@@ -27,11 +27,7 @@ LONGEST = {"id": 24, "constraint": 80, "why": 100}
 
 
 def unmet(evaluation: Evaluation) -> Table | None:
-    """Lay out the first faults, in the order of the input; ``None`` without any.
-
-    Args:
-        evaluation: the first thousand rows of it are looked at.
-    """
+    """Lay out the first faults, in the order of the input; ``None`` without any."""
     counts = evaluation.summary["verdicts"]
     penalised = any("negative weights" in note for note in evaluation.summary["notes"])
     count = counts["unmet"]

@@ -36,11 +36,7 @@ class UnreadReply(NamedTuple):
 
 
 def example(evaluation: Evaluation) -> UnreadReply | None:
-    """Return one of the replies of a model that could not be read, where there is any.
-
-    Args:
-        evaluation: the first thousand rows of it are looked at.
-    """
+    """Return one of the replies of a model that could not be read, where there is any."""
     if not evaluation.summary["verdicts"]["unparsed"]:
         return None
     for number, row in enumerate(evaluation):

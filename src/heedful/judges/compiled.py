@@ -81,15 +81,7 @@ class Measurement:
         return digest()
 
     def __call__(self, sample: Sample, constraint: Constraint) -> str | None:
-        """Say in one line, in the constraint's language, what was counted.
-
-        Args:
-            sample: holds the response.
-            constraint: with a check of its own, or with a text that is measurable.
-
-        Returns:
-            ``None`` where there is nothing to count.
-        """
+        """Say in one line, in the constraint's language, what was counted."""
         if not sample.response:
             return None
         from heedful.verify.compiler.compile import compile_constraint

@@ -26,14 +26,7 @@ class Cascade:
     """
 
     def __init__(self, *judges: Judge) -> None:
-        """Compose judges.
-
-        Args:
-            judges: in the order in which they judge.
-
-        Raises:
-            UsageError: one isn't a judge.
-        """
+        """Compose judges."""
         self.judges = _checked("Cascade", judges)
 
     @property
@@ -79,15 +72,7 @@ class Panel:
     """
 
     def __init__(self, *judges: Judge, min_confidence: float = 0.0) -> None:
-        """Compose judges.
-
-        Args:
-            judges: the members.
-            min_confidence: a majority smaller than this share of the votes does not decide.
-
-        Raises:
-            UsageError: one isn't a judge.
-        """
+        """Compose judges."""
         self.judges = _checked("Panel", judges)
         self.min_confidence = min_confidence
 

@@ -24,11 +24,7 @@ class Consistent:
     """
 
     def __init__(self, judge: Judge) -> None:
-        """Watch over a judge.
-
-        Args:
-            judge: whose verdicts are looked at.
-        """
+        """Watch over a judge."""
         self.watched = judge
         self._code = Cascade(Rules(), Compiled())
 

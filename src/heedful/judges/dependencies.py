@@ -32,14 +32,6 @@ async def judge_in_order(
 
     Where one of these is unmet, it is unmet; where one is not applicable, so is it; where one is
     undecided, it is undecided for the same reason. In none of these cases is the judge asked.
-
-    Args:
-        judge: who judges what is asked.
-        sample: with its whole checklist.
-        requested: as for :class:`~heedful.judges.base.Judge`; what one of them depends on and isn't
-            requested is taken to be met.
-        scoring: ``faithful`` judges ComplexBench's questions as its code does: all are asked, and
-            one is unmet whose direct parent was judged unmet, whatever became of that one.
     """
     checklist = sample.checklist
     positions = list(range(len(checklist))) if requested is None else list(requested)
@@ -61,10 +53,7 @@ async def judge_in_order(
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Divide positions into rounds, each after those that it depends on, in the checklist's order.
-
-    Parents that nobody judges stop nothing; a circle was refused when the file was read.
-    """
+    """Divide positions into rounds, each after those that it depends on, in the checklist's order."""
     asked = {*positions}
     parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
     children: dict[int, list[int]] = {}

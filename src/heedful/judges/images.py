@@ -36,12 +36,7 @@ class WithImages:
     """Lets a judge see images that are files of one folder."""
 
     def __init__(self, judge: Judge, folder: Path) -> None:
-        """Name the folder.
-
-        Args:
-            judge: who sees them.
-            folder: what paths of images are joined to; nothing outside it is read.
-        """
+        """Name the folder."""
         self.seeing = judge
         self.folder = folder
 
@@ -66,11 +61,7 @@ class WithImages:
 
 
 def opened(sample: Sample, folder: Path) -> Sample:
-    """Put what image files hold in the place of their paths.
-
-    Raises:
-        RowError: one can't be read, or isn't an image.
-    """
+    """Put what image files hold in the place of their paths."""
     if not any(turn.images for turn in sample.conversation):
         return sample
     turns = [
@@ -83,12 +74,7 @@ def opened(sample: Sample, folder: Path) -> Sample:
 
 
 def unshown(sample: Sample, prompt: JudgePrompt | None) -> str | None:
-    """Say what of a sample a judge wouldn't see, so that it can't judge it; ``None`` if nothing.
-
-    Args:
-        sample: with all its turns.
-        prompt: what it is shown by; ``None`` for one that shows all there is.
-    """
+    """Say what of a sample a judge wouldn't see, so that it can't judge it; ``None`` if nothing."""
     images = [url for turn in sample.conversation for url in turn.images]
     if not images and not sample.tool_calls and not has_parts(sample.conversation):
         return None

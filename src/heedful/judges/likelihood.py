@@ -53,18 +53,7 @@ class Likelihood:
         offset: float = 0.0,
         min_confidence: float = 0.0,
     ) -> None:
-        """Make the judge.
-
-        Args:
-            model: answers; its server must give log-probabilities.
-            sampling: further fields of the request; temperature and tokens are the judge's own.
-            scale: what the log-odds are multiplied by; more than 0.
-            offset: what is added to them then.
-            min_confidence: a verdict that is less likely is left undecided.
-
-        Raises:
-            UsageError: the scale or the offset makes no sense.
-        """
+        """Make the judge."""
         if not 0 < scale < math.inf or not math.isfinite(offset):
             raise UsageError(f"a scale of {scale} and an offset of {offset} make no sense")
         self.model = model

@@ -99,15 +99,7 @@ def default_names(scoring: str, options: JudgeOptions) -> str:
 
 
 def check_names(names: str, known: Sequence[str] = _NAMES) -> None:
-    """Refuse a name that neither heedful nor a plugin knows.
-
-    Args:
-        names: the judges' names, separated by commas.
-        known: those of heedful's own that make sense here.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Refuse a name that neither heedful nor a plugin knows."""
     added = plugins.names(_PLUGINS, _NAMES)  # warns of those that would replace one of ours
     for name in map(str.strip, names.split(",")):
         if name not in known and name not in added:
@@ -185,11 +177,7 @@ def _check_judge(judge: object) -> None:
 
 
 def _refuse_unused(options: JudgeOptions, why: str) -> None:
-    """Refuse options of a model's protocol where no model is called.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Refuse options of a model's protocol where no model is called."""
     for name in options:
         if name not in CONNECTION and options.get(name) not in (None, [], ()):
             raise UsageError(
@@ -256,18 +244,7 @@ def prompt_for(
     prompt_file: Path | None = None,
     system_prompt_file: Path | None = None,
 ) -> JudgePrompt:
-    """Make the prompt for a model: what the user says, and else as it was trained.
-
-    Args:
-        model: the model.
-        name: the prompt's, if the user names one.
-        explain: ask for an explanation before each verdict.
-        prompt_file: a file whose text replaces that of the prompt.
-        system_prompt_file: for ``advancedif``, a file with the text for system steerability.
-
-    Raises:
-        UsageError: there is no such prompt, or a file isn't a prompt's text.
-    """
+    """Make the prompt for a model: what the user says, and else as it was trained."""
     from heedful.judges import prompts
 
     protocol = protocol_of(model)
@@ -305,11 +282,7 @@ def _likelihood_judge(options: JudgeOptions) -> Judge:
 
 
 def _check_numbers(options: JudgeOptions) -> None:
-    """Refuse numbers that make no sense, and warn of votes that are all the same.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Refuse numbers that make no sense, and warn of votes that are all the same."""
     for name, least in _LEAST.items():
         value = options.get(name)
         if isinstance(value, int) and value < least:

@@ -49,20 +49,7 @@ class Checklist:
         sample_index: int = 0,
         measure: Measure | None = None,
     ) -> None:
-        """Make the judge.
-
-        Args:
-            model: the model that judges.
-            prompt: the prompt and the parser of its reply.
-            per_call: constraints in one call; ``None`` for all.
-            sampling: temperature and so on.
-            reasks: repeated requests for a constraint without a verdict in the reply.
-            sample_index: which of several independent samples of the same prompt this judge takes.
-            measure: counts by code, put beside each constraint as a fact.
-
-        Raises:
-            UsageError: a number is too small.
-        """
+        """Make the judge."""
         for name, value, least in (("per_call", per_call, 1), ("reasks", reasks, 0)):
             if value is not None and value < least:
                 raise UsageError(f"{name} is {value}", hint=f"give at least {least}")
@@ -175,13 +162,7 @@ class Checklist:
     async def _ask(
         self, sample: Sample, positions: Sequence[int], prompt: Sequence[Message] = ()
     ) -> Critique:
-        """Ask for a group of constraints, and again for those without a verdict in the reply.
-
-        Args:
-            sample: the sample.
-            positions: of the constraints.
-            prompt: the first one, where it is rendered.
-        """
+        """Ask for a group of constraints, and again for those without a verdict in the reply."""
         name = self.name
         verdicts: dict[int, Judgment] = {}
         left = list(positions)

@@ -90,16 +90,6 @@ def without_quotations(
     conversation, whatever signs are around them. A verdict may be a quotation if a passage by
     itself reads as it, and the reply without such passages doesn't. Takes time linear in the texts,
     as parsing does.
-
-    Args:
-        judgments: as the reply reads.
-        reply: the judge's.
-        constraints: the requested ones.
-        sample: what was judged.
-        prompt: reads the reply.
-
-    Returns:
-        The judgments, ``unparsed`` where they may be quotations.
     """
     parse = prompt.parse
     known = prompt.name in prompts.NAMES

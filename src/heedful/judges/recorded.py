@@ -19,11 +19,7 @@ class Recorded:
     name = "recorded"
 
     def __init__(self, scoring: Scoring = "strict") -> None:
-        """Make the judge.
-
-        Args:
-            scoring: ``faithful`` reads replies as published codes do, where that differs.
-        """
+        """Make the judge."""
         self.scoring = scoring
         self._last: tuple[Sample, list[Judgment]] | None = None
 

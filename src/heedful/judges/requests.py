@@ -26,15 +26,6 @@ def request(
 
     Prompts aren't stored with verdicts: the same sample always gives the same prompt, so it is
     written again. Of several models with the same prompt, it is the first one's.
-
-    Args:
-        judge: the judge of the run.
-        sample: the sample.
-        critique: the verdicts.
-        earlier: judges that came before it; what they decided wasn't sent to a model.
-
-    Returns:
-        The text; ``None`` where no model was called.
     """
     if isinstance(judge, WithImages):
         try:

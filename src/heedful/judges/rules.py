@@ -21,12 +21,7 @@ class Rules:
     name = "rules"
 
     def __init__(self, scoring: Scoring = "strict", seed: int = 0) -> None:
-        """Make the judge.
-
-        Args:
-            scoring: ``faithful`` reproduces the defects of the published verifiers.
-            seed: for the random choices of the published verifiers.
-        """
+        """Make the judge."""
         self.scoring = scoring
         self.seed = seed
 

@@ -159,15 +159,7 @@ RATES: Mapping[str, Callable[[ArrayLike], Floats]] = {
 
 
 def coincidences(values: Sequence[int]) -> tuple[float, ...]:
-    """Compute the contribution of one unit to Krippendorff's alpha.
-
-    Args:
-        values: how many annotators gave the unit each of the values.
-
-    Returns:
-        The unit's disagreeing coincidences, then its values again; zeros for a unit with fewer
-        than two annotators.
-    """
+    """Compute the contribution of one unit to Krippendorff's alpha."""
     annotators = sum(values)
     if annotators < 2:  # noqa: PLR2004 - a pair
         return (0.0,) * (len(values) + 1)
@@ -180,12 +172,6 @@ def krippendorff_alpha(totals: ArrayLike) -> Floats:
 
     Any number of annotators, none of whom need have annotated everything. Source: Krippendorff
     (2011), Computing Krippendorff's Alpha-Reliability, section C.
-
-    Args:
-        totals: sums of :func:`coincidences` over units, shape (…, 1 + values).
-
-    Returns:
-        Alpha, shape (…); NaN where all values are the same, since then nothing could disagree.
     """
     import numpy as np
 
@@ -201,13 +187,6 @@ def mcnemar(first: int, second: int) -> float:
 
     The two-sided binomial test of the units that only one of them passed (McNemar 1947,
     Psychometrika 12). It assumes independent verdicts: use it on one verdict per cluster.
-
-    Args:
-        first: units that only the first side passed.
-        second: units that only the second side passed.
-
-    Returns:
-        The p-value.
     """
     n, fewer = first + second, min(first, second)
     if first == second:
@@ -225,12 +204,7 @@ def mcnemar(first: int, second: int) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values for being several (Holm 1979, Scandinavian Journal of Statistics 6).
-
-    Returns:
-        The adjusted ones, in the order given: those below a level control the chance of even one
-        false discovery at that level.
-    """
+    """Adjust p-values for being several (Holm 1979, Scandinavian Journal of Statistics 6)."""
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     adjusted = [0.0] * len(p_values)
     highest = 0.0

@@ -47,15 +47,7 @@ NOTHING = IntervalEstimate(value=None, interval=None)
 def rate_estimates(
     counts: Mapping[Numbers, int], names: Iterable[str] = RATES
 ) -> dict[str, IntervalEstimate]:
-    """Compute rates over verdicts and labels, with their 95 % intervals.
-
-    Args:
-        counts: how many clusters contributed each :class:`~heedful.metrics.agreement.Confusion`.
-        names: of the rates, keys of :data:`~heedful.metrics.agreement.RATES`.
-
-    Returns:
-        Each rate. There is no interval for fewer than two clusters.
-    """
+    """Compute rates over verdicts and labels, with their 95 % intervals."""
     counts = {cells: n for cells, n in counts.items() if any(cells)}
     if not counts:
         return dict.fromkeys(names, NOTHING)
@@ -69,12 +61,7 @@ def rate_estimates(
 
 
 def alpha_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
-    """Compute Krippendorff's alpha with its 95 % interval.
-
-    Args:
-        counts: how many clusters contributed each sum of
-            :func:`~heedful.metrics.agreement.coincidences`.
-    """
+    """Compute Krippendorff's alpha with its 95 % interval."""
     counts = {sums: n for sums, n in counts.items() if any(sums)}
     value = number(krippendorff_alpha(totals(counts))) if counts else None
     if value is None:
@@ -91,12 +78,7 @@ def alpha_estimate(counts: Mapping[Numbers, int]) -> IntervalEstimate:
 
 
 def ratio_estimate(counts: Mapping[Pair, int], scale: float = 1.0) -> IntervalEstimate:
-    """Compute a ratio of sums over clusters with its 95 % interval.
-
-    Args:
-        counts: how many clusters contributed each numerator and denominator.
-        scale: as for :func:`~heedful.metrics.proportions.rate_interval`.
-    """
+    """Compute a ratio of sums over clusters with its 95 % interval."""
     spread = Spread.of(counts.items())
     interval = rate_interval(spread, scale)
     return IntervalEstimate(
@@ -109,9 +91,6 @@ def mean_estimate(counts: Mapping[Pair, int]) -> IntervalEstimate:
 
     The interval is that of a rate, on a scale from the least of 0 and the clusters' means to the
     greatest of 1 and these.
-
-    Args:
-        counts: how many clusters contributed each sum of values and their number.
     """
     means = [total / units for total, units in counts if units]
     if not means:
@@ -161,15 +140,7 @@ def _beyond_chance(
     value: float,
     agreement: tuple[Spread, float],
 ) -> Interval | None:
-    """Compute the interval of a statistic 1 - disagreement / scale.
-
-    Args:
-        statistic: computes it from totals.
-        counts: the clusters.
-        value: of the statistic.
-        agreement: the rate of agreement, and the disagreement that is expected by chance, which
-            is the scale where nothing disagrees.
-    """
+    """Compute the interval of a statistic 1 - disagreement / scale."""
     rate, chance = agreement
     n = sum(counts.values())
     if n < MIN_CLUSTERS:

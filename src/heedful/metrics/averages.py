@@ -42,13 +42,7 @@ class Averages(TypedDict):
 
 
 def mean_over(parts: Parts, *, zero: bool) -> Averages:
-    """Average positive and negative F1 over instructions (and their samples).
-
-    Args:
-        parts: the counts; types are ignored.
-        zero: an F1 that isn't defined, since nothing is met (unmet) and nothing was judged so, is
-            0, as in IF-RewardBench's code, and isn't left out.
-    """
+    """Average positive and negative F1 over instructions (and their samples)."""
     return _averages([_instructions(parts, zero=zero)])
 
 
@@ -57,10 +51,6 @@ def mean_over_types(parts: Parts, *, zero: bool) -> Averages:
 
     A type on which an F1 is defined for no instruction is left out of that F1's mean. Instructions
     vary within each type: the types are given, not sampled.
-
-    Args:
-        parts: the counts; those without a type are left out.
-        zero: as for :func:`mean_over`.
     """
     types = sorted({group for group, _, _ in parts if group is not None})
     return _averages(

@@ -81,13 +81,6 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
     above 0 by chance alone, so its interval holds the errors for which the observed one isn't
     unusual (:func:`_ece_interval`). Brier's score is that of Brier (1950, Monthly Weather Review
     78).
-
-    Args:
-        clusters: for each cluster, how many verdicts had a confidence (0 to 1) and were right.
-        seed: any integer.
-
-    Returns:
-        The calibration; ``None`` without verdicts.
     """
     import numpy as np
 
@@ -130,10 +123,7 @@ def calibration(clusters: Iterable[Mapping[Verdict, int]], *, seed: int = 0) -> 
 
 
 def _square_scale(pooled: Mapping[Verdict, int]) -> float:
-    """Compare how much squares vary with shares of 0 and 1 that have their mean.
-
-    Shrunk towards 1 with the weight of two verdicts.
-    """
+    """Compare how much squares vary with shares of 0 and 1 that have their mean."""
     squares = [((stated - hit) ** 2, count) for (stated, hit), count in pooled.items()]
     total = sum(count for _, count in squares)
     mean = math.fsum(square * count for square, count in squares) / total
@@ -147,16 +137,6 @@ def platt(pairs: Sequence[tuple[float, bool]]) -> tuple[float, float]:
 
     Maximum likelihood on smoothed targets (Platt, 1999; the smoothing keeps separable labels
     finite), by Newton's method.
-
-    Args:
-        pairs: a judge's log-odds of *met*, and whether it is met by the label.
-
-    Returns:
-        ``scale`` and ``offset``: the calibrated log-odds are scale × odds + offset.
-
-    Raises:
-        UsageError: there are no labels of one kind, an odd isn't finite, all are the same, or they
-            run against the labels.
     """
     import numpy as np
 
@@ -229,16 +209,7 @@ def _ece_by_chance(pooled: Mapping[Verdict, int], seed: int) -> float:
 
 
 def _ece_interval(sums: Floats, seed: int) -> list[float]:
-    """Compute the errors for which the observed one isn't unusual.
-
-    The gaps of the bins are observed with an error that is close to normal, with the covariance of
-    the clusters' gaps, shrunk a little towards that of independent verdicts. True gaps of several
-    sizes are tried, of the same shape as those observed, and in proportion to their uncertainty.
-
-    Args:
-        sums: shape (clusters, bins, 3): verdicts, confidences, right verdicts.
-        seed: any integer.
-    """
+    """Compute the errors for which the observed one isn't unusual."""
     import numpy as np
 
     clusters = len(sums)

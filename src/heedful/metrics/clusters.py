@@ -66,14 +66,7 @@ def cluster_of(sample: Sample) -> bytes:
 def cluster_digest(
     key: str, tags: Mapping[str, Any], instruction: object, turns: Iterable[tuple[str, str]]
 ) -> bytes:
-    """Do what :func:`cluster_of` does, for a sample that is not parsed.
-
-    Args:
-        key: its id.
-        tags: its tags.
-        instruction: its field ``instruction_id``.
-        turns: role and content of the messages of its conversation.
-    """
+    """Do what :func:`cluster_of` does, for a sample that is not parsed."""
     for tag in GROUPING_TAGS:
         if tags.get(tag) is not None:
             return _digest(tag, str(tags[tag]))
@@ -85,11 +78,7 @@ def cluster_digest(
 
 
 def instruction_of(key: str, tags: Mapping[str, Any]) -> tuple[str, int]:
-    """Take an id apart as ``heedful respond`` puts it together: ``INSTRUCTION@MODEL#NUMBER``.
-
-    Returns:
-        The instruction's id and the number of the sample, from 1.
-    """
+    """Take an id apart as ``heedful respond`` puts it together: ``INSTRUCTION@MODEL#NUMBER``."""
     named, mark, number = key.rpartition("#")
     sampled = bool(mark) and number.isdecimal()
     base = named if sampled else key
@@ -116,24 +105,14 @@ class ClusterStore:
         return self._cells.setdefault(name, len(self._cells))
 
     def add(self, cluster: bytes, contributions: Iterable[int]) -> None:
-        """Take in a row.
-
-        Args:
-            cluster: as :func:`cluster_of` tells it.
-            contributions: the number of a cell, the number of what the row contributes to it, and
-                so on.
-        """
+        """Take in a row."""
         number = int.from_bytes(cluster[:8], signed=True)
         self._waiting.append((number, array("q", contributions).tobytes()))
         if len(self._waiting) >= WAITING:
             self._flush()
 
     def spreads(self, shares: Callable[[str, int], Mapping[Any, ClusterShare]]) -> Spreads:
-        """Add up what changes in each cell's rates because rows go together.
-
-        Args:
-            shares: what a number contributes to the rates of cells of a kind, by rate.
-        """
+        """Add up what changes in each cell's rates because rows go together."""
         self._flush()
         names = list(self._cells)
         spreads: Spreads = {}

@@ -61,12 +61,7 @@ class Coherence:
         group.items.append(verdicts)
 
     def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, Any]:
-        """Measure; nothing where no group has a selection.
-
-        Args:
-            verdicts: how undecided verdicts are predicted.
-            readable: share of the rows that could be read.
-        """
+        """Measure; nothing where no group has a selection."""
         measured: dict[str, Any] = {}
         for kind, depths in (("single", range(1, 2)), ("multiple", range(2, 1 << 30))):
             groups = Reliability(self._scoring)

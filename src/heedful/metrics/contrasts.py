@@ -82,10 +82,6 @@ def contrast(strata: Mapping[str, Mapping[Numbers, int]], *, seed: int) -> Contr
 
     Strata are given, not sampled; sides are swapped within each. Where one of the rates isn't
     defined on a side, neither is the mean. Naming the sides in the other order changes only signs.
-
-    Args:
-        strata: what the clusters add up to.
-        seed: of the randomization test.
     """
     least, most = _range(strata)
     if (least, most) != (0, 1):
@@ -169,15 +165,7 @@ def adjust_p(measures: Sequence[dict[str, Any]]) -> None:
 
 
 class _Difference(NamedTuple):
-    """The difference in a stratum.
-
-    Attributes:
-        value: the difference.
-        clusters: their number.
-        squares: sum of the squares of the clusters' contributions to the difference, of which
-            ``value`` is the mean.
-        pseudo: square of the contribution of a pseudo-cluster.
-    """
+    """The difference in a stratum."""
 
     value: float
     clusters: int
@@ -224,12 +212,7 @@ def _bonett_price(strata: Sequence[_Difference]) -> Interval:
 
 
 def _settled(interval: Interval, difference: float, p: float) -> Interval:
-    """End the interval beyond 0 or before it, as the test has it.
-
-    Where the two disagree, the nearer end is that of a test-based interval (Miettinen 1976,
-    American Journal of Epidemiology 103): the difference divided by its p-value's normal score is
-    its standard error.
-    """
+    """End the interval beyond 0 or before it, as the test has it."""
     low, high = interval
     if (p < LEVEL) == (low > 0 or high < 0) or not difference:
         return interval

@@ -28,11 +28,6 @@ def contributions(
 
     Rows that can still pass or fail are taken at their expectation, by the run's decided
     verdicts and their own.
-
-    Args:
-        outcomes: the distinct outcomes, in the order of their numbers.
-        counts: how many rows came to each, by its number.
-        scoring: of the run.
     """
     parts = open_contributions(outcomes, scoring)
     predictions = {

@@ -47,9 +47,6 @@ def rogan_gladen(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike
     (rate + specificity - 1) / (sensitivity + specificity - 1), kept within 0 and 1. Source: Rogan
     and Gladen (1978), American Journal of Epidemiology 107. It is valid if the judge errs on the
     unlabelled data as often as on the labelled.
-
-    Returns:
-        The corrected rate; NaN if the judge is no better than chance.
     """
     import numpy as np
 
@@ -62,13 +59,7 @@ def rogan_gladen(rate: ArrayLike, sensitivity: ArrayLike, specificity: ArrayLike
 
 
 def corrected_rate(judged: Mapping[Pair, int], labelled: Mapping[Numbers, int]) -> Corrected:
-    """Correct a rate by :func:`rogan_gladen`, with a 95 % interval.
-
-    Args:
-        judged: how many unlabelled clusters had (met, decided) verdicts.
-        labelled: how many labelled clusters contributed each
-            :class:`~heedful.metrics.agreement.Confusion`.
-    """
+    """Correct a rate by :func:`rogan_gladen`, with a 95 % interval."""
     apparent = ratio_estimate(judged)
     errors = rate_estimates(labelled, ("recall_met", "recall_unmet"))
     estimates = [apparent, errors["recall_met"], errors["recall_unmet"]]
@@ -114,13 +105,7 @@ def _smoothed(trials: EffectiveTrials) -> _Rate:
 
 
 def _fieller(apparent: _Rate, sensitivity: _Rate, specificity: _Rate) -> Interval:
-    """Solve for the true rates that the apparent one does not contradict.
-
-    A true rate t would appear as t x sensitivity + (1 - t) x (1 - specificity). The interval holds
-    each t for which the apparent rate is within so many standard deviations of that (Fieller 1954,
-    Journal of the Royal Statistical Society B 16). If the judge may be no better than chance, it
-    reaches from 0 to 1.
-    """
+    """Solve for the true rates that the apparent one does not contradict."""
     false_met = 1 - specificity["rate"]
     slope = sensitivity["rate"] - false_met
     level = apparent["rate"] - false_met

@@ -78,12 +78,6 @@ class Prediction(NamedTuple):
         The correlation is the mean product of two units' deviations (a moment estimate), shrunk
         towards :data:`heedful.metrics.proportions.CORRELATION` with the weight that intervals give
         it; the slope is that of a regression, shrunk towards 0.
-
-        Args:
-            clusters: their units, and how many clusters are alike.
-
-        Returns:
-            ``None`` where nothing was decided.
         """
         known = sorted((units, count) for units, count in clusters if units.decided)
         decided = math.fsum(units.decided * count for units, count in known)
@@ -111,13 +105,7 @@ class Prediction(NamedTuple):
         return min(1.0, max(0.0, self.rate + self.slope * (left - self.left)))
 
     def beside(self, chance: float, met: float, unmet: float) -> float:
-        """Move the chance of a unit by the units beside it.
-
-        Args:
-            chance: that it is met, by what is known of it alone.
-            met: units of its cluster that are met.
-            unmet: units of its cluster that are not.
-        """
+        """Move the chance of a unit by the units beside it."""
         if not 0 < chance < 1 or not 0 < self.rate < 1:
             return chance
         following = _next(self.rate, self.pseudo, met, unmet)
@@ -180,15 +168,7 @@ def _next(rate: float, pseudo: float, met: float, unmet: float) -> float:
 def beta_binomial(
     n: int, rate: float, pseudo: float, met: float = 0, unmet: float = 0
 ) -> list[float]:
-    """Compute how probably 0, 1, … n of n undecided units are met.
-
-    Args:
-        n: their number.
-        rate: of the distribution of clusters' rates.
-        pseudo: units that it is worth; infinite where clusters don't vary.
-        met: units of the same cluster that are met.
-        unmet: units of the same cluster that are not.
-    """
+    """Compute how probably 0, 1, … n of n undecided units are met."""
     chances = [1.0]
     for drawn in range(n):
         following = [0.0] * (drawn + 2)

@@ -204,11 +204,7 @@ class Labels:
     def add(
         self, sample: Sample, critique: Critique, states: Sequence[int]
     ) -> list[tuple[str, ClusterShare]]:
-        """Compare one row's verdicts with its labels; a label of ``None`` is not compared.
-
-        Returns:
-            What the row contributes to which agreement, ``strict`` or ``loose``.
-        """
+        """Compare one row's verdicts with its labels; a label of ``None`` is not compared."""
         known = [
             (position, MET if label else UNMET)
             for position, label in enumerate((sample.labels or ())[: len(states)])
@@ -238,15 +234,7 @@ class Labels:
         return readings
 
     def result(self, together: Mapping[str, Spread], *, readable: float) -> dict[str, Any]:
-        """Sum up.
-
-        Args:
-            together: of each agreement what changes because rows go together.
-            readable: share of the rows that could be read.
-
-        Returns:
-            Agreement, strict and (where verifiers judged) loose, and the first disagreements.
-        """
+        """Sum up."""
         if not self._agreement["strict"]:
             return {}
         agreement = {
@@ -310,16 +298,7 @@ class Factors:
     def result(
         self, columns: Mapping[str, Sequence[float]], rates: Mapping[str, Sequence[float | None]]
     ) -> dict[str, dict[str, Correlation]]:
-        """Correlate rates with factors, by rank.
-
-        Args:
-            columns: further factors, by outcome's number.
-            rates: the rates, by outcome's number; ``None`` leaves the row out.
-
-        Returns:
-            For each rate, for each factor (prompt length in characters of the last user message,
-            number of types, and ``columns``) the correlation. Empty without rows.
-        """
+        """Correlate rates with factors, by rank."""
         if not (self._outcomes or self._pairs):
             return {}
         import numpy as np
@@ -354,13 +333,7 @@ def turn_number(tag: object) -> int | None:
 
 
 def turn_state(states: Sequence[int], all_ok: bool | None, *, faithful: bool) -> int:  # noqa: FBT001
-    """Boil the verdicts on a turn of SysBench down to one state.
-
-    Args:
-        states: of its verdicts.
-        all_ok: the shipped flag, where there is one.
-        faithful: go by the flag, and take what is undecided as unmet.
-    """
+    """Boil the verdicts on a turn of SysBench down to one state."""
     state = _worst(states)
     if not faithful:
         return state

@@ -22,11 +22,7 @@ STEP = 1e-6
 
 
 def totals(counts: Mapping[Numbers, int]) -> Floats:
-    """Add up what clusters contributed.
-
-    Args:
-        counts: how many clusters contributed each tuple; all tuples have the same length.
-    """
+    """Add up what clusters contributed."""
     import numpy as np
 
     sums: Floats = np.array(list(counts.values())) @ np.array(list(counts), dtype=np.float64)
@@ -34,13 +30,7 @@ def totals(counts: Mapping[Numbers, int]) -> Floats:
 
 
 def variance_between(statistic: Callable[[Floats], Floats], counts: Mapping[Numbers, int]) -> float:
-    """Compute the variance of a statistic of totals, by linearisation.
-
-    Args:
-        statistic: of arrays of totals, shape (…, length of the tuples); multiplying all totals
-            doesn't change it.
-        counts: as for :func:`totals`, of two clusters or more.
-    """
+    """Compute the variance of a statistic of totals, by linearisation."""
     import numpy as np
 
     sums = totals(counts)

@@ -132,10 +132,7 @@ class Conversations:
         return (key for key in self._turns if language in {None, self._languages[key]})
 
     def _clusters(self, turns: Iterable[int], language: str | None) -> Counter[Shares]:
-        """Count the conversations by what they contribute: four shares for each turn.
-
-        Answers of several models in one conversation go together.
-        """
+        """Count the conversations by what they contribute: four shares for each turn."""
         turns = tuple(turns)
         predictions = self._predictions()
         by_cluster: dict[str, Shares] = {}

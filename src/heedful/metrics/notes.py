@@ -22,14 +22,7 @@ def notes(
     misfits: int,
     unplaced: int,
 ) -> list[str]:
-    """Say what the numbers leave out.
-
-    Args:
-        by: the breakdowns.
-        rows: the distinct outcomes, how many rows came to each, and whether IFEval rates it.
-        misfits: critiques of another length than their checklist.
-        unplaced: SysBench's turns that are in no conversation.
-    """
+    """Say what the numbers leave out."""
     said = [
         f"no breakdown by {name}: {groups['dropped']}"
         for name, groups in by.items()

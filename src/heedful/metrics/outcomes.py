@@ -221,14 +221,7 @@ def _as_long(
 
 
 def outcome(sample: Sample, critique: Critique, verdicts: Verdicts, scoring: Scoring) -> RowOutcome:
-    """Boil a row down to what it can contribute to a rate.
-
-    Args:
-        sample: the row.
-        critique: the judgments on its checklist.
-        verdicts: the two, sorted by :func:`sort_verdicts`.
-        scoring: which declarations of the critique matter.
-    """
+    """Boil a row down to what it can contribute to a rate."""
     states = verdicts.states
     total = sum([_UNITS[state] for state in states])
     primary = verdicts.priorities.get("primary", 0)

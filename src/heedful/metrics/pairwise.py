@@ -45,18 +45,7 @@ class Choice(NamedTuple):
 
 
 def choices(given: Sequence[Choice], scoring: Scoring) -> dict[str, Any]:
-    """Measure a pairwise judge; a pair is a cluster.
-
-    Args:
-        given: its choices. A tie is wrong, as in pair accuracy, and chooses neither place.
-        scoring: ``faithful`` takes an unreadable choice as wrong, and two of them as agreeing.
-
-    Returns:
-        Measures: ``accuracy`` (over both orders), ``accuracy_unswapped``, ``accuracy_swapped``,
-        ``correct_both``, ``positional_agreement``, ``first_shown`` (how often the response shown
-        first is chosen); ``ties``, a count of answers; and ``kappa`` of choices with labels, in
-        each order.
-    """
+    """Measure a pairwise judge; a pair is a cluster."""
     faithful = scoring == "faithful"
     rates: dict[str, RateEstimate] = {
         "accuracy": _measure(given, lambda c: _share([_right(w, c) for w in c.winners], faithful)),

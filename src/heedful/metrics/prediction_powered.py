@@ -77,15 +77,7 @@ class _MeanEstimate(NamedTuple):
 
 
 def powered_mean(strata: Sequence[Stratum]) -> Powered:
-    """Compute the mean over all units, each stratum by its share of them.
-
-    Args:
-        strata: units of each kind, with two labels and two unlabelled units at least; a single one
-            for a simple random sample.
-
-    Raises:
-        ValueError: a stratum has too few.
-    """
+    """Compute the mean over all units, each stratum by its share of them."""
     for stratum in strata:
         if min(len(stratum.labels), len(stratum.unlabelled)) < 2:  # noqa: PLR2004 - a variance
             raise ValueError("two labels and two unlabelled units at least")
@@ -113,10 +105,6 @@ def small_sample(strata: Sequence[Stratum], powered: Powered) -> Powered:
     variance becomes a number of trials of Wilson's interval, with Student's quantile. Where the
     labels show no difference between the judge's errors, the mean error may still be off by as
     much as Wilson's interval of no hits allows.
-
-    Args:
-        strata: of which the mean was computed.
-        powered: the mean.
     """
     labels = powered["labels"]
     quantile = student(max(_FEWEST_DEGREES, labels - len(strata)))
@@ -138,10 +126,7 @@ def small_sample(strata: Sequence[Stratum], powered: Powered) -> Powered:
 
 
 def _of_share(mean: float, normal: Sequence[float], labels: int, quantile: float) -> list[float]:
-    """Turn a normal interval of a share into Wilson's, with as many trials as its width stands for.
-
-    Without a variance these are the labels.
-    """
+    """Turn a normal interval of a share into Wilson's, with as many trials as its width stands for."""
     share = min(1.0, max(0.0, mean))
     variance = ((normal[1] - normal[0]) / 2 / NORMAL_QUANTILE) ** 2
     spread = share * (1 - share)
@@ -154,14 +139,6 @@ def labels_needed(pilot: Stratum, half_width: float, units: int) -> int | None:
 
     The plan is for variances that are larger than the pilot's by what chance can make of them, so
     that the interval comes out no wider in 95 % of cases.
-
-    Args:
-        pilot: units that have labels already, drawn at random.
-        half_width: of the interval that is wanted.
-        units: all units, labelled or not.
-
-    Returns:
-        The number of labels; ``None`` where even labels for all but two units would not do.
     """
     low, high = 2, units - 2
     if high < low or _planned(pilot, high, units) > half_width:

@@ -58,11 +58,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Pair, int]]) -> Spread:
-        """Add up clusters.
-
-        Args:
-            pairs: numerators and denominators, and how many clusters contributed each of them.
-        """
+        """Add up clusters."""
         n = y = m = yy = ym = mm = 0
         for (numerator, denominator), count in pairs:
             if denominator:
@@ -77,11 +73,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def together(cls, rows: Sequence[Pair]) -> Spread:
-        """Return the change when rows that were added one by one are a single cluster.
-
-        Args:
-            rows: their numerators and denominators, all of these above 0.
-        """
+        """Return the change when rows that were added one by one are a single cluster."""
         alone = cls.of((row, 1) for row in rows)
         return cls(
             clusters=1 - alone.clusters,
@@ -122,14 +114,6 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
     something where all trials, or none, are hits. Where only one to three are, or aren't, it is
     wider, since Wilson's own covers as little as 83 % near 0 and 1: the nearer end is that of
     Brown, Cai and DasGupta (2001, Statistical Science 16), who take it for few trials only.
-
-    Args:
-        hits: how many.
-        trials: of how many, independent of each other.
-        quantile: of the distribution that the score is taken to have.
-
-    Returns:
-        Low and high; ``None`` without trials.
     """
     if not trials:
         return None
@@ -156,15 +140,6 @@ def rate_interval(spread: Spread, scale: float = 1.0, known: float = 1.0) -> Int
     accounts for its uncertainty.
 
     ``benchmarks/coverage.py`` shows how often it covers the truth.
-
-    Args:
-        spread: the clusters.
-        scale: how much units vary, as a share of how much units vary that count or don't.
-        known: share of the units that was observed; the others are expectations, which are no
-            evidence.
-
-    Returns:
-        Low and high; ``None`` for fewer than :data:`MIN_CLUSTERS` clusters.
     """
     return None if spread.clusters < MIN_CLUSTERS else _interval(spread, scale, known)
 
@@ -175,13 +150,6 @@ def stratified_interval(
     """Compute the 95 % interval of a rate averaged over strata with equal weights.
 
     Strata are given, not sampled, and independent: their variances add up.
-
-    Args:
-        strata: of each the clusters.
-        known_shares: of each what :func:`rate_interval` takes as ``known``; all by default.
-
-    Returns:
-        Low and high; ``None`` where no stratum has two clusters. Empty strata are left out.
     """
     known = [
         (spread, share)
@@ -200,12 +168,6 @@ def mean_interval(strata: Sequence[Mapping[tuple[Pair, ...], int]]) -> Interval 
 
     Within a stratum the same clusters contribute to all rates, which are expected to vary together
     completely. Strata are as for :func:`stratified_interval`.
-
-    Args:
-        strata: for each stratum, how many clusters contributed which pair to each of its rates.
-
-    Returns:
-        Low and high; ``None`` where no stratum has two clusters, or a rate isn't defined.
     """
     if all(len(pairs) == 1 for clusters in strata for pairs in clusters):
         spreads = [Spread.of((pairs[0], n) for pairs, n in clusters.items()) for clusters in strata]

@@ -94,13 +94,6 @@ def best_of(ends: Sequence[tuple[float, float]]) -> BestOf | None:
 
     It counts 1/k where k responses share the highest score and the best one is among them, and 0
     where it isn't. Source: RewardBench 2 (its code, for all subsets but Ties).
-
-    Args:
-        ends: of each instruction the least and the most that it can count, as the undecided
-            verdicts may turn out; equal where nothing is open.
-
-    Returns:
-        The mean over the instructions where nothing is open; ``None`` without instructions.
     """
     if not ends:
         return None
@@ -140,15 +133,7 @@ MEASURES: Mapping[str, Callable[[Edges], float | None]] = {
 def ranking(
     instructions: Sequence[tuple[str | None, Edges]], *, zero: bool = False
 ) -> Ranking | None:
-    """Measure a judge's ranking.
-
-    Args:
-        instructions: for each instruction its type, where it has one, and its pairs.
-        zero: an instruction without pairs counts as 0.
-
-    Returns:
-        The measures; ``None`` without pairs.
-    """
+    """Measure a judge's ranking."""
     if not any(any(edges) for _, edges in instructions):
         return None
     given = [(kind, edges) for kind, edges in instructions if zero or any(edges)]

@@ -72,12 +72,7 @@ class Reliability:
         self._clusters[key] = cluster
 
     def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, RateEstimate]:
-        """Measure; nothing where no instruction has two responses.
-
-        Args:
-            verdicts: how undecided verdicts are predicted.
-            readable: share of the rows that could be read.
-        """
+        """Measure; nothing where no instruction has two responses."""
         most = self.most
         if most < 2:  # noqa: PLR2004 - several responses
             return {}
@@ -141,11 +136,7 @@ class Reliability:
         return max(map(sum, self._passes.values()), default=0)
 
     def _chances(self, verdicts: Prediction | None) -> dict[Passes, list[float]]:
-        """Compute how probably 0, 1, … of the responses pass that can still do either.
-
-        A response is predicted by its own verdicts, and by the other responses: instructions vary
-        in how often they are followed.
-        """
+        """Compute how probably 0, 1, … of the responses pass that can still do either."""
         counts = Counter(self._passes.values())
         passed, failed, left = (sum(d[at] * n for d, n in counts.items()) for at in range(3))
         expected = (
@@ -198,14 +189,6 @@ def any_attempt(
     """Compute MultiChallenge's score of several attempts: a question passes if any attempt does.
 
     It is the mean over axes, each weighing the same, as its code computes it (arXiv 2501.17399).
-
-    Args:
-        axes: the attempts by axis.
-        verdicts: how undecided verdicts are predicted.
-        readable: share of the rows that could be read.
-
-    Returns:
-        The measure by its name; nothing where no question has two attempts.
     """
     if all(each.most < 2 for each in axes.values()):  # noqa: PLR2004 - several attempts
         return {}

@@ -31,15 +31,6 @@ def swapped_totals(
     The paired randomization test (Fisher 1935; for language technology Noreen 1989 and Yeh,
     COLING 2000): if the sides were alike, either could have come first in each cluster. Of equal
     clusters, how many are swapped is binomial, so the cost doesn't grow with the clusters.
-
-    Args:
-        counts: how many clusters contributed each tuple. Of each four numbers in it, the first two
-            are the first side's and the others the second's.
-        seed: any integer; equal counts give equal totals.
-        swaps: number of samples.
-
-    Returns:
-        One row of totals for each: shape (swaps, length of the tuples).
     """
     import numpy as np
 

@@ -219,13 +219,6 @@ def score_measure(
 
     A score that can be negative, or above 1, is first brought into [0, 1] by whole numbers between
     which all of the run's rubrics keep it. Its interval is then that of any rate.
-
-    Args:
-        family: one of :data:`FAMILY_SCORES`.
-        shares: as for :func:`heedful.metrics.statistics.measure`.
-        outcomes: of all rows; they say how far the score can go.
-        readable: share of the rows that could be read.
-        together: as for ``measure``.
     """
     least, most = _range(family, outcomes)
     estimate = measure(shares, readable=readable, together=together)

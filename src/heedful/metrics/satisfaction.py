@@ -43,18 +43,7 @@ __all__ = ["BASES", "FAMILIES", "advancedif", "cfbench", "cfbench_scores", "info
 
 
 def scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
-    """Score one row, for the results file.
-
-    Args:
-        sample: the row.
-        critique: the judgments on its checklist.
-        scoring: ``strict`` or ``faithful``.
-
-    Returns:
-        ``csr`` and ``isr``; ``psr`` where the checklist has priorities; ``strict`` and ``loose``
-        (IFEval's prompt level, 0 or 1) where a verifier gave a loose verdict; ``score`` where the
-        checklist is a rubric. ``None`` is: not decided.
-    """
+    """Score one row, for the results file."""
     row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
     return {**scores_of(row, scoring)}
 
@@ -74,12 +63,7 @@ def scores_of(row: RowOutcome, scoring: Scoring) -> Mapping[str, float | None]:
 
 
 def cfbench_scores(sample: Sample, critique: Critique, scoring: Scoring) -> dict[str, float | None]:
-    """Compute CFBench's three scores of one row.
-
-    Returns:
-        ``csr``, ``isr`` and ``psr``; ``None`` where the score is not decided, or, for ``psr``,
-        where the checklist has no priorities.
-    """
+    """Compute CFBench's three scores of one row."""
     row = outcome(sample, critique, sort_verdicts(sample, critique), scoring)
     shares = cfbench(row, scoring)
     return {name: _rate(shares[name]) if name in shares else None for name in ("csr", "isr", "psr")}
@@ -281,12 +265,7 @@ def _psr_share(primary: VerdictCounts, other: VerdictCounts, *, rounded: bool) -
 
 
 def _psr(primary_met: int, primary: int, other_met: int, other: int, *, rounded: bool) -> int:
-    """Say whether a row passes by priority (CFBench).
-
-    Any primary constraint unmet: no. Only primary ones: yes. No primary one: if CSR > 0.8. Both:
-    if 0.5 + 0.5 x the share of secondary ones met is more than 0.8, that is, if the share is more
-    than 0.6; in whole numbers there is no rounding error at the edge.
-    """
+    """Say whether a row passes by priority (CFBench)."""
     if primary_met < primary:
         return 0
     if not other:

@@ -24,11 +24,7 @@ def pooled(counts: VerdictCounts) -> ClusterShare:
 
 
 def predicted(shares: Mapping[ClusterShare, int]) -> Prediction | None:
-    """Tell how undecided verdicts are predicted, by rows' contributions to a rate over verdicts.
-
-    Args:
-        shares: as :func:`pooled` makes them, and how many rows contributed each.
-    """
+    """Tell how undecided verdicts are predicted, by rows' contributions to a rate over verdicts."""
     return Prediction.of(
         (Units(share.numerator, share.denominator, share.units - share.covered), count)
         for share, count in shares.items()
@@ -42,13 +38,7 @@ def all_met(counts: VerdictCounts) -> ClusterShare:
 
 
 def passing(low: int, high: int, left: OpenOutcome | None) -> ClusterShare:
-    """Count the row as one unit.
-
-    Args:
-        low: whether it passes if all that is undecided is unmet.
-        high: the same if it is met.
-        left: what must be met if that makes a difference; ``None`` leaves the row out then.
-    """
+    """Count the row as one unit."""
     known = int(low == high)
     return ClusterShare(low * known, known, low, high, 1, known, None if known else left)
 

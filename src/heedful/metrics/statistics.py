@@ -64,9 +64,6 @@ class ClusterShare(NamedTuple):
 
         Samples that are known to fail are in the rate whatever is undecided in them. To leave out
         only those that may still pass would bias the rate downwards.
-
-        Args:
-            prediction: of undecided verdicts; with ``None`` nothing is expected.
         """
         if self.open is None or prediction is None:
             return self
@@ -143,15 +140,6 @@ def macro_measure(
 
     Strata in which nothing was decided are left out of the value, not of coverage and bounds. For
     the interval, clusters vary within each stratum: the strata are given, not sampled.
-
-    Args:
-        strata: for each stratum what :func:`measure` takes.
-        readable: as for :func:`measure`.
-        together: for each stratum what :func:`measure` takes.
-        digits: decimals to which each stratum's rate is rounded first, as ProfBench's code does.
-
-    Returns:
-        The mean; ``numerator`` is the sum of the strata's rates, ``denominator`` their number.
     """
     parts = {key: _point(strata[key], readable) for key in sorted(strata)}
     values = [part["value"] for part in parts.values() if part["value"] is not None]
@@ -187,13 +175,6 @@ def mean_measure(
     A cluster has its part in every rate, so the interval knows that the rates go together. The
     strata are given, not sampled. Where one of the rates isn't decided, neither is the mean: to
     average the others would be another quantity.
-
-    Args:
-        strata: for each stratum how many clusters contributed each tuple of k shares, one a rate.
-        readable: as for :func:`measure`.
-
-    Returns:
-        The mean; ``numerator`` is the sum of the rates, ``denominator`` their number.
     """
     parts = [
         _point(_column(clusters, place), readable)
@@ -223,14 +204,6 @@ def spearman(x: ArrayLike, y: ArrayLike, counts: ArrayLike | None = None) -> Cor
 
     The interval is Fisher's z with the variance (1 + rho²/2) / (n - 3) of Bonett and Wright
     (2000, Psychometrika 65), which suits ranks better than Fisher's own 1 / (n - 3).
-
-    Args:
-        x: n numbers.
-        y: n numbers, in the same order; a pair with a NaN on either side is left out.
-        counts: how often each pair was seen; once by default.
-
-    Returns:
-        The correlation; no interval for fewer than four pairs.
     """
     import numpy as np
 

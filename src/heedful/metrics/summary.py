@@ -56,10 +56,6 @@ class Summary:
     an outcome, and some hundred bytes a conversation of SysBench or Multi-IF.
     Which rows vary together is stored in a temporary file. The result does not depend on the order
     of the rows, but for which disagreements are listed.
-
-    Args:
-        scoring: ``strict`` (what the numbers should mean) or ``faithful`` (what the published
-            code computes).
     """
 
     def __init__(self, scoring: Scoring = "strict") -> None:
@@ -155,13 +151,7 @@ class Summary:
         self._failed += n
 
     def result(self) -> dict[str, Any]:
-        """Sum up.
-
-        Returns:
-            A dict ready for JSON. ``metrics[family][name]`` and the breakdowns under ``by`` hold
-            measures (see :class:`heedful.metrics.statistics.RateEstimate`); ``by[name]`` is
-            ``{"dropped": reason}`` where a tag has too many values.
-        """
+        """Sum up."""
         read = self._counts.total()
         verdicts = self._verdicts()
         constraints = sum(verdicts.values())
@@ -207,10 +197,7 @@ class Summary:
         return read / (read + self._failed) if read else 0.0
 
     def _pooled(self, packed: int) -> ClusterShare:
-        """Turn packed counts into its part of a rate over verdicts.
-
-        StructFlowBench's code counts undecided verdicts as unmet here too.
-        """
+        """Turn packed counts into its part of a rate over verdicts."""
         share = pooled(unpack(packed))
         if self._scoring == "strict" or any(r.benchmark != "structflow" for r in self._outcomes):
             return share
@@ -304,10 +291,7 @@ class Summary:
         rate: Rate,
         tag: str,
     ) -> dict[str, RateEstimate]:
-        """Average a rate over the values of a tag, each weighing the same.
-
-        Faithful scoring rounds each of ProfBench's domains first.
-        """
+        """Average a rate over the values of a tag, each weighing the same."""
         digits = 3 if rate[0] == "profbench" and self._scoring == "faithful" else None
         strata, together = {}, {}
         for task, counts in self._tags.get(tag, GroupCounts()):

@@ -39,12 +39,7 @@ class ConstraintTags:
     def add(
         self, checklist: Sequence[Constraint], states: Sequence[int]
     ) -> Iterator[tuple[tuple[str, ...], int]]:
-        """Count a row's verdicts, and say what it contributes to which cells.
-
-        Args:
-            checklist: of the row.
-            states: of the verdicts on it.
-        """
+        """Count a row's verdicts, and say what it contributes to which cells."""
         counts: dict[tuple[str, str], int] = {}
         for constraint, state in zip(checklist, states, strict=True):
             if not constraint.__pydantic_extra__:  # nearly all: they have no tags

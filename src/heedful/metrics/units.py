@@ -104,12 +104,7 @@ class RowUnits:
             self._coherence.add(sample, row)
 
     def metrics(self, verdicts: Prediction | None, *, readable: float) -> dict[str, dict[str, Any]]:
-        """Measure, by family; families without rows have no rates.
-
-        Args:
-            verdicts: how undecided verdicts are predicted.
-            readable: share of the rows that could be read.
-        """
+        """Measure, by family; families without rows have no rates."""
         ssr = self.systems.ssr(readable=readable)
         csl = self._examples.ssr(readable=readable)
         families = {

@@ -24,11 +24,7 @@ class Votes:
         self._judges: dict[str, Counter[str]] = {}
 
     def add(self, critique: Critique) -> ClusterShare | None:
-        """Take in one row; judgments without votes are passed over.
-
-        Returns:
-            What the row contributes to the disagreement, where anybody voted.
-        """
+        """Take in one row; judgments without votes are passed over."""
         split, comparable = [], []
         for judgment in critique.judgments:
             if judgment.votes is None:
@@ -53,18 +49,7 @@ class Votes:
                 counts["with the majority"] += vote["status"] == judgment.status
 
     def result(self, together: Spread | None, *, readable: float) -> dict[str, Any]:
-        """Sum up.
-
-        Args:
-            together: of the disagreement, what changes because rows go together.
-            readable: share of the rows that could be read.
-
-        Returns:
-            ``disagreement``: a measure of how many verdicts with two decided votes or more were
-            not unanimous. ``judges``: by name, how many votes there are of each status and, where
-            there was a majority, the share of the decided votes that were with it. Empty where
-            nobody voted.
-        """
+        """Sum up."""
         if not self._split:
             return {}
         return {

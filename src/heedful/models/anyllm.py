@@ -58,20 +58,7 @@ class AnyLLMModel:
         backoff_s: float = 1.0,
         limiter: AdaptiveLimiter | None = None,
     ) -> None:
-        """Describe the model; nothing is connected before the first call.
-
-        Args:
-            name: ``PROVIDER/MODEL``, such as ``anthropic/claude-sonnet-4-5``.
-            base_url: the provider's address, where it is not the usual one.
-            api_key: the key; by default from the environment.
-            timeout_s: seconds for one attempt.
-            max_attempts: how many attempts may fail before the call does.
-            backoff_s: the first pause before another attempt, in seconds.
-            limiter: bounds the calls in flight; ``None`` leaves that to the caller.
-
-        Raises:
-            UsageError: the package is not installed, or knows no such provider.
-        """
+        """Describe the model; nothing is connected before the first call."""
         self.name = name
         self.provider, slash, self.model = name.partition("/")
         if not (slash and self.provider and self.model):
@@ -110,19 +97,7 @@ class AnyLLMModel:
     async def generate(
         self, messages: Sequence[Message], sampling: Sampling, *, sample: int = 0
     ) -> Completion:
-        """Answer the messages.
-
-        Args:
-            messages: the conversation, ending on the turn to answer.
-            sampling: how to sample; ``extra`` holds further arguments of any-llm's completion.
-            sample: numbers independent samples of the same prompt, from 0.
-
-        Raises:
-            ModelError: no answer for these messages: refused, filtered, or all attempts failed.
-            AuthError: the key is missing, wrong, or not allowed to do this.
-            QuotaError: the account is empty.
-            ModelNotFound: the provider has no such model.
-        """
+        """Answer the messages."""
         fields = partial(self._fields, sampling, sample)
         request = partial(self._request, messages)
         try:

@@ -56,19 +56,7 @@ class Attempts:
         redact: Redactor,
         timeout_s: float,
     ) -> None:
-        """Say how patient to be.
-
-        Args:
-            name: the model's, for answers that do not say who gave them.
-            max_attempts: how many attempts may fail before the call does.
-            backoff_s: the first pause before another attempt, in seconds.
-            limiter: bounds the requests in flight; ``None`` leaves that to the caller.
-            redact: takes out what the log must not hold.
-            timeout_s: seconds that a server may ask a call to wait, over all its attempts.
-
-        Raises:
-            UsageError: there is to be no attempt.
-        """
+        """Say how patient to be."""
         if max_attempts < 1:
             raise UsageError(f"max_attempts is {max_attempts}", hint="give at least 1")
         self._name = name
@@ -86,22 +74,7 @@ class Attempts:
         *,
         adapt: Callable[[Fault, T], object] = lambda _, __: None,
     ) -> Completion:
-        """Make a request as often as it takes.
-
-        Args:
-            body: makes what is sent.
-            request: sends it; returns the completion and the seconds that took, or raises a fault.
-            messages: what it sends, for the limit on tokens.
-            adapt: takes note of a fault and of what was sent. Where the body differs then, the
-                request is repeated at once and the fault does not count.
-
-        Returns:
-            The completion, with the number of attempts, the seconds and a name.
-
-        Raises:
-            FaultError: the last fault.
-            StopRunError: the next attempt may cost more than is left, as faults cost too.
-        """
+        """Make a request as often as it takes."""
         attempts = faults = 0
         left = self._timeout_s
         sent: T
@@ -160,13 +133,7 @@ class Attempts:
             return completion, latency_s
 
     def _pause(self, fault: Fault, faults: int, left: float) -> float:
-        """Return the seconds before the next attempt; jitter spreads calls that failed together.
-
-        Args:
-            fault: of the last attempt.
-            faults: how many there were.
-            left: seconds that a server may still ask this call to wait.
-        """
+        """Return the seconds before the next attempt; jitter spreads calls that failed together."""
         if fault.retry_after and left > 0:  # 0 would be no pause at all
             return min(fault.retry_after, left) * random.uniform(1.0, 1.1)
         return backoff(faults - 1, self._backoff_s, BACKOFF_CAP_S)
@@ -200,15 +167,7 @@ def waiting() -> tuple[int, float]:
 def failure(
     fault: Fault, *, where: str, key_hint: str, name_hint: str, redact: Redactor
 ) -> HeedfulError:
-    """Make the error that the caller sees of a fault.
-
-    Args:
-        fault: why there is no completion.
-        where: the model.
-        key_hint: what to do where the key is refused.
-        name_hint: what to do where the model is not found.
-        redact: takes out what the message must not hold.
-    """
+    """Make the error that the caller sees of a fault."""
     kinds: dict[FaultKind, tuple[type[HeedfulError], str]] = {
         FaultKind.AUTH: (AuthError, key_hint),
         FaultKind.QUOTA: (

@@ -174,11 +174,7 @@ class Model(Protocol):
 
 
 def refuse_models(models: Sequence[Model], role: str) -> None:
-    """Refuse to begin without models, or with one that is named twice.
-
-    Raises:
-        UsageError: there are none, or two have one name.
-    """
+    """Refuse to begin without models, or with one that is named twice."""
     names = [model.name for model in models]
     if not names:
         raise UsageError(f"no {role} is named", hint="name at least one with --model")

@@ -42,14 +42,7 @@ class Connections(Protocol):
     """Connections to one server, all in one event loop."""
 
     async def post(self, body: bytes) -> HttpReply:
-        """Send a request; return the reply, whatever its status. Redirects aren't followed.
-
-        Raises:
-            ConnectError: no connection was made.
-            LongReplyError: the body of the reply is too long.
-            OSError: the connection failed.
-            TimeoutError: it took too long.
-        """
+        """Send a request; return the reply, whatever its status. Redirects aren't followed."""
         ...
 
     async def close(self) -> None:
@@ -60,14 +53,7 @@ class Connections(Protocol):
 def connections(
     url: str, headers: Mapping[str, str], timeout_s: float, body_limit: int
 ) -> Connections:
-    """Make connections to a server; none is opened before the first request.
-
-    Args:
-        url: where requests go.
-        headers: of every request.
-        timeout_s: seconds that a request may take, from connecting to the last byte.
-        body_limit: bytes that the body of a reply may have.
-    """
+    """Make connections to a server; none is opened before the first request."""
     if urlsplit(url).scheme == "http" and not getproxies_environment():
         return PlainConnections(url, headers, timeout_s, body_limit)
     return AiohttpConnections(url, headers, timeout_s, body_limit)

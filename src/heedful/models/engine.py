@@ -43,12 +43,7 @@ _TEMPLATE = "chat_template_kwargs"
 
 
 def device_and_dtype(device: str | None, dtype: str | None = None) -> tuple[str, str]:
-    """Choose where to compute, and how precisely: bfloat16 on a GPU, float32 on a CPU.
-
-    Args:
-        device: as torch names it; ``None`` takes a CUDA GPU where there is one.
-        dtype: one of :data:`DTYPES`, if the user chose.
-    """
+    """Choose where to compute, and how precisely: bfloat16 on a GPU, float32 on a CPU."""
     import torch
 
     device = device or ("cuda" if torch.cuda.is_available() else "cpu")
@@ -59,13 +54,7 @@ class Engine:
     """Weights and tokenizer of one model."""
 
     def __init__(self, name: str, tokenizer: Any, model: Any) -> None:
-        """Take them as they are, such as while the model is trained.
-
-        Args:
-            name: the model's, as results and messages have it.
-            tokenizer: with a chat template.
-            model: where it is to compute, and set to evaluation.
-        """
+        """Take them as they are, such as while the model is trained."""
         self._name = name
         self._tokenizer = tokenizer
         self._model = model
@@ -83,12 +72,7 @@ class Engine:
 
     @classmethod
     def load(cls, folder: ModelFolder, device: str | None, dtype: str | None = None) -> Engine:
-        """Load them from a folder.
-
-        Raises:
-            ModelNotFound: the folder's content cannot be loaded.
-            StopRunError: the model is for no chat, or the device is not there.
-        """
+        """Load them from a folder."""
         device, dtype = device_and_dtype(device, dtype)
         try:
             with _LOADING:
@@ -118,12 +102,7 @@ class Engine:
         sample: int,
         stopped: Callable[[], bool],
     ) -> Draft:
-        """Prepare an answer.
-
-        Raises:
-            ModelError: the prompt does not fit, or the chat template refuses it.
-            StopRunError: the sampling needs what an engine cannot do.
-        """
+        """Prepare an answer."""
         text, prompt = self._prompt(messages, _template_options(sampling, self._name))
         room = None if self._context is None else self._context - len(prompt)
         if room is not None and room < 1:
@@ -153,12 +132,7 @@ class Engine:
         )
 
     def complete(self, drafts: Sequence[Draft]) -> list[Completion]:
-        """Write the answers of a batch.
-
-        Raises:
-            MemoryError: the batch does not fit into memory.
-            ModelError: the device failed.
-        """
+        """Write the answers of a batch."""
         import torch
 
         try:
@@ -185,11 +159,7 @@ class Engine:
     def _prompt(
         self, messages: Sequence[Message], options: Mapping[str, Any]
     ) -> tuple[str, list[int]]:
-        """Render the chat template and encode it; control tokens in messages stay plain text.
-
-        A control token in a message is marked before the template is rendered, and its characters
-        are encoded by themselves, so only the template's own tokens end a turn.
-        """
+        """Render the chat template and encode it; control tokens in messages stay plain text."""
         contents = [message.content for message in messages]
         mark = next(c for c in _MARKS if not any(c in content for content in contents))
         if self._control is not None:
@@ -231,11 +201,7 @@ class Engine:
         return str(text)
 
     def _generate(self, drafts: Sequence[Draft]) -> list[tuple[list[int], dict[str, float] | None]]:
-        """Generate the tokens of a batch, each row up to its end or its limit.
-
-        Returns:
-            For each row its tokens, and the log-probabilities of the first where they are wanted.
-        """
+        """Generate the tokens of a batch, each row up to its end or its limit."""
         import torch
 
         width = max(len(draft.prompt) for draft in drafts)
@@ -318,11 +284,7 @@ def _control_tokens(tokenizer: Any) -> re.Pattern[str] | None:
 
 
 def _load(folder: ModelFolder, dtype: str) -> tuple[Any, Any]:
-    """Load tokenizer and weights, without transformers' progress bars, which would go through ours.
-
-    Returns:
-        The tokenizer and the model, on the CPU.
-    """
+    """Load tokenizer and weights, without transformers' progress bars, which would go through ours."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging

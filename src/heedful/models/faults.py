@@ -99,13 +99,7 @@ class FaultError(Exception):
 
 
 def fault_of(status: int, headers: Mapping[str, str], body: bytes | Mapping[str, Any]) -> Fault:
-    """Read a reply that isn't a completion.
-
-    Args:
-        status: the HTTP status, or the one that the body names in its place.
-        headers: the answer's headers.
-        body: its body, or the JSON object that was found in it.
-    """
+    """Read a reply that isn't a completion."""
     content = _content(body)
     message, code, parameter = _explanation(content)
     if status in _NO_ENDPOINT and "Location" in headers:
@@ -137,16 +131,7 @@ def _kind(status: int, words: str) -> FaultKind:
 
 
 def refused_parameter(fault: Fault, sent: Mapping[str, Any]) -> str | None:
-    """Find the field of a request that the server or the model does not support.
-
-    Args:
-        fault: what the server said.
-        sent: the request's fields that could be sent otherwise, or not at all.
-
-    Returns:
-        The field's name, or ``None`` where the fault is about something else, such as a value out
-        of range or a prompt that is too long.
-    """
+    """Find the field of a request that the server or the model does not support."""
     if not _UNSUPPORTED.search(fault.text) or _CONTEXT.search(fault.text):
         return None
     if fault.parameter in sent:
@@ -156,11 +141,7 @@ def refused_parameter(fault: Fault, sent: Mapping[str, Any]) -> str | None:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read ``Retry-After``: seconds, or an HTTP date (RFC 9110, section 10.2.3).
-
-    Returns:
-        Seconds from now, not below 0; ``None`` where the header is missing or makes no sense.
-    """
+    """Read ``Retry-After``: seconds, or an HTTP date (RFC 9110, section 10.2.3)."""
     value = headers.get("Retry-After")
     if value is None:
         return None
@@ -185,11 +166,7 @@ def _content(body: bytes | Mapping[str, Any]) -> Any:
 
 
 def _explanation(content: Any) -> tuple[str, str, str | None]:
-    """Find the message, the code and the parameter in an error, whatever its shape.
-
-    The shapes in use: ``{"error": {"message", "code", "type", "param"}}``, ``{"error": "…"}``,
-    ``{"message", …}``, ``{"detail": …}``, and plain text or a page.
-    """
+    """Find the message, the code and the parameter in an error, whatever its shape."""
     error = content.get("error", content) if isinstance(content, dict) else content
     if not isinstance(error, dict):
         return _words(error), "", None

@@ -74,16 +74,7 @@ class ModelFolder:
 
 
 def find_folder(spelling: str) -> ModelFolder:
-    """Find a model's folder.
-
-    Args:
-        spelling: a folder, or a model's name on the Hugging Face Hub. What is not in the Hub's
-            cache on this machine is downloaded to it.
-
-    Raises:
-        UsageError: there is no such model, or the folder holds none.
-        InputError: the folder's ``heedful.json`` cannot be read.
-    """
+    """Find a model's folder."""
     path = Path(spelling).expanduser()
     name = spelling
     if path.is_dir():

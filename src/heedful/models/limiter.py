@@ -66,17 +66,7 @@ class AdaptiveLimiter:
     """
 
     def __init__(self, maximum: int, *, rpm: float | None = None, tpm: float | None = None) -> None:
-        """Make a limiter that begins at its maximum.
-
-        Args:
-            maximum: how many calls may be in flight at most.
-            rpm: how many calls may begin in a minute; they are spread evenly.
-            tpm: how many tokens may be booked in a minute. A call with more than that is let
-                through, and those after it wait as long as it takes to make up for it.
-
-        Raises:
-            UsageError: a bound is not positive.
-        """
+        """Make a limiter that begins at its maximum."""
         for name, value in (("maximum", maximum), ("rpm", rpm), ("tpm", tpm)):
             if value is not None and not value > 0:
                 raise UsageError(f"{name} is {value}", hint="give a number above 0")
@@ -126,11 +116,7 @@ class AdaptiveLimiter:
         return self._tokens is not None
 
     def permit(self, tokens: int = 0) -> Permit:
-        """Return a permit for one call, to be held with ``async with``.
-
-        Args:
-            tokens: how many tokens to book, as well as can be guessed.
-        """
+        """Return a permit for one call, to be held with ``async with``."""
         return Permit(self, tokens)
 
     def overloaded(self) -> None:
@@ -215,11 +201,7 @@ class AdaptiveLimiter:
 
 
 class _Pace:
-    """So many units a minute: a token bucket, written as the time at which it has some again.
-
-    Attributes:
-        free: when the next unit may be taken, in the event loop's time.
-    """
+    """So many units a minute: a token bucket, written as the time at which it has some again."""
 
     def __init__(self, per_minute: float) -> None:
         self._seconds = 60 / per_minute

@@ -63,19 +63,7 @@ class LocalModel:
         dtype: str | None = None,
         batch_size: int = 16,
     ) -> None:
-        """Find the model; it is loaded at the first call and stays while this object does.
-
-        Args:
-            folder: where the model was saved, or its name on the Hugging Face Hub.
-            device: as torch names it, such as ``cuda:1``; by default a GPU where there is one.
-            dtype: of the weights, one of :data:`DTYPES`; by default bfloat16 on a GPU and float32
-                on a CPU.
-            batch_size: prompts in a batch at most.
-
-        Raises:
-            UsageError: there is no such model or dtype, or transformers is not installed.
-            InputError: the folder's ``heedful.json`` cannot be read.
-        """
+        """Find the model; it is loaded at the first call and stays while this object does."""
         if find_spec("torch") is None or find_spec("transformers") is None:
             hint = "pip install 'heedful[local]'"
             raise UsageError(

@@ -19,12 +19,7 @@ class Meter(Protocol):
     """Receiver of usage that a call is billed beside its completion."""
 
     def charge(self, model: str, usage: Usage) -> None:
-        """Book a reply without an answer.
-
-        Args:
-            model: the model that was billed, by the server's name for it.
-            usage: its tokens.
-        """
+        """Book a reply without an answer."""
         ...
 
     def lose(self) -> None:
@@ -32,11 +27,7 @@ class Meter(Protocol):
         ...
 
     async def affordable(self) -> None:
-        """Wait until another attempt at the call fits into what may be spent.
-
-        Raises:
-            StopRunError: it does not, and nothing is in flight that could make room.
-        """
+        """Wait until another attempt at the call fits into what may be spent."""
         ...
 
 

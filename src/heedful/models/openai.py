@@ -76,25 +76,7 @@ class OpenAIModel:
         limiter: AdaptiveLimiter | None = None,
         completion_tokens_field: TokensField = "auto",
     ) -> None:
-        """Describe the model; nothing is connected before the first call.
-
-        Args:
-            name: the model's name on the server.
-            base_url: what stands before ``/chat/completions``.
-            api_key: the key; by default from the environment. Local servers need none.
-            api_key_env: the environment's variable with the key.
-            headers: further headers; ``Authorization`` takes the place of ours.
-            timeout_s: seconds for one attempt, from connecting to the last byte.
-            max_attempts: how many attempts may fail before the call does.
-            backoff_s: the first pause before another attempt, in seconds.
-            limiter: bounds the calls in flight; ``None`` leaves that to the caller.
-            completion_tokens_field: what the server calls the limit of generated tokens. ``auto``:
-                ``max_completion_tokens`` at OpenAI, ``max_tokens`` elsewhere, and the other one
-                if that is refused.
-
-        Raises:
-            UsageError: the address, the key or a number makes no sense.
-        """
+        """Describe the model; nothing is connected before the first call."""
         if not timeout_s > 0:
             raise UsageError(f"timeout_s is {timeout_s}", hint="give a number above 0")
         self.name = name
@@ -291,11 +273,7 @@ def _encoded(body: dict[str, Any]) -> bytes:
 
 
 def _headers(key: str, more: Mapping[str, str]) -> dict[str, str]:
-    """Make the headers of all requests.
-
-    Raises:
-        UsageError: one would not be a header.
-    """
+    """Make the headers of all requests."""
     bad = [name for name, value in more.items() if not (name + value).isprintable()]
     if bad:
         raise UsageError(f"the header {bad[0]} holds a line end or another control character")

@@ -67,11 +67,7 @@ def flag(name: str) -> str:
 
 
 def sampling(default_temperature: float = 0.0, **options: Unpack[CallOptions]) -> Sampling:
-    """Make the sampling settings.
-
-    Raises:
-        UsageError: a number is out of its range.
-    """
+    """Make the sampling settings."""
     from heedful.models.base import Sampling
 
     temperature = options.get("temperature")
@@ -91,15 +87,7 @@ def sampling(default_temperature: float = 0.0, **options: Unpack[CallOptions]) -
 def connect(
     models: str | Model | Sequence[str | Model], **options: Unpack[CallOptions]
 ) -> list[Model]:
-    """Connect to models, which share one limit on calls in flight.
-
-    Args:
-        models: names as :func:`heedful.models.named.make` takes them; models stay as they are.
-        options: how they are called.
-
-    Raises:
-        UsageError: an address, a header or a limit makes no sense.
-    """
+    """Connect to models, which share one limit on calls in flight."""
     from heedful.models import named
     from heedful.models.limiter import AdaptiveLimiter
     from heedful.models.openai import OPENAI_URL

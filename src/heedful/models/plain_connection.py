@@ -70,13 +70,7 @@ class PlainConnection(asyncio.Protocol):
     def send(
         self, request: bytes, waiter: asyncio.Future[HttpReply], until: float
     ) -> asyncio.Future[HttpReply]:
-        """Send a request; the waiter, which is returned, gets the reply or the error.
-
-        Args:
-            request: its bytes.
-            waiter: of this event loop.
-            until: when it has taken too long, in the loop's time.
-        """
+        """Send a request; the waiter, which is returned, gets the reply or the error."""
         self._waiter, self._until = waiter, until
         if self._transport is None:
             self._fail(BrokenReplyError("the server closed the connection"))

@@ -24,12 +24,7 @@ HOSTED, LEAST_HOSTED = "api.openai.com", 1024
 def with_shared_prefix(
     prompts: Sequence[Sequence[Message]],
 ) -> tuple[Sequence[Sequence[Message]], str]:
-    """Mark how far several prompts begin alike.
-
-    Returns:
-        The prompts, in each of which one message knows how many of its first characters are
-        shared; and the shared text.
-    """
+    """Mark how far several prompts begin alike."""
     first, *others = prompts
     if not others:
         return prompts, ""

@@ -81,18 +81,7 @@ WRITE_SURCHARGE = 0.25
 def cost(
     usage: Usage, model: str, prices: Mapping[str, Price] = PRICES, tier: str = ""
 ) -> float | None:
-    """Work out what a usage costs.
-
-    Args:
-        usage: the tokens.
-        model: the model's name; what the table does not name costs what the model without its date
-            (``o3-mini-2025-01-31``) or its provider (``anthropic/claude-sonnet-4-5``) does.
-        prices: dollars by model.
-        tier: ``batch`` for calls through a batch endpoint.
-
-    Returns:
-        Dollars; ``None``, never 0, for a model that the table does not know.
-    """
+    """Work out what a usage costs."""
     undated = _DATE.sub("", model)
     names = (model, undated, model.rpartition("/")[2], undated.rpartition("/")[2])
     price = next((prices[name] for name in names if name in prices), None)
@@ -113,9 +102,6 @@ def read_prices(path: Path) -> dict[str, Price]:
 
     The file holds ``{"my-model": {"prompt": 0.5, "cached": 0.1, "completion": 2}}``, in dollars
     per million tokens; ``cached`` may be left out.
-
-    Raises:
-        InputError: the file cannot be read, or is not of this form.
     """
     hint = 'write {"model": {"prompt": dollars, "completion": dollars}}, per million tokens'
     try:

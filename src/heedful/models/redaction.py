@@ -36,11 +36,7 @@ class Redactor:
     """Takes secrets out of what servers say."""
 
     def __init__(self, values: Iterable[str]) -> None:
-        """Learn the secrets.
-
-        Args:
-            values: keys, headers, parameters of an address; the words of each count too.
-        """
+        """Learn the secrets."""
         words = {word for value in values for word in (value, *value.split())}
         words = {word for word in words if len(word) >= SECRET_CHARACTERS}
         forms = {form for word in words for form in (word, *_forms(word))}

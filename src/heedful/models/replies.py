@@ -35,12 +35,6 @@ def read_completion(body: bytes) -> Completion:
     with.
     The rest of the text is as the model wrote it, but for halves of surrogate pairs, which no
     file could hold. A fault says what it cost, as far as the server does.
-
-    Args:
-        body: the body of an answer with status 200.
-
-    Raises:
-        FaultError: it holds an error, was cut by a content filter, or isn't a completion.
     """
     if body.lstrip().startswith(_STREAMED):
         what = "the server sends its answers as a stream, although none was requested"

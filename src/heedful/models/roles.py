@@ -28,17 +28,6 @@ def fitting(
 
     As it is; else with developer as system, and tool and others as user; else with system turns at
     the beginning of the user turn that follows, and turns of the same role in one.
-
-    Args:
-        turns: ``role`` and ``content`` of each.
-        render: the chat template; raises :class:`ModelError` or :class:`RowError` where it refuses.
-
-    Returns:
-        The turns, the text, and whether roles were mapped.
-
-    Raises:
-        ModelError: the template refuses all of it; the reason for the conversation as it is.
-        RowError: likewise, as ``render`` raises it.
     """
     refusal: ModelError | RowError | None = None
     first: tuple[list[Turn], str] | None = None
@@ -77,11 +66,7 @@ def _spellings(turns: Sequence[Turn]) -> Iterator[list[Turn]]:
 
 
 def _shown(turns: Sequence[Turn], text: str, render: Callable[[list[Turn]], str]) -> bool:
-    """Tell whether each turn but the answers, which templates may shorten, is seen in a text.
-
-    It is where another turn in its place gives another text: its words may stand in other turns,
-    too, and a template may change the words that it shows.
-    """
+    """Tell whether each turn but the answers, which templates may shorten, is seen in a text."""
     for place, turn in enumerate(turns):
         if turn["role"] in _ANSWERS or not turn["content"].strip():
             continue

@@ -48,15 +48,7 @@ class ScriptedModel:
         latency_s: float = 0.0,
         fail: Callable[[int], Exception | None] = lambda _: None,
     ) -> None:
-        """Write the script.
-
-        Args:
-            reply: one text for every call; or texts, one a call, in order; or texts by a piece of
-                the prompt, the first piece that some message holds counting; or a function of the
-                messages and the sample's number.
-            latency_s: how long each call takes, in seconds.
-            fail: what call k, from 0, raises, if anything; a dictionary's ``get`` will do.
-        """
+        """Write the script."""
         self._reply = reply
         self._latency_s = latency_s
         self._fail = fail

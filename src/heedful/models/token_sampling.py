@@ -84,10 +84,7 @@ class TokenSampler:
 
 
 def _nucleus(share: Tensor, top_p: Tensor) -> Tensor:
-    """Set to 0 what is not in the smallest set of likeliest tokens with the share ``top_p``.
-
-    Nucleus sampling, Holtzman et al. 2020 (arXiv 1904.09751).
-    """
+    """Set to 0 what is not in the smallest set of likeliest tokens with the share ``top_p``."""
     import torch
 
     ordered, order = share.sort(dim=-1, descending=True, stable=True)

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
 
 
 def check_parts(model: Model, messages: Sequence[Message]) -> None:
-    """Refuse to call a model without the images and tool calls that belong to messages.
-
-    Raises:
-        ModelError: it can't be sent them.
-    """
+    """Refuse to call a model without the images and tool calls that belong to messages."""
     if not has_parts(messages):
         return
     reason = next((why for turn in messages for why in map(image_problem, turn.images) if why), "")
@@ -54,11 +50,7 @@ def openai_turn(turn: Message) -> dict[str, Any]:
 
 
 def anthropic_blocks(turn: Message, text: str | list[dict[str, Any]]) -> Any:
-    """Lay out a message's content for Anthropic's API: the text, and after it the images.
-
-    Raises:
-        UsageError: the message has tool calls, which are not sent there.
-    """
+    """Lay out a message's content for Anthropic's API: the text, and after it the images."""
     _refuse_calls(turn)
     if not turn.images:
         return text
@@ -67,11 +59,7 @@ def anthropic_blocks(turn: Message, text: str | list[dict[str, Any]]) -> Any:
 
 
 def gemini_parts(turn: Message) -> list[dict[str, Any]]:
-    """Lay out a message's parts for Gemini's API.
-
-    Raises:
-        UsageError: the message has tool calls, which are not sent there.
-    """
+    """Lay out a message's parts for Gemini's API."""
     _refuse_calls(turn)
     parts: list[dict[str, Any]] = [{"text": turn.content}]
     for url in turn.images:

@@ -29,12 +29,7 @@ _DIGITS = 30
 
 
 def parse(body: bytes) -> Any:
-    """Parse JSON, with numbers and texts that can be stored.
-
-    Raises:
-        ValueError: it isn't JSON.
-        RecursionError: it is nested too deeply.
-    """
+    """Parse JSON, with numbers and texts that can be stored."""
     try:
         # Quick, and strict about what is rare: it refuses halves of surrogate pairs.
         return from_json(body, allow_inf_nan=True)

@@ -82,11 +82,7 @@ class RunLine:
 
 
 def run_lines(root: Path) -> list[RunLine]:
-    """List the runs below a folder: those under way first, then the newest.
-
-    Args:
-        root: the folder; it may be a run itself.
-    """
+    """List the runs below a folder: those under way first, then the newest."""
     lines = [line_of(folder) for folder, files in folders(root) if "run.sqlite" in files]
     return sorted(lines, key=lambda line: (line.state != "running", -line.changed))
 

@@ -23,12 +23,7 @@ __all__ = ["estimate_view"]
 
 
 def estimate_view(estimate: Estimate, max_cost: float | None = None) -> RenderableType:
-    """Lay out what a run would take.
-
-    Args:
-        estimate: as :func:`heedful.dry_run` returns it.
-        max_cost: the dollars that the run may spend.
-    """
+    """Lay out what a run would take."""
     judging = "judge" in estimate
     caller = "judge" if judging else "model"
     text = _rows(estimate["rows"], "judged" if judging else "asked for")

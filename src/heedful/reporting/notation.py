@@ -96,11 +96,6 @@ def interval(bounds: Sequence[float] | None, write: Any = percent, digits: int =
 
     >>> interval([0.0002, 0.02], signed), interval([0, 0.02], signed)
     ('+0.02 to +2.0', '0.0 to +2.0')
-
-    Args:
-        bounds: its ends.
-        write: how an end is written: :func:`percent`, :func:`signed` or :func:`decimal`.
-        digits: after the point; more for an end of a difference that is close to 0.
     """
     if not bounds:
         return NOTHING
@@ -209,11 +204,7 @@ def cells(measure: Measure, digits: int = 2) -> tuple[str, ...]:
 
 
 def without_interval(measures: Iterable[Measure]) -> str:
-    """Say why rates have no interval, if any rate has none.
-
-    Args:
-        measures: with ``value`` and ``interval``.
-    """
+    """Say why rates have no interval, if any rate has none."""
     bare = any(m["value"] is not None and not m["interval"] for m in measures)
     return f"No interval ({NOTHING}): a single instruction or conversation." if bare else ""
 

@@ -52,15 +52,7 @@ def estimates_chart(
     order: Sequence[str] = (),
     bounds: tuple[float, float] = (0, 100),
 ) -> Spec:
-    """Draw shares, or differences of shares, as points with their intervals.
-
-    Args:
-        estimates: from top to bottom; those of one name stand together. A name may have several
-            lines.
-        title: what the axis measures.
-        order: the series in the order of their colours, where there are several.
-        bounds: its ends, in per cent.
-    """
+    """Draw shares, or differences of shares, as points with their intervals."""
     names = shorten(estimate.name for estimate in estimates)
     rows = [
         {
@@ -124,9 +116,6 @@ def verdicts_chart(counts: Sequence[Counts]) -> Spec:
     """Draw verdicts as bars: met and unmet from 0 to the right, undecided to the left.
 
     What is not decided is thus apart from both, and no part of a whole with them.
-
-    Args:
-        counts: the bars, from top to bottom.
     """
     short = shorten(bar.name for bar in counts)
     rows = [
@@ -160,11 +149,7 @@ FLOWS = {
 
 
 def flows_chart(steps: Mapping[str, Mapping[str, int]]) -> Spec:
-    """Draw what became of solutions, step by step, as stacked bars.
-
-    Args:
-        steps: for each step how many solutions went each way of :data:`FLOWS`.
-    """
+    """Draw what became of solutions, step by step, as stacked bars."""
     ways = list(FLOWS)
     rows = [
         {"step": step, "way": way, "count": counts.get(way, 0), "order": order}
@@ -186,14 +171,7 @@ def _side(field: str, title: str) -> Spec:
 def _stacked_bars(
     down: tuple[str, str], across: Spec, kind: tuple[str, str], colours: Mapping[str, str]
 ) -> Spec:
-    """Draw a bar for each name, of a part for each kind, in the order in which the rows have them.
-
-    Args:
-        down: the field of the names, and its title where the pointer is.
-        across: the axis below.
-        kind: the field of the kinds, likewise.
-        colours: by kind, in order.
-    """
+    """Draw a bar for each name, of a part for each kind, in the order in which the rows have them."""
     kinds = list(colours)
     scale = {"domain": kinds, "range": list(colours.values())}
     legend = legend_columns(kinds)

@@ -107,12 +107,7 @@ class Axis(NamedTuple):
 
 
 def bounds_of(lines: Sequence[Line], others: Sequence[float] = ()) -> tuple[float, float]:
-    """Choose the ends of an axis of shares, in steps of 5 %, so that it holds all intervals.
-
-    Args:
-        lines: what is drawn.
-        others: further values that it must hold.
-    """
+    """Choose the ends of an axis of shares, in steps of 5 %, so that it holds all intervals."""
     values = [value for line in lines for p in line.points for value in (p.y, p.low, p.high)]
     known = [*(value for value in values if value is not None), *others]
     if not known:

@@ -86,9 +86,6 @@ def for_openrlhf(reward: Reward) -> Callable[..., dict[str, Any]]:
     the query, without special tokens at its end; where the prompt, or the end that OpenRLHF left of
     it, is not at the beginning, the reward is undecided. The judge is shown the prompt as the label
     has it (``prompt``, ``instruction``, …), or else as the trainer templated it.
-
-    Raises:
-        UsageError: the reward states no fallback.
     """
     _refuse_undecided(reward, "OpenRLHF")
 
@@ -123,9 +120,6 @@ def for_verifiers(reward: Reward) -> Callable[..., Coroutine[Any, Any, float]]:
 
     The task's data has ``prompt`` and a field of its own, ``checklist``, ``constraints`` or
     ``checklist_struct``; the response is the trace's last reply.
-
-    Raises:
-        UsageError: the reward states no fallback.
     """
     _refuse_undecided(reward, "verifiers")
 
@@ -156,13 +150,7 @@ def openrlhf_sample(query: str, prompt: str, label: Any, number: int) -> Sample:
 
 
 def _reply(query: str, prompt: str) -> str:
-    """Cut the response out of a query, which is the prompt and the response as tokens gave them.
-
-    OpenRLHF cuts the beginning off a prompt that is too long, and tokenizers may move white space.
-
-    Raises:
-        RowError: the prompt is not at the beginning, so nobody knows where the response is.
-    """
+    """Cut the response out of a query, which is the prompt and the response as tokens gave them."""
     if not isinstance(query, str) or not isinstance(prompt, str):
         raise RowError(f"the query is {shown(query)} and the prompt {shown(prompt)}, not texts")
     if query.startswith(prompt):

@@ -45,9 +45,6 @@ def psr(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     """Give 1 where CFBench's requirement by priority passes, else 0 (arXiv 2408.01122).
 
     Any primary constraint unmet fails; see :func:`heedful.metrics.satisfaction.cfbench`.
-
-    Raises:
-        RowError: no constraint has a priority.
     """
     from heedful.metrics.satisfaction import cfbench_scores
 
@@ -66,9 +63,6 @@ def weighted(constraints: Sequence[Constraint], met: Sequence[bool]) -> float:
     A constraint's ``weight`` is 1 by default. It is ``rubric.score`` of
     :mod:`heedful.metrics.rubrics`: 0 where a gate isn't met, and with negative weights alone the
     share of them that is kept.
-
-    Raises:
-        RowError: all weights are 0.
     """
     pairs = [
         (1.0 if each.weight is None else each.weight, float(share))
@@ -112,11 +106,7 @@ AGGREGATES: Mapping[str, Aggregate] = {
 
 
 def named(aggregate: str | Aggregate) -> Aggregate:
-    """Look up an aggregate by its name; one that is a function is returned as it is.
-
-    Raises:
-        UsageError: the name is unknown.
-    """
+    """Look up an aggregate by its name; one that is a function is returned as it is."""
     if callable(aggregate):
         return aggregate
     if not isinstance(aggregate, str) or aggregate not in AGGREGATES:

@@ -102,24 +102,6 @@ def attack_judge(
     An attack passes where its reward is as high as it can be: all constraints met. Rewards that
     stay undecided are counted apart; they don't pass. Each attempt is judged once, in a run of
     :func:`~heedful.evaluate`: code decides what it can, the judge the rest.
-
-    Args:
-        judge: any judge.
-        samples: instructions with checklists; the mutations need a good response too.
-        gates: those that are on behind the judge.
-        seed: of random attacks.
-        options: how the job is run, see :class:`~heedful.engine.options.RunOptions`.
-
-    Returns:
-        ``attacks``: for each its ``kind``, how often it was ``tried``, ``passed`` and was
-        ``undecided``, each with the judge ``alone`` and behind the ``gates``; ``kinds``: the same
-        by kind, with rates and Wilson's intervals; ``samples``, and how many were ``left_out``, as
-        they lack an instruction or a checklist; ``judge``; ``resumed`` rows; ``cost``.
-
-    Raises:
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no call to the judge's model succeeds, or the next may cost more than is left.
-        UsageError: no sample can be judged, or an option makes no sense.
     """
     alone, behind = (terms("all_or_nothing", "off", None, None, gates=on) for on in ("none", gates))
     usable = _usable(samples)

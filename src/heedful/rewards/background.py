@@ -53,12 +53,7 @@ class Background:
     """
 
     def __init__(self, store: Store, concurrency: int) -> None:
-        """Start the thread.
-
-        Args:
-            store: caches the answers; it is closed with this.
-            concurrency: how many turns there are.
-        """
+        """Start the thread."""
         self.turn = asyncio.Semaphore(concurrency)
         self._store = store
         self._loop = asyncio.new_event_loop()
@@ -120,12 +115,7 @@ class Foreground:
     """
 
     def __init__(self, store: Store, concurrency: int) -> None:
-        """Take the running loop and the present context.
-
-        Args:
-            store: caches the answers.
-            concurrency: how many turns there are.
-        """
+        """Take the running loop and the present context."""
         self.turn = asyncio.Semaphore(concurrency)
         self._store = store
         self._context = copy_context()
@@ -182,10 +172,7 @@ def _end(
     tasks: set[asyncio.Task[Any]],
     thread: threading.Thread,
 ) -> None:
-    """End the thread of an object that is gone, or at the interpreter's exit, and wait for that.
-
-    The store's file would otherwise be closed while the thread is still at it.
-    """
+    """End the thread of an object that is gone, or at the interpreter's exit, and wait for that."""
 
     def drop() -> None:
         for task in tasks:

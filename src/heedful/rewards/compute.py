@@ -31,13 +31,7 @@ OPERATIONS = 2
 
 @dataclass(slots=True)
 class _Protocol:
-    """A way to judge, and what it takes so far.
-
-    Attributes:
-        per_call: constraints in a call; ``None`` for all.
-        reasoning: tokens of reasoning in a call.
-        shared: prompt tokens that repeat the beginning of an earlier call on the same response.
-    """
+    """A way to judge, and what it takes so far."""
 
     per_call: int | None
     reasoning: int
@@ -90,26 +84,7 @@ def judging_compute(
     per_call: Sequence[int | None] = (None, 3, 1),
     reasoning: int = 1000,
 ) -> dict[str, Any]:
-    """Estimate what judging responses takes: whole checklists, parts of them, single constraints.
-
-    Args:
-        samples: responses with checklists.
-        prompt: asks for the verdicts.
-        parameters: of the judge that are active in a forward pass.
-        per_call: the protocols: constraints in a call, ``None`` for all; the first is the one that
-            the others are compared with.
-        reasoning: tokens that a reasoning judge thinks in each call; 0 leaves such judges out.
-
-    Returns:
-        ``responses``, ``constraints`` and ``skipped`` (rows that no model is asked about), and
-        ``protocols``, each with means a response: ``calls``, ``prompt_tokens``, ``shared_tokens``
-        (of these, the ones that a server with a prefix cache has from an earlier call on the same
-        response), ``completion_tokens``, ``operations``, and ``operations_cached``, which leaves
-        out the shared tokens.
-
-    Raises:
-        UsageError: a number makes no sense, or there is nothing to judge.
-    """
+    """Estimate what judging responses takes: whole checklists, parts of them, single constraints."""
     if parameters <= 0 or reasoning < 0 or any(each is not None and each < 1 for each in per_call):
         raise UsageError(
             f"{parameters} parameters, {reasoning} tokens of reasoning and {list(per_call)} "

@@ -53,20 +53,7 @@ class Divergence:
         stop: bool = False,
         seed: int = 0,
     ) -> None:
-        """Describe the alarm.
-
-        Args:
-            reference: judges a second time.
-            share: of the responses of each step that are judged a second time; at least one.
-            limit: by how much the gap may grow, in the unit of the reward.
-            window: steps at the beginning, and at the end, whose gaps are averaged.
-            patience: steps in a row at which the limit must be passed.
-            stop: end the training at an alarm.
-            seed: of the random part.
-
-        Raises:
-            UsageError: a number makes no sense.
-        """
+        """Describe the alarm."""
         check_callable("the reference", reference, "score", hint="give a Reward", optional=False)
         check_whole("the window", window, LEAST_STEPS)
         check_whole("patience", patience, 1)

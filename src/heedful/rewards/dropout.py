@@ -35,11 +35,7 @@ class RubricDropout:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse a rate that leaves nothing.
-
-        Raises:
-            UsageError: the rate is below 0, or 1 or more.
-        """
+        """Refuse a rate that leaves nothing."""
         check_whole("the seed of dropout", self.seed)
         if not 0 <= check_number("the rate of dropout", self.rate) < 1:
             raise UsageError(f"the rate of dropout is {self.rate}", hint="give 0 to less than 1")

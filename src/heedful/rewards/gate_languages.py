@@ -188,11 +188,6 @@ def other_language(text: str, last_turn: str, instruction: str) -> str | None:
     """Find a response in another language than its instruction, which names no other.
 
     Told by the script, and between languages of Latin script by common words.
-
-    Args:
-        text: the response.
-        last_turn: the last user turn.
-        instruction: all that was asked for.
     """
     wanted, used = _scripts(last_turn), _scripts(_NO_WORDS.sub(" ", text[:LOOKED_AT]))
     if wanted.total() < _LETTERS or used.total() < _LETTERS:

@@ -330,14 +330,7 @@ GATES: Mapping[str, Gate] = {
 
 
 def enabled(gates: Collection[str] | str) -> frozenset[str]:
-    """Return the gates that are on.
-
-    Args:
-        gates: ``all``, ``none``, or names in :data:`GATES`.
-
-    Raises:
-        UsageError: a name is unknown.
-    """
+    """Return the gates that are on."""
     if not isinstance(gates, Collection) or not all(isinstance(name, str) for name in gates):
         raise UsageError(f"the gates are {gates!r:.60}", hint="give all, none, or their names")
     if gates == "all":

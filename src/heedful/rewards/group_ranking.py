@@ -61,20 +61,7 @@ class GroupRanking(Reward):
         seed: int = 0,
         concurrency: int = 256,
     ) -> None:
-        """Describe the reward; nothing is started before the first response.
-
-        Args:
-            model: ranks; another model than the policy's.
-            pairs: random orders of each group, each shown forwards and backwards: two calls.
-            sampling: temperature and so on.
-            gates: as of :class:`~heedful.rewards.reward.Reward`.
-            undecided: the reward of undecided groups; ``None`` leaves it open.
-            seed: of the orders.
-            concurrency: groups ranked at a time.
-
-        Raises:
-            UsageError: an option makes no sense.
-        """
+        """Describe the reward; nothing is started before the first response."""
         check_callable("the model", model, "generate", hint="give one", optional=False)
         check_whole("pairs", pairs, 1)
         check_whole("the seed", seed)
@@ -145,13 +132,7 @@ class GroupRanking(Reward):
     async def _values(
         self, sample: Sample, compared: Mapping[str, int], stopped: int
     ) -> dict[str, float] | None:
-        """Have texts ranked; ``None`` if no pair of orders could be read.
-
-        Args:
-            sample: has the instruction and the checklist.
-            compared: how many responses have each text; at least two texts.
-            stopped: responses that are beaten by all of these.
-        """
+        """Have texts ranked; ``None`` if no pair of orders could be read."""
         texts = list(compared)
         rng = random.Random(f"{self._seed}\0{texts}")
         orders: list[list[int]] = []

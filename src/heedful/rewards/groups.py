@@ -107,12 +107,7 @@ class ResponseGroups:
 
 
 def judged(data: Judged) -> Iterator[JudgedRow]:
-    """Yield the rows of runs, or of files with judgments.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run, or one that is not finished or judged nothing.
-    """
+    """Yield the rows of runs, or of files with judgments."""
     for path in map(Path, [data] if isinstance(data, str | os.PathLike) else data):
         yield from _of_run(path) if path.is_dir() else _of_file(path)
 
@@ -122,14 +117,6 @@ def collect(data: Judged, terms: Terms) -> ResponseGroups:
 
     Responses belong together that have the same field ``instruction_id``, as ``heedful respond``
     writes it, or else the same conversation, and the same checklist.
-
-    Args:
-        data: directories of runs, or files with judgments.
-        terms: how verdicts become a reward.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no run, or one that is not finished or judged nothing.
     """
     groups = ResponseGroups()
     for position, (name, sample, critique, problem) in enumerate(judged(data)):

@@ -23,16 +23,7 @@ class PolicyOutput:
     """An output that is checked before anything is read."""
 
     def __init__(self, output: str | os.PathLike[str], to: str | None, data: Judged) -> None:
-        """Check the output, and make the folder of a data set.
-
-        Args:
-            output: a file, or with ``to`` a folder.
-            to: one of :data:`heedful.data.training_sets.LAYOUTS`; ``None`` for a file.
-            data: what it is made from.
-
-        Raises:
-            UsageError: it cannot be written, or the layout is unknown.
-        """
+        """Check the output, and make the folder of a data set."""
         self._file = Path(output)
         self._dataset: dataset.Dataset | None = None
         inputs = [data] if isinstance(data, str | os.PathLike) else data

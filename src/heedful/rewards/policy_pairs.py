@@ -63,30 +63,7 @@ def make_pairs(  # noqa: PLR0913 - the options of the command
     seed: int = 0,
     to: str | None = None,
 ) -> dict[str, Any]:
-    """Make preference pairs of judged responses, and write them.
-
-    Args:
-        data: directories of runs, or files with judgments.
-        terms: how verdicts become a reward.
-        output: where the pairs go: a file of JSON lines in TRL's conversational format, which
-            appears when it is complete; with ``to`` a folder.
-        margin: the least difference of rewards; a pair's rewards always differ.
-        pairs: at most so many for an instruction; no response is in two of them.
-        ties: which of several responses with the same reward is taken.
-        seed: of random ties.
-        to: one of :data:`heedful.data.training_sets.LAYOUTS`, to write a data set with its card.
-
-    Returns:
-        ``instructions``, ``responses``, ``pairs``; ``without``: instructions without a pair, by
-        the reason; ``margin_mean``; ``chosen_length``, ``rejected_length`` and
-        ``length_difference`` within pairs (mean characters);
-        how many responses were ``undecided``, ``unread``; and what :func:`row_counts` adds.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no readable run.
-        UsageError: an option makes no sense, or the output cannot be written.
-    """
+    """Make preference pairs of judged responses, and write them."""
     _check(margin, pairs, ties)
     destination = PolicyOutput(output, to, data)
     groups = collect(data, terms)
@@ -135,9 +112,6 @@ def pair_up(
     Of responses with the same text one counts, and those without a decided reward do not. Where
     several share the best or the worst reward, ``random`` chooses, and ``length`` takes the two
     whose lengths differ least, so that a pair teaches length no more than it must.
-
-    Returns:
-        The pairs, and why there is none.
     """
     if len(group) < 2:  # noqa: PLR2004 - a pair
         return [], "one response"
@@ -179,29 +153,7 @@ def best(
     seed: int = 0,
     to: str | None = None,
 ) -> dict[str, Any]:
-    """Keep the best response to each instruction, and write these.
-
-    Args:
-        data: as for :func:`make_pairs`.
-        terms: likewise.
-        output: where they go: a file of samples, as JSON lines with a field ``reward``; with
-            ``to`` a folder.
-        ties: which of several best ones is taken.
-        seed: of random ties.
-        to: one of :data:`heedful.data.training_sets.LAYOUTS`, to write prompts and completions,
-            as for fine-tuning, with a card.
-
-    Returns:
-        ``instructions``, ``responses``, ``written``; ``undecided_groups``: instructions without a
-        decided reward, which have no best; ``unprompted``: those left out with ``to``, as
-        they have no prompt; ``best_mean`` and ``all_mean``: the mean over instructions of the
-        best and of the mean reward; and what :func:`row_counts` adds.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the directory holds no readable run.
-        UsageError: the output cannot be written.
-    """
+    """Keep the best response to each instruction, and write these."""
     destination = PolicyOutput(output, to, data)
     groups = collect(data, terms)
     taken, means = _best_of_each(groups.candidates.values(), ties, seed)

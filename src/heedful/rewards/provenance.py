@@ -26,14 +26,7 @@ if TYPE_CHECKING:
 def sections(
     data: Judged, terms: Terms, options: Mapping[str, Any], summary: Mapping[str, Any]
 ) -> list[str]:
-    """Write the sections of a card.
-
-    Args:
-        data: the runs or files that were chosen from.
-        terms: the reward.
-        options: how responses were chosen by it.
-        summary: the numbers, as ``make_pairs`` and ``best`` return them.
-    """
+    """Write the sections of a card."""
     return [
         "## Verdicts",
         table(("run or file", "judge"), _judges(data)),

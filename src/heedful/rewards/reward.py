@@ -79,34 +79,7 @@ class Reward(Closing):
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Describe the reward; nothing is started before the first response.
-
-        Args:
-            judge: decides what code does not: a judge, or names such as ``compiled``
-                (:func:`heedful.make_judge` makes one that asks a model); ``None`` where code
-                decides everything.
-            aggregate: ``fraction`` (IF-Critic), ``all_or_nothing`` (RIFL), ``hybrid``, ``psr``
-                (CFBench), ``weighted``, ``gate``, or a function of constraints and verdicts.
-            gates: the plain signs of gaming for which a response gets 0 without being judged, see
-                :data:`~heedful.rewards.gates.GATES`: ``all``, ``none``, or their names.
-            guards: RIFL's criteria against reward hacking: ``off``; ``code``, where code finds
-                them violated; ``judge``, where a judge also decides the rest.
-            guard_judge: decides the guards with ``guards="judge"``, in a call of its own: another
-                model or prompt than the judge, so that a policy has to deceive both. By default
-                the judge decides them in its own call.
-            length: the penalty of long responses.
-            undecided: the reward where verdicts are missing that it depends on; ``None`` leaves
-                it open, which trainers other than TRL do not take.
-            judge_empty: judge empty and near-empty responses: turns these two gates off.
-            dropout: judge a random part of each checklist in each step, see
-                :class:`~heedful.rewards.dropout.RubricDropout`; :meth:`score` then needs the step.
-            concurrency: responses judged at a time.
-            cache: a directory that keeps the judge's answers over restarts; by default they are
-                cached while the reward lives.
-
-        Raises:
-            UsageError: an option makes no sense.
-        """
+        """Describe the reward; nothing is started before the first response."""
         check_how(concurrency, dropout, cache, judge_empty=judge_empty)
         check_judges(guards, judge, guard_judge)
         self.terms = terms(
@@ -352,11 +325,7 @@ class Reward(Closing):
 
 
 def _checked(samples: Sequence[Sample | Mapping[str, Any]]) -> list[Sample]:
-    """Return samples, made of their fields where these are given.
-
-    Raises:
-        UsageError: what is given holds something else.
-    """
+    """Return samples, made of their fields where these are given."""
     if isinstance(samples, Sample | Mapping | str) or not isinstance(samples, Iterable):
         raise UsageError(f"the samples are {samples!r:.60}", hint="give a list: [sample]")
     checked = []

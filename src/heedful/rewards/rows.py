@@ -31,11 +31,7 @@ MOST = 10_000
 
 
 def _refuse_large(row: Mapping[str, Any]) -> None:
-    """Refuse a row of more than :data:`MOST` values.
-
-    Raises:
-        RowError: it has more.
-    """
+    """Refuse a row of more than :data:`MOST` values."""
     left: list[Any] = [row]
     count = 0
     while left:
@@ -49,17 +45,7 @@ def _refuse_large(row: Mapping[str, Any]) -> None:
 
 
 def read(row: Mapping[str, Any], number: int = 1) -> Sample:
-    """Read a row with its response.
-
-    Args:
-        row: ``prompt`` (text or messages), ``response``, and ``checklist``, ``constraints`` or
-            ``checklist_struct``; lists may be JSON, and arrays of numpy. Nulls count as absent, as
-            Arrow fills every row with the keys of all.
-        number: names a row without an id.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read a row with its response."""
     _refuse_large(row)
     record = {key: value for key, value in _plain(row).items() if value is not None}
     for key in ("checklist", "constraints", "checklist_struct", "prompt", "messages"):
@@ -86,13 +72,6 @@ def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int 
     """Read a row whose checklist is its label, and whose prompt is there or in what goes with it.
 
     A row that cannot be read is a sample whose field ``problem`` says why; it has no reward.
-
-    Args:
-        label: the checklist and maybe the prompt, as an object or as JSON.
-        completion: the response, as text or messages.
-        about: further fields: their prompt counts where the label has none, and their finish
-            reason in any case: one in the label isn't the policy's.
-        number: names a row without an id.
     """
     try:
         fields = truth(label)
@@ -108,13 +87,7 @@ def labelled(label: Any, completion: Any, about: Mapping[str, Any], number: int 
 
 
 def _with_calls(sample: Sample, completion: Any) -> Sample:
-    """Take in the tool calls of a completion that is messages, and the turns before its last.
-
-    One that ends with a tool's result has an empty response.
-
-    Raises:
-        RowError: its messages cannot be read.
-    """
+    """Take in the tool calls of a completion that is messages, and the turns before its last."""
     if not isinstance(completion, list) or not any(map(_calls_tools, completion)):
         return sample
     turns = messages(_plain(completion), "completion")
@@ -148,11 +121,7 @@ def prompt_of(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def truth(value: Any) -> dict[str, Any]:
-    """Read what a data set holds as the truth or the label of a row: an object, maybe as JSON.
-
-    Raises:
-        RowError: it is something else.
-    """
+    """Read what a data set holds as the truth or the label of a row: an object, maybe as JSON."""
     content = value
     if isinstance(value, str):
         try:
@@ -168,11 +137,7 @@ def truth(value: Any) -> dict[str, Any]:
 
 
 def reply_text(completion: Any) -> str:
-    """Return the text of a completion, which may be messages: the last one's content.
-
-    Raises:
-        RowError: it is neither.
-    """
+    """Return the text of a completion, which may be messages: the last one's content."""
     if isinstance(completion, str):
         return completion
     last = completion[-1] if isinstance(completion, list) and completion else None
@@ -182,11 +147,7 @@ def reply_text(completion: Any) -> str:
 
 
 def _from_if_critic(record: dict[str, Any], number: int) -> Sample:
-    """Read IF-Critic's spelling; the conversation may be longer than its one instruction.
-
-    Its authors keep the instruction out of what verl hands over. It is then empty, which a judge
-    that needs it refuses.
-    """
+    """Read IF-Critic's spelling; the conversation may be longer than its one instruction."""
     messages = record.pop("messages", None)
     prompt = record.pop("prompt", "")
     record["instruction"] = prompt_of({"instruction": record.get("instruction")}).get(

@@ -11,11 +11,7 @@ from heedful.core.errors import UsageError
 
 
 def check_whole(what: str, value: Any, least: int | None = None) -> None:
-    """Refuse what isn't a whole number; ``True`` isn't one.
-
-    Raises:
-        UsageError: it isn't, or is below the least one.
-    """
+    """Refuse what isn't a whole number; ``True`` isn't one."""
     whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or (least is not None and value < least):
         hint = "give a whole number" if least is None else f"give at least {least}"
@@ -23,11 +19,7 @@ def check_whole(what: str, value: Any, least: int | None = None) -> None:
 
 
 def check_number(what: str, value: Any, *, hint: str = "give a finite number") -> float:
-    """Return a setting that is a finite number; ``True`` isn't one.
-
-    Raises:
-        UsageError: it isn't.
-    """
+    """Return a setting that is a finite number; ``True`` isn't one."""
     try:
         if isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value):
             return float(value)
@@ -37,11 +29,7 @@ def check_number(what: str, value: Any, *, hint: str = "give a finite number") -
 
 
 def check_flag(what: str, value: Any) -> None:
-    """Refuse what is neither ``True`` nor ``False``.
-
-    Raises:
-        UsageError: it isn't.
-    """
+    """Refuse what is neither ``True`` nor ``False``."""
     if not isinstance(value, bool):
         raise UsageError(f"{what} is {value!r:.60}", hint="give True or False")
 
@@ -49,22 +37,14 @@ def check_flag(what: str, value: Any) -> None:
 def check_callable(
     what: str, value: object, *methods: str, hint: str, optional: bool = True
 ) -> None:
-    """Refuse an object that can't do what it is given for; ``None`` is none, where it may be.
-
-    Raises:
-        UsageError: it has none of these methods.
-    """
+    """Refuse an object that can't do what it is given for; ``None`` is none, where it may be."""
     able = any(callable(getattr(value, each, None)) for each in methods)
     if not able and (value is not None or not optional):
         raise UsageError(f"{what} is {value!r:.60}", hint=hint)
 
 
 def check_how(concurrency: object, dropout: object, cache: object, *, judge_empty: object) -> None:
-    """Refuse what doesn't say how to judge.
-
-    Raises:
-        UsageError: a setting is of another kind, or the cache names no folder.
-    """
+    """Refuse what doesn't say how to judge."""
     check_whole("concurrency", concurrency, 1)
     check_flag("judge_empty", judge_empty)
     check_callable("dropout", dropout, "part", hint="give a RubricDropout, or none")
@@ -73,11 +53,7 @@ def check_how(concurrency: object, dropout: object, cache: object, *, judge_empt
 
 
 def check_judges(guards: str, judge: object, guard_judge: object) -> None:
-    """Refuse what isn't a judge, and guards whose judge is missing or not asked.
-
-    Raises:
-        UsageError: there is one.
-    """
+    """Refuse what isn't a judge, and guards whose judge is missing or not asked."""
     if not isinstance(judge, str):
         check_callable("the judge", judge, "judge", hint="give a judge, its name, or none")
     if guards == "judge" and judge is None:

@@ -42,25 +42,7 @@ def statistics(
     *,
     other: tuple[Judged, Terms] | None = None,
 ) -> dict[str, Any]:
-    """Describe a reward on judged responses.
-
-    Args:
-        data: directories of runs, or files with judgments.
-        terms: how verdicts become the reward.
-        other: a second reward, on the same responses by their ids: the same or another judge's
-            verdicts, and its terms.
-
-    Returns:
-        The result of :func:`row_counts`; ``mean`` with its interval, ``deviation``, ``quantiles``,
-        ``values`` (how often each); ``signal``: of the groups with two decided rewards or more,
-        the share whose rewards are all equal; ``best_of``: see :func:`best_of`; ``length`` and,
-        with another reward, ``agreement``: see :func:`_related`.
-
-    Raises:
-        InputError: a file is missing, empty or in no known format.
-        RunError: a directory holds no readable run.
-        UsageError: no response is in both.
-    """
+    """Describe a reward on judged responses."""
     from heedful.metrics.agreement_intervals import mean_estimate
 
     groups = collect(data, terms)
@@ -103,9 +85,6 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any
     responses, which the order statistics give without bias: the sum of the i-th lowest times
     C(i - 1, k - 1) / C(n, k). An instruction with fewer than k decided rewards is left out;
     ``instructions`` says how many are in.
-
-    Args:
-        clusters: of instructions that vary together, each with its rewards.
     """
     from heedful.metrics.agreement_intervals import mean_estimate
 
@@ -131,11 +110,7 @@ def best_of(clusters: Sequence[Sequence[Sequence[float]]]) -> list[dict[str, Any
 
 
 def concordance(pairs: Iterable[tuple[float, float]]) -> tuple[int, int]:
-    """Count the pairs of responses that two quantities order, and those that they order alike.
-
-    Returns:
-        How many are ordered alike, of how many of which neither is tied.
-    """
+    """Count the pairs of responses that two quantities order, and those that they order alike."""
     alike = ordered = 0
     for left, right in combinations(pairs, 2):
         first, second = left[0] - right[0], left[1] - right[1]
@@ -226,14 +201,7 @@ def _agreement(groups: ResponseGroups, others: ResponseGroups) -> dict[str, Any]
 
 
 def _related(clusters: Sequence[Sequence[Sequence[tuple[float, float]]]]) -> dict[str, Any]:
-    """Relate a reward to another quantity, over all responses and within groups.
-
-    Returns:
-        ``responses``; ``rho``: Spearman's rank correlation over all of them, with an
-        interval over clusters, the ranks held fixed; ``within``: of the pairs of responses to the
-        same instruction that both quantities order, the share ordered alike (0.5 is chance), and
-        ``within_pairs``, how many those are.
-    """
+    """Relate a reward to another quantity, over all responses and within groups."""
     from heedful.metrics.proportions import Spread, rate_interval
     from heedful.metrics.statistics import clustered_spearman
 

@@ -50,11 +50,7 @@ class LengthPenalty:
     length: Callable[[str], int] = len
 
     def __post_init__(self) -> None:
-        """Refuse bounds that make no sense.
-
-        Raises:
-            UsageError: ``full`` is not above ``free``, or one of the numbers is negative.
-        """
+        """Refuse bounds that make no sense."""
         free, full = (check_number("a length", each) for each in (self.free, self.full))
         most = check_number("a length penalty", self.most)
         check_callable("a length", self.length, "__call__", hint="give len", optional=False)
@@ -146,15 +142,7 @@ class Terms:
         skipped: int = 0,
         gate: Violation | None = None,
     ) -> Rewarded:
-        """Compute the reward of a judged response.
-
-        Args:
-            sample: the response with its checklist.
-            critique: a judgment on each constraint.
-            guards: judgments on the guards' criteria.
-            skipped: how many constraints were not judged.
-            gate: the gate that stops the response, as :meth:`gate` returned it.
-        """
+        """Compute the reward of a judged response."""
         try:
             bounds = self._bounds(sample, critique, guards, gate)
         except RowError as error:
@@ -181,11 +169,7 @@ class Terms:
         guards: Sequence[Judgment],
         gate: Violation | None,
     ) -> tuple[float, float]:
-        """Compute the reward with all undecided verdicts unmet, and with all of them met.
-
-        Raises:
-            RowError: there is no response, no constraint, or not what the aggregate needs.
-        """
+        """Compute the reward with all undecided verdicts unmet, and with all of them met."""
         problem = (sample.model_extra or {}).get("problem")
         if problem is not None:
             raise RowError(str(problem))
@@ -231,19 +215,7 @@ def terms(
     judge_empty: bool = False,
     gates: Collection[str] | str = "all",
 ) -> Terms:
-    """Make the terms of a reward.
-
-    Args:
-        aggregate: a name in :data:`~heedful.rewards.aggregates.AGGREGATES`, or a function.
-        guards: ``off``, ``code`` or ``judge``.
-        length: what is taken for length.
-        undecided: the fallback of a reward that is not decided.
-        judge_empty: judge empty responses too: turns the gates ``empty`` and ``near_empty`` off.
-        gates: ``all``, ``none``, or the names of those that are on.
-
-    Raises:
-        UsageError: a name is unknown, or the fallback isn't a finite number.
-    """
+    """Make the terms of a reward."""
     if guards not in get_args(Guards):
         raise UsageError(f"no such guards: {guards!r}", hint="off, code or judge")
     if undecided is not None:
@@ -262,10 +234,7 @@ def code_guards(sample: Sample) -> tuple[Judgment, ...]:
 
 
 def _share(constraint: Constraint, judgment: Judgment, *, otherwise: bool) -> float | bool:
-    """Return what a constraint counts as: met, or the share that its level is worth.
-
-    A mistake counts as met where it is absent, so that more is always better.
-    """
+    """Return what a constraint counts as: met, or the share that its level is worth."""
     if constraint.scale is None and not constraint.is_penalty:
         return _met(judgment, otherwise=otherwise)
     share = rubric.value(constraint, judgment)

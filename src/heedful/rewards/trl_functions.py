@@ -40,21 +40,13 @@ class _RunningSum:
 
     Functions of heedful report to it which of their rewards are undecided, however they are
     wrapped: a wrapper passes on ``None``, which of other functions means that they don't apply.
-
-    Attributes:
-        undecided: for each row, whether a reward in the sum is undecided.
-        may_be_undecided: whether one of them has no fallback.
     """
 
     undecided: list[bool]
     may_be_undecided: bool = False
 
     def report(self, undecided: Sequence[bool], name: str) -> None:
-        """Add the rows of a function.
-
-        Raises:
-            UsageError: it was called on other rows than the sum, so they cannot be matched.
-        """
+        """Add the rows of a function."""
         if len(undecided) != len(self.undecided):
             raise UsageError(
                 f"{name!r} was called on {len(undecided)} completions within a sum over "
@@ -254,11 +246,7 @@ def _log_function(name: str, values: Sequence[float | None], columns: Mapping[st
 
 
 def _refuse_company(name: str, columns: Mapping[str, Any]) -> None:
-    """Refuse a trainer that would count an undecided reward as 0.
-
-    Raises:
-        UsageError: it has a second reward function, or isn't known.
-    """
+    """Refuse a trainer that would count an undecided reward as 0."""
     trainer = _trainer(columns)
     hint = (
         "sum all of them into one: reward_funcs=trl_rewards([for_trl(reward), ...], weights=[...])"
@@ -279,12 +267,7 @@ def _refuse_company(name: str, columns: Mapping[str, Any]) -> None:
 
 
 def _trainer(columns: Mapping[str, Any]) -> Any:
-    """Return the trainer that calls, which knows its reward functions.
-
-    The functions that TRL passes for logging are methods of it. A wrapper may hold these back: then
-    the trainer is looked for among the callers. An environment's own reward is one of the trainer's
-    functions too.
-    """
+    """Return the trainer that calls, which knows its reward functions."""
     for key in ("log_metric", "log_extra"):
         owner = getattr(columns.get(key), "__self__", None)
         if hasattr(owner, "reward_funcs"):

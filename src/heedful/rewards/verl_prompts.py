@@ -26,11 +26,7 @@ Prompts: TypeAlias = "Mapping[bytes, Any]"
 
 
 def read(data: Data) -> Prompts:
-    """Read the prompts of files.
-
-    Raises:
-        InputError: a file cannot be read, or has no row with a prompt and a ground truth.
-    """
+    """Read the prompts of files."""
     prompts: dict[bytes, Any] = {}
     for path in map(Path, [data] if isinstance(data, str | os.PathLike) else data):
         any_row = False

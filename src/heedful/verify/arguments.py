@@ -28,9 +28,6 @@ def validated(
     """Check a verifier's arguments against its signature; a null counts as absent.
 
     Data sets pad the arguments of every constraint to the same columns, with nulls.
-
-    Raises:
-        VerifierError: they do not fit, or the signature has parameters of another kind.
     """
     from pydantic import ValidationError
 
@@ -77,11 +74,7 @@ def _arguments(function: Callable[..., Any]) -> TypeAdapter[Any]:
 
 
 def _signature(function: Callable[..., Any]) -> dict[str, tuple[Any, Any]]:
-    """Read the type and default of each keyword-only argument.
-
-    Only their annotations are evaluated, so that the module of a verifier may import what else
-    its signature names for type checkers alone.
-    """
+    """Read the type and default of each keyword-only argument."""
     parameters = list(inspect.signature(function).parameters.values())[1:]
     for parameter in parameters:
         if parameter.kind is not parameter.KEYWORD_ONLY or parameter.annotation is parameter.empty:

@@ -144,11 +144,7 @@ def known(id: str) -> bool:  # noqa: A002 - what the data calls it
 
 
 def arguments(id: str) -> dict[str, Any]:  # noqa: A002 - what the data calls it
-    """Return the JSON schema of a verifier's arguments.
-
-    Raises:
-        VerifierError: no verifier has that id.
-    """
+    """Return the JSON schema of a verifier's arguments."""
     entry = _find(id)
     if entry is None:
         raise _unknown(id)
@@ -175,9 +171,6 @@ def check(check: Check, response: Response) -> Finding:
     """Decide one check on one response, exactly as it stands (IFEval's strict reading).
 
     A response of nothing but white space meets no check, unless the verifier decides it.
-
-    Raises:
-        VerifierError: no verifier has the check's id, the arguments do not fit it, or it failed.
     """
     binding = _bind(check)
     if response.empty and not binding.verifier.decides_empty:
@@ -272,11 +265,7 @@ def quoted(words: Sequence[str]) -> str:
 
 
 def _bind(check: Check) -> _Binding:
-    """Find the verifier and validate the arguments, once for all equal checks.
-
-    Files repeat a few hundred checks, so bindings are cached. The key is the arguments' repr
-    because they may hold lists.
-    """
+    """Find the verifier and validate the arguments, once for all equal checks."""
     key = (check.id, repr(check.args))
     binding = _bindings.get(key)
     if binding is None:

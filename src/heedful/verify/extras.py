@@ -11,11 +11,7 @@ from heedful.core.errors import VerifierError
 
 @functools.cache
 def imported(module: str) -> Any:
-    """Import a module of heedful's extra ``ifbench``.
-
-    Raises:
-        VerifierError: it is not installed, so that the constraint is unsupported and not unmet.
-    """
+    """Import a module of heedful's extra ``ifbench``."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -105,9 +105,6 @@ _BOLD_ENDS = {"b": re.compile(r"</b>|\n"), "strong": re.compile(r"</strong>|\n")
 def bold_passages(text: str) -> list[int]:
     """Count passages of a line between two asterisks, two underscores or HTML's tags, but in code.
 
-    Returns:
-        The least number and the greatest: marks within words or beside a space may mean bold.
-
     >>> bold_passages("**Rain**, __snow__ and <b>hail</b>, but no **sun")
     [3, 3]
     >>> bold_passages("2**3 is 4**2, `**a**`")

@@ -37,16 +37,7 @@ def _surely(requirement: Check, response: Response) -> bool:
 
 
 class Readings:
-    """One response, prepared once for all the checks on it.
-
-    Args:
-        text: the response.
-        seed: ``None`` scores strictly: what the number should mean. A seed scores faithfully: as
-            the published code does, its defects included, with its random numbers from this seed.
-        sample: the id of the sample. Random numbers depend on the seed, this id, the position of
-            the check and the reading, and so not on the order in which samples are scored.
-        calls: the tool calls, as :class:`Response` has them.
-    """
+    """One response, prepared once for all the checks on it."""
 
     def __init__(
         self,
@@ -61,16 +52,7 @@ class Readings:
         self._variants: list[Response] | None = None
 
     def read(self, requirement: Check, position: int = 0) -> StrictAndLoose:
-        """Decide a check in both readings.
-
-        Args:
-            requirement: the check.
-            position: its position in the checklist, for the random numbers of faithful scoring.
-
-        Raises:
-            VerifierError: no verifier has the check's id, the arguments do not fit it, or it
-                failed.
-        """
+        """Decide a check in both readings."""
         strict = self._decide(requirement, self._whole, f"{position}/strict")
         if self._seed is None:
             loose = strict.met or any(_surely(requirement, each) for each in self._others())

@@ -168,11 +168,7 @@ class Turns:
         self._extremes: dict[tuple[Cell, int], tuple[float, ...]] = {}
 
     def add(self, cluster: int, sample: Sample, parts: Mapping[Rate, Part]) -> dict[str, str]:
-        """Take in a pair of turns, and their parts of IFEval's rates.
-
-        Returns:
-            What it is to be broken down by, as tags.
-        """
+        """Take in a pair of turns, and their parts of IFEval's rates."""
         turn = int(sample.tags.get("turn", 1))
         language = str(sample.tags.get("language", "unknown"))
         cell = (language, turn)

@@ -15,9 +15,6 @@ def decided_by_both(
 
     What doesn't apply on a side is settled there: the other side keeps its verdict, as each does in
     its own summary.
-
-    Returns:
-        The critiques so changed; ``None`` where there is nothing to change.
     """
     firsts, seconds = (
         critique.judgments[:length] + (_NONE,) * (length - len(critique.judgments))

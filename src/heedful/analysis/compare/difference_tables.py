@@ -101,12 +101,7 @@ def differs(measured: Difference) -> bool:
 
 
 def summary(measures: Collection[Difference], what: str) -> str:
-    """Say how far several tests that are read together can be trusted; nothing of a single one.
-
-    Args:
-        measures: the differences; their p-values have been adjusted for their number.
-        what: what they are, such as ``groups``.
-    """
+    """Say how far several tests that are read together can be trusted; nothing of a single one."""
     tested = [measure for measure in measures if measure["p"] is not None]
     if len(tested) < 2:  # noqa: PLR2004 - several
         return ""

@@ -119,13 +119,7 @@ def pooled_part(first: int, second: int) -> Part:
 
 
 def joint(first: ClusterShare, second: ClusterShare, *, whole: bool = True) -> Part:
-    """Pair two contributions; what either side leaves out is in neither.
-
-    Args:
-        first: of the first side.
-        second: of the second.
-        whole: whether they are compared at all.
-    """
+    """Pair two contributions; what either side leaves out is in neither."""
     units = max(first.units, second.units)
     # They have as many units unless something applies on one side only, which is decided.
     decided = min(side.covered / side.units if side.units else 1.0 for side in (first, second))
@@ -182,9 +176,6 @@ class Clusters:
 
 class Differences:
     """The rates of both sides by group; memory grows with groups and distinct sums only.
-
-    Args:
-        clusters: where the sums are stored.
 
     Attributes:
         dropped: dimensions with more than :data:`GROUPS` groups, which are left out.
@@ -258,11 +249,7 @@ class Differences:
 
 
 def bounds(strata: Sequence[tuple[float, ...]]) -> list[float] | None:
-    """Compute the bounds of a difference, averaged over strata.
-
-    Args:
-        strata: of each the extremes of a :class:`Part`, added up.
-    """
+    """Compute the bounds of a difference, averaged over strata."""
     ends = [
         (low / units - other_high / other_units, high / units - other_low / other_units)
         for low, high, units, other_low, other_high, other_units in strata

@@ -47,11 +47,7 @@ class GateResult(NamedTuple):
 
 
 def headlines(comparison: Mapping[str, Any]) -> list[str]:
-    """Say which of two is better, and on what; of three or more each beside the baseline.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it.
-    """
+    """Say which of two is better, and on what; of three or more each beside the baseline."""
     pairs = comparison["pairs"]
     shown = against(comparison) if len(pairs) > 1 else pairs
     sentences = [_headline(pair, len(pairs)) for pair in shown[:PAIRS]]
@@ -63,11 +59,6 @@ def no_worse(pair: Pair, *, margin: float, rates: Sequence[Rate] = ()) -> list[G
 
     A check is of its own pair: its p is not adjusted for other pairs, and so it goes with the
     interval.
-
-    Args:
-        pair: as :func:`heedful.compare` returns it.
-        margin: by how much it may be worse, as a share.
-        rates: family and name of the rates; by default the one that a pair is quoted by.
     """
     measures = _tested(pair)
     chosen = rates or [_lead(measures) or LEAD]
@@ -108,10 +99,7 @@ def _tested(pair: Pair) -> dict[Rate, Any]:
 
 
 def _lead(measures: Mapping[Rate, Any]) -> Rate | None:
-    """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR.
-
-    A benchmark's own rate stands for all samples only if nearly all of them have it.
-    """
+    """Choose the rate that a pair is quoted by: its benchmark's own first, or else ISR."""
     own = [rate for rate in measures if rate[0] not in GENERAL]
     if own and LEAD in measures:
         most = MOST * measures[LEAD]["compared"]

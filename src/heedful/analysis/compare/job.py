@@ -119,11 +119,7 @@ def adjust(pairs: Sequence[dict[str, Any]]) -> None:
 
 
 def _baseline(named: str, runs: Sequence[str | os.PathLike[str]], opened: Sequence[Side]) -> Side:
-    """Find the run that the others are compared with.
-
-    Raises:
-        UsageError: it is none of them.
-    """
+    """Find the run that the others are compared with."""
     if len(runs) == len(opened):
         for given, side in zip(runs, opened, strict=True):
             if str(given) == named:
@@ -200,11 +196,7 @@ def _pair(
 
 
 def _readable(first: Side, second: Side, counts: PairingCounts) -> float:
-    """Compute the share of the samples whose rows could be read on both sides.
-
-    A row that couldn't be read has no id, so as many of the other side's rows are taken to be its
-    counterparts as have none.
-    """
+    """Compute the share of the samples whose rows could be read on both sides."""
     lost = min(counts.only_first, second.unread), min(counts.only_second, first.unread)
     both = min(second.unread - lost[0], first.unread - lost[1])
     if first.only is not None or second.only is not None:
@@ -282,11 +274,7 @@ def _unlike(first: Side, second: Side, faults: Sequence[tuple[str, str]]) -> Usa
 
 
 def _chosen(names: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
-    """Find rates by name, or by family and name.
-
-    Raises:
-        UsageError: a rate is unknown.
-    """
+    """Find rates by name, or by family and name."""
     if not names:
         return list(known)
     chosen: list[Rate] = []
@@ -302,11 +290,7 @@ def _chosen(names: Sequence[str], known: Sequence[Rate]) -> list[Rate]:
 
 
 def _check_breakdowns(by: Sequence[str], pairs: Sequence[dict[str, Any]]) -> None:
-    """Refuse a breakdown that would silently be left out.
-
-    Raises:
-        UsageError: no sample has a dimension, or no metric is broken down by it.
-    """
+    """Refuse a breakdown that would silently be left out."""
     for dimension in by:
         dropped = any(f"by {dimension}:" in note for pair in pairs for note in pair["notes"])
         if not dropped and not any(dimension in pair["by"] for pair in pairs):

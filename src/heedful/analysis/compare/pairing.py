@@ -122,16 +122,7 @@ class Pairing:
 
 @contextmanager
 def paired(first: Side, second: Side, key: str | None) -> Iterator[Pairing]:
-    """Match the rows of two sides.
-
-    Args:
-        first: the first side.
-        second: the other.
-        key: what to match by; by default the first of :data:`KEYS` by which any match.
-
-    Raises:
-        InputError: none match.
-    """
+    """Match the rows of two sides."""
     with closing(sqlite3.connect("", isolation_level=None)) as database:
         for name, side in (("first", first), ("second", second)):
             database.execute(f"CREATE TABLE {name} ({COLUMNS})")

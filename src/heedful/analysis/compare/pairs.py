@@ -49,10 +49,6 @@ class RunComparison:
 
     Strict scoring compares the constraints that both sides decided: what one side did not decide
     is taken as undecided on both. Faithful scoring takes each side as the published code does.
-
-    Args:
-        scorings: of both sides.
-        by: dimensions and tags to break down by.
     """
 
     def __init__(
@@ -164,15 +160,7 @@ class RunComparison:
         return [*compared, *(rate for rate, systems in self._stepwise.items() if systems)]
 
     def result(self, rates: Iterable[Rate], seed: int) -> dict[str, Any]:
-        """Sum up.
-
-        Args:
-            rates: those to compute.
-            seed: of the randomization tests.
-
-        Returns:
-            Ready for JSON: what the sides came to, see docs/compare.md.
-        """
+        """Sum up."""
         wanted = list(rates)
         metrics: dict[str, dict[str, Any]] = {}
         for rate in wanted:

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
 
 
 def against(comparison: Mapping[str, Any]) -> list[Pair]:
-    """List the pairs that the baseline is in.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it.
-    """
+    """List the pairs that the baseline is in."""
     return [
         pair
         for pair in comparison["pairs"]
@@ -39,12 +35,7 @@ def against(comparison: Mapping[str, Any]) -> list[Pair]:
 
 
 def overview(comparison: Mapping[str, Any], *, brief: bool) -> Iterator[Table]:
-    """Show the baseline against all, every pair at a glance, and wins and losses.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it, of three runs or more.
-        brief: only the metrics of the benchmark itself, where it has some.
-    """
+    """Show the baseline against all, every pair at a glance, and wins and losses."""
     pairs = comparison["pairs"]
     families = ranked({family for pair in pairs for family in pair["metrics"]})
     for family in families[:1] if brief else families:

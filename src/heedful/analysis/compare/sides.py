@@ -109,16 +109,7 @@ class Side:
 
 
 def sides(runs: Sequence[Path | str]) -> list[Side]:
-    """Open what is to be compared.
-
-    Args:
-        runs: directories of runs; ``RUN@MODEL`` is the rows of RUN whose tag ``model`` is MODEL,
-            and one run alone is all its models.
-
-    Raises:
-        RunError: there is no such run, or it isn't finished.
-        UsageError: fewer than two are named.
-    """
+    """Open what is to be compared."""
     opened = [_side(str(run)) for run in runs]
     if len(opened) == 1 and opened[0].only is None:
         opened = _by_model(opened[0].run)
@@ -139,12 +130,7 @@ def sides(runs: Sequence[Path | str]) -> list[Side]:
 
 
 def differing(first: Side, second: Side) -> list[dict[str, Any]]:
-    """List the settings in which two runs differ.
-
-    Returns:
-        ``what`` (a dotted name such as ``model.base_url``), ``first`` and ``second``; ``None`` is
-        unset.
-    """
+    """List the settings in which two runs differ."""
     ours, theirs = (
         {
             "heedful": side.run.about.get("heedful"),

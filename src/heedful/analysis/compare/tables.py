@@ -57,11 +57,7 @@ COUNTED = "p: the paired randomization test of what only one side met."
 
 
 def view(comparison: Mapping[str, Any]) -> RenderableType:
-    """Lay out a comparison for a terminal; the files have more groups, flips and pairs.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it.
-    """
+    """Lay out a comparison for a terminal; the files have more groups, flips and pairs."""
     shown = tables(comparison, groups=GROUPS_SHOWN, flips=FLIPS_SHOWN, cut=CUT)
     return Document(TITLE, head(comparison), list(shown), notes(comparison)).terminal()
 
@@ -69,13 +65,7 @@ def view(comparison: Mapping[str, Any]) -> RenderableType:
 def document(
     comparison: Mapping[str, Any], *, brief: bool = False, first: Sequence[str] = ()
 ) -> Document:
-    """Lay out a comparison as a document.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it.
-        brief: without breakdowns and verdicts that differ.
-        first: paragraphs that go first.
-    """
+    """Lay out a comparison as a document."""
     shown = (
         tables(
             {**comparison, "pairs": [{**pair, "by": {}} for pair in comparison["pairs"]]}, flips=0
@@ -93,15 +83,7 @@ def tables(
     flips: int,
     cut: int | None = None,
 ) -> Iterator[Table]:
-    """Choose the tables that a comparison fills.
-
-    Args:
-        comparison: as :func:`heedful.compare` returns it.
-        groups: how many groups of a breakdown, those that differ most, and of three runs or more
-            no pair by itself; all by default.
-        flips: how many verdicts that flipped; with 0 there isn't a table of them.
-        cut: characters of a text that are shown; all by default.
-    """
+    """Choose the tables that a comparison fills."""
     noted = set()
     for table in _all_tables(comparison, groups, flips, cut):
         # A note that several tables have stands below the first.

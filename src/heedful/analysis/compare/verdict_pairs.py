@@ -35,11 +35,7 @@ LEFT = ("", "", "", "undecided")
 
 
 class VerdictPairs:
-    """Counts how the sides' verdicts and samples compare, and lists the verdicts that differ.
-
-    Args:
-        clusters: takes sums by cluster, for intervals and tests.
-    """
+    """Counts how the sides' verdicts and samples compare, and lists the verdicts that differ."""
 
     def __init__(self, clusters: Clusters) -> None:
         self._clusters = clusters
@@ -61,10 +57,7 @@ class VerdictPairs:
                 self._flip(first, second, place)
 
     def _count(self, ours: Sequence[int], theirs: Sequence[int], penalties: Sequence[bool]) -> None:
-        """Count verdicts and samples by how the sides saw them.
-
-        A sample does better with fewer criteria met that have a negative weight.
-        """
+        """Count verdicts and samples by how the sides saw them."""
         both = list(zip(ours, theirs, strict=True))
         pairs = [pair for pair in both if NOT_APPLICABLE not in pair]
         self._one_sided += sum((a == NOT_APPLICABLE) != (b == NOT_APPLICABLE) for a, b in both)
@@ -193,13 +186,7 @@ class VerdictPairs:
 def _table(
     met: Mapping[tuple[bool, bool], int], clusters: Mapping[Sums, int], seed: int
 ) -> dict[str, Any]:
-    """Lay out what was met on which side, with a test of the difference.
-
-    Args:
-        met: how many units were met on the first side, and on the second.
-        clusters: the same by cluster.
-        seed: of the test, which is McNemar's exact one if each cluster is one unit.
-    """
+    """Lay out what was met on which side, with a test of the difference."""
     tested = contrast({"": clusters}, seed=seed)["p"]
     return {
         "both": met.get((True, True), 0),

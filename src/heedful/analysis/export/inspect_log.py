@@ -59,11 +59,7 @@ class InspectLog:
         self.judgments = self.unread = 0
 
     def write(self, path: Path) -> None:
-        """Write the log; it appears when it is complete.
-
-        Raises:
-            UsageError: it cannot be written.
-        """
+        """Write the log; it appears when it is complete."""
         with (
             replacing(path) as part,
             tempfile.TemporaryFile() as summaries,

@@ -49,15 +49,7 @@ class EventLog:
         self.judgments = self.unread = 0
 
     def emit(self, provider: LoggerProvider | None = None) -> None:
-        """Emit all events: one for each verdict, and one for each score of a row.
-
-        Args:
-            provider: where they go; by default to the collector that the environment variables of
-                OpenTelemetry name (``OTEL_EXPORTER_OTLP_ENDPOINT``, …).
-
-        Raises:
-            UsageError: the packages aren't installed, or the collector did not take the events.
-        """
+        """Emit all events: one for each verdict, and one for each score of a row."""
         if provider is not None:
             self._emit(provider)
             return

@@ -116,11 +116,7 @@ def _tags_of(entry: Entry) -> dict[str, Any]:
 
 
 def write_csv(path: Path, table: JudgmentTable) -> None:
-    """Write the rows as CSV; text that a spreadsheet would compute begins with an apostrophe.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write the rows as CSV; text that a spreadsheet would compute begins with an apostrophe."""
     with atomically(path) as file:
         writer = csv.writer(file)  # ends lines with CR LF: with LF alone it would not quote a CR
         writer.writerow(table.columns)
@@ -128,11 +124,7 @@ def write_csv(path: Path, table: JudgmentTable) -> None:
 
 
 def write_lines(path: Path, table: JudgmentTable) -> None:
-    """Write the rows as JSON Lines.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write the rows as JSON Lines."""
     with atomically(path) as file:
         for row in table:
             record = dict(zip(table.columns, row, strict=True))
@@ -140,11 +132,7 @@ def write_lines(path: Path, table: JudgmentTable) -> None:
 
 
 def write_parquet(path: Path, table: JudgmentTable) -> None:
-    """Write the rows as Parquet.
-
-    Raises:
-        UsageError: pyarrow is not installed, or the file cannot be written.
-    """
+    """Write the rows as Parquet."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

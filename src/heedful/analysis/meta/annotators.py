@@ -24,12 +24,7 @@ RATES = ("mean_f1", "f1_met", "f1_unmet")
 def against_annotators(
     entries: Sequence[JudgeEntry], labelled: Labelled
 ) -> dict[str, dict[str, Any]] | None:
-    """Compute F1 over all pairs of a verdict and an annotator.
-
-    Returns:
-        ``judges``, by name, and ``annotators``: the pairs and the rates, with intervals over
-        instructions and with bounds; ``None`` where no row has several annotators.
-    """
+    """Compute F1 over all pairs of a verdict and an annotator."""
     targets = [each for each in labelled.targets.values() if len(each.annotations) > 1]
     if not targets:
         return None

@@ -63,18 +63,6 @@ def protocols(
     >>> arms = protocols({"per_call": [1, None], "votes": [1, 3]}, model=ScriptedModel("MET"))
     >>> [arm.name for arm in arms][:2]
     ['per_call=1 votes=1', 'per_call=1 votes=3']
-
-    Args:
-        axes: by setting (see :data:`AXES`) the values that are tried. ``None`` for ``per_call`` is
-            all constraints in one call.
-        judge: ``checklist`` or ``likelihood``, where the axes have none.
-        options: what all have in common; see :class:`heedful.judges.JudgeOptions`.
-
-    Returns:
-        The protocols, each once.
-
-    Raises:
-        UsageError: a setting is unknown or has no values, or there are too many combinations.
     """
     for name, values in axes.items():
         if name not in AXES:

@@ -114,19 +114,7 @@ def collect(
     cost: Mapping[str, Any] | None = None,
     explain: bool = False,
 ) -> list[JudgeEntry]:
-    """Take in a judge's rows.
-
-    Args:
-        name: the judge's.
-        rows: what came of its run.
-        labelled: the rows with labels; others only cost.
-        config: all that the judge's verdicts depend on.
-        cost: what its calls cost.
-        explain: store the explanations too.
-
-    Returns:
-        The judge's entry, then those of its members if it votes.
-    """
+    """Take in a judge's rows."""
     entry = JudgeEntry(name, name, config, cost=cost)
     members: dict[str, JudgeEntry] = {}
     for row in rows:

@@ -203,11 +203,7 @@ def _judges(
 def _check_options(
     judges: Sequence[Judge], runs: Sequence[Name], probes: Sequence[str], arbiter: Model | None
 ) -> None:
-    """Refuse what cannot be done before anything is paid for.
-
-    Raises:
-        UsageError: options do not go together.
-    """
+    """Refuse what cannot be done before anything is paid for."""
     for probe in probes:
         if not judges:
             raise UsageError("a saved run cannot be probed", hint="give the judge itself")
@@ -227,16 +223,7 @@ def _check_options(
 
 
 async def known_verdicts(bench: Bench, options: MetaSettings, judges: Sequence[str]) -> Labelled:
-    """Read the labels of all rows, or have code give them.
-
-    Args:
-        bench: the rows.
-        options: of the meta-evaluation.
-        judges: the names of those that are measured.
-
-    Raises:
-        UsageError: code is to measure itself.
-    """
+    """Read the labels of all rows, or have code give them."""
     if options.truth is None:
         return Labelled.of(bench.rows, options.by)
     for name in judges:
@@ -250,11 +237,7 @@ async def known_verdicts(bench: Bench, options: MetaSettings, judges: Sequence[s
 
 
 def check_labels(labelled: Labelled, where: str, judges: Sequence[Judge]) -> None:
-    """Refuse rows that say nothing of any judge.
-
-    Raises:
-        InputError: there are no labels, or nothing but labels.
-    """
+    """Refuse rows that say nothing of any judge."""
     if not labelled.targets:
         raise InputError(
             f"no labels in {amount(labelled.read, 'row')}",

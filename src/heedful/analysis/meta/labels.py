@@ -66,13 +66,7 @@ class Labelled:
     def of(
         cls, rows: Iterable[Row | Sample], by: str, truth: Mapping[str, str] | None = None
     ) -> Labelled:
-        """Take the labels of all rows.
-
-        Args:
-            rows: of a file, or samples.
-            by: the tag that averages per type go by.
-            truth: by row id a letter for each constraint, in the place of the labels.
-        """
+        """Take the labels of all rows."""
         from heedful.core.nouns import Sample
 
         labelled = cls()
@@ -107,11 +101,7 @@ class Labelled:
         clusters: dict[bytes, int],
         truth: Mapping[str, str] | None = None,
     ) -> None:
-        """Take in a row.
-
-        Raises:
-            RowError: its id is an earlier row's, or its annotations do not fit.
-        """
+        """Take in a row."""
         annotations = _annotations(sample)
         if sample.id in self.targets:
             raise RowError(f"duplicate id {sample.id!r}", hint="give each row its own id")
@@ -171,18 +161,7 @@ class Labelled:
 
 
 async def verdicts_of_code(names: str, rows: Iterable[Row]) -> dict[str, str]:
-    """Have code judge rows, so that its verdicts can stand in the place of labels.
-
-    Args:
-        names: the judges' names: rules, compiled or both.
-        rows: of a file.
-
-    Returns:
-        By row id a letter for each constraint.
-
-    Raises:
-        UsageError: a judge isn't code.
-    """
+    """Have code judge rows, so that its verdicts can stand in the place of labels."""
     for name in names.split(","):
         if name.strip() not in CODE:
             what = f"{name.strip()!r} isn't a judge that is code"
@@ -293,11 +272,7 @@ def _critiques(sample: Sample) -> list[Recording]:
 
 
 def _annotations(sample: Sample) -> dict[str, str]:
-    """Read a row's field ``annotations``: each annotator's verdicts, in checklist order.
-
-    Raises:
-        RowError: it is something else.
-    """
+    """Read a row's field ``annotations``: each annotator's verdicts, in checklist order."""
     given = (sample.model_extra or {}).get("annotations")
     if given is None:
         return {}

@@ -55,18 +55,7 @@ def _labelled(constraint: Constraint, label: bool | None, level: Any) -> Answer 
 def level_agreement(
     targets: Iterable[Target], answers: Mapping[str, Sequence[Answer | None]]
 ) -> dict[str, Any] | None:
-    """Measure how a judge's answers agree with labels of rows that name levels.
-
-    Args:
-        targets: the labelled rows.
-        answers: the judge's, by row id.
-
-    Returns:
-        ``labels``, ``exact`` (the rate of the same answer; what isn't decided is in none),
-        ``weighted_kappa`` (Cohen 1968, quadratic in the levels' values, of what applies by both)
-        and ``not_applicable_kappa`` (Cohen's, of whether a criterion applies). ``None`` where no
-        label names a level.
-    """
+    """Measure how a judge's answers agree with labels of rows that name levels."""
     clusters: dict[int, list[Pair]] = defaultdict(list)
     for target in targets:
         given = answers.get(target.id, ())

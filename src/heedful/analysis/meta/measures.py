@@ -67,19 +67,7 @@ def recall_bounds(entry: JudgeEntry, labelled: Labelled) -> list[list[float] | N
 
 
 def measures(entry: JudgeEntry, labelled: Labelled, scoring: Scoring, seed: int) -> dict[str, Any]:
-    """Measure one entry against the labels.
-
-    Args:
-        entry: whose verdicts.
-        labelled: the labels.
-        scoring: ``faithful`` takes what was not decided as met, and an F1 without a denominator
-            as 0, as IF-RewardBench's code does.
-        seed: of the samples behind the interval of the calibration error.
-
-    Returns:
-        Ready for JSON: verdicts and coverage, the rates pooled over verdicts, the F1s averaged
-        over instructions and over types, the rates by constraint type, calibration, cost.
-    """
+    """Measure one entry against the labels."""
     scored = entry.padded(labelled) if scoring == "faithful" else entry
     parts = _parts(scored, labelled)
     zero = scoring == "faithful"
@@ -124,11 +112,6 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
     """Compare entries two by two, on the verdicts that both decided.
 
     Of an entry with several samples only the majority is compared: verdicts are paired one to one.
-
-    Returns:
-        For each pair the differences (first minus second) of mean F1 and of accuracy, each with its
-        interval and the p-value of the randomization test, also adjusted for the number of pairs
-        (Holm).
     """
     pairs: list[dict[str, Any]] = []
     for first, second in combinations([entry for entry in entries if entry.samples == 1], 2):
@@ -178,13 +161,7 @@ def paired(entries: Sequence[JudgeEntry], labelled: Labelled, seed: int) -> list
 def rate_difference(
     counted: Mapping[tuple[float, ...], int], rates: Sequence[str], seed: int
 ) -> dict[str, Any]:
-    """Compare the mean of some rates of two judges.
-
-    Args:
-        counted: how many instructions came to which cells of the first judge and of the second.
-        rates: names in :data:`~heedful.metrics.agreement.RATIOS`.
-        seed: of the randomization test.
-    """
+    """Compare the mean of some rates of two judges."""
     clusters: Counter[tuple[float, ...]] = Counter()
     for cells, n in counted.items():
         parts = (RATIOS[rate](side) for rate in rates for side in (cells[:4], cells[4:]))
@@ -194,15 +171,7 @@ def rate_difference(
 
 
 def _difference_bounds(name: str, ends: Sums) -> list[float] | None:
-    """Compute a difference with the undecided wrong of the first and right of the second judge.
-
-    Args:
-        name: of the rate.
-        ends: cells of both judges, settled so, then settled the other way round.
-
-    Returns:
-        The difference so, and with the undecided settled the other way round.
-    """
+    """Compute a difference with the undecided wrong of the first and right of the second judge."""
     cells = ends.total()
     values = [number(RATES[name](cells[at : at + 4])) for at in range(0, 16, 4)]
     low_first, low_second, high_first, high_second = values
@@ -212,15 +181,7 @@ def _difference_bounds(name: str, ends: Sums) -> list[float] | None:
 
 
 def alpha(rows: Iterable[tuple[Target, Sequence[str]]]) -> dict[str, Any]:
-    """Compute Krippendorff's alpha of several annotators' verdicts.
-
-    Args:
-        rows: each row's verdicts, a letter for each constraint, by annotator; what is not decided
-            is missing.
-
-    Returns:
-        Alpha with its interval, and how many constraints had two verdicts or more.
-    """
+    """Compute Krippendorff's alpha of several annotators' verdicts."""
     sums = Sums(3)
     units = 0
     for target, given in rows:
@@ -327,13 +288,7 @@ def settle(labels: str, states: str, *, right: bool) -> str:
 
 
 def _parts(entry: JudgeEntry, labelled: Labelled, *, right: bool | None = None) -> Parts:
-    """Count verdicts by label for each type, instruction and sample.
-
-    Args:
-        entry: whose verdicts.
-        labelled: the labels.
-        right: take what was not decided as right, or as wrong; by default it isn't counted.
-    """
+    """Count verdicts by label for each type, instruction and sample."""
     parts: Parts = {}
     for target, samples in entry.rows(labelled):
         if set(target.labels) <= {UNKNOWN}:

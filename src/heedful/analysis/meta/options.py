@@ -82,10 +82,6 @@ class MetaSettings:
 
 
 def settings(**options: Unpack[MetaOptions]) -> MetaSettings:
-    """Fill in the defaults.
-
-    Raises:
-        UsageError: an option is unknown.
-    """
+    """Fill in the defaults."""
     refuse_unknown(options, MetaOptions)
     return MetaSettings(**options)

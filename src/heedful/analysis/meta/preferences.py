@@ -14,11 +14,7 @@ if TYPE_CHECKING:
 
 
 def preferred(sample: Sample) -> tuple[str, ...] | None:
-    """Read a row's field ``preferred_to``: the ids of rows that are worse responses.
-
-    Raises:
-        RowError: it is something else, or names the row itself.
-    """
+    """Read a row's field ``preferred_to``: the ids of rows that are worse responses."""
     given = (sample.model_extra or {}).get("preferred_to")
     if given is None:
         return None
@@ -31,16 +27,7 @@ def preferred(sample: Sample) -> tuple[str, ...] | None:
 
 
 def checked(targets: dict[str, Target], spare: dict[str, Target]) -> list[str]:
-    """Complete the rows by those without labels that others name, and leave out odd pairs.
-
-    Args:
-        targets: the rows by id; they are changed.
-        spare: rows that neither labels nor preferences made targets.
-
-    Returns:
-        Notes on what is odd: rows that aren't there (a pair with one stays, undecided), responses
-        to other instructions (left out), and pairs that are said both ways.
-    """
+    """Complete the rows by those without labels that others name, and leave out odd pairs."""
     odd: dict[str, list[str]] = {"absent": [], "other": [], "both": []}
     for target in list(targets.values()):
         kept = []

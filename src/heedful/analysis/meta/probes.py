@@ -49,16 +49,7 @@ class Probed:
     """A judge that is shown something else, which should lead to the same verdicts."""
 
     def __init__(self, judge: Judge, probe: str, seed: int = 0) -> None:
-        """Put a probe around a judge.
-
-        Args:
-            judge: who judges.
-            probe: one of :data:`PROBES`.
-            seed: of the order in which the checklist is shown.
-
-        Raises:
-            UsageError: the probe is unknown.
-        """
+        """Put a probe around a judge."""
         if probe not in PROBES:
             raise UsageError(f"there is no probe {probe!r}", hint=f"one of {', '.join(PROBES)}")
         self._judge = judge
@@ -108,11 +99,6 @@ def flips(
 
     Labelled or not, each constraint that was decided both times counts. The length probe leaves
     out what code can measure (checks, numerical constraints): a longer response may truly fail it.
-
-    Returns:
-        The share of verdicts that flipped and the change of the share met, each with an interval
-        over instructions; the flips by direction, and by whether they corrected or broke a verdict,
-       , where the label is known.
     """
     sums = Sums(3)
     requested = left_out = corrected = broken = 0

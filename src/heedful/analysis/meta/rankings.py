@@ -32,14 +32,6 @@ def ranked(entry: JudgeEntry, labelled: Labelled, *, zero: bool) -> Ranking | No
     A response's score is the share of its points that it earned (of its constraints that it met,
     where these have no weights): (S - N) / (P - N), see :mod:`heedful.metrics.rubrics`. A pair is
     undecided where the undecided verdicts could turn it.
-
-    Args:
-        entry: whose verdicts.
-        labelled: which responses are better.
-        zero: an instruction without pairs counts as 0, as in IF-RewardBench's code.
-
-    Returns:
-        The measures; ``None`` where no response is known to be better than another.
     """
     known = {target.id: samples for target, samples in entry.rows(labelled)}
     edges: dict[tuple[str | None, int], Edges] = defaultdict(Edges)
@@ -64,14 +56,6 @@ def best_ranked(entry: JudgeEntry, labelled: Labelled) -> BestOf | None:
     """Measure how often one entry scores the best response to an instruction highest.
 
     Several samples of a judge count as their mean.
-
-    Args:
-        entry: whose verdicts.
-        labelled: which responses are better.
-
-    Returns:
-        The measure, over instructions with one response that is known to be better than all
-        others; ``None`` where there are none.
     """
     known = {target.id: samples for target, samples in entry.rows(labelled)}
     responses: dict[int, list[Target]] = defaultdict(list)

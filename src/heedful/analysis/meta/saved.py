@@ -29,20 +29,7 @@ if TYPE_CHECKING:
 
 
 def from_run(directory: Path, labelled: Labelled, *, explain: bool = False) -> list[JudgeEntry]:
-    """Take in the verdicts of a saved run.
-
-    Args:
-        directory: the run's.
-        labelled: the rows with labels.
-        explain: read the explanations too.
-
-    Returns:
-        The judge's entry, then those of its members if it votes.
-
-    Raises:
-        InputError: the run is not on these rows.
-        RunError: there is no such run, it is damaged, or it judged nothing.
-    """
+    """Take in the verdicts of a saved run."""
     with SavedRun.open(directory, finished=False) as run:
         config = run.judge
         if labelled.recorded and _reads_labels(config):
@@ -90,16 +77,7 @@ class Apparent:
 
 
 def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
-    """Read how many constraints of a run are met.
-
-    Args:
-        directory: the run's.
-        judges: the names of those that are measured; one of them must have made the run.
-
-    Raises:
-        RunError: there is no such run, it is damaged, or it judged nothing.
-        UsageError: another judge made it.
-    """
+    """Read how many constraints of a run are met."""
     clusters: dict[bytes, tuple[int, int]] = {}
     constraints = 0
     with SavedRun.open(directory, finished=False) as run:
@@ -124,17 +102,7 @@ def apparent_rate(directory: Path, judges: Sequence[str]) -> Apparent:
 def corrected(
     apparent: Apparent, entries: Sequence[JudgeEntry], labelled: Labelled
 ) -> dict[str, Any]:
-    """Correct a run's rate of constraints met for the errors of its judge.
-
-    Args:
-        apparent: the run's verdicts.
-        entries: the judges measured on the labelled rows, among them the run's.
-        labelled: the labelled rows.
-
-    Returns:
-        The rate as it is and corrected (see :class:`heedful.metrics.correction.Corrected`), its
-        coverage, and whether the judge had the same settings on the labelled rows.
-    """
+    """Correct a run's rate of constraints met for the errors of its judge."""
     named = [entry for entry in entries if entry.judge == apparent.config["judge"]]
     same = [entry for entry in named if _alike(entry.config, apparent.config)]
     entry = (same or named)[0]
@@ -158,13 +126,7 @@ def corrected(
 def _bounded(
     rates: Corrected, apparent: list[float] | None, recalls: Sequence[list[float] | None]
 ) -> dict[str, Any]:
-    """Add the bounds that undecided verdicts leave, here and on the labelled rows.
-
-    Args:
-        rates: the rates.
-        apparent: bounds of the apparent rate.
-        recalls: bounds of sensitivity and specificity.
-    """
+    """Add the bounds that undecided verdicts leave, here and on the labelled rows."""
     ends = [end for end in (apparent, *recalls) if end is not None]
     whole = None
     if len(ends) > len(recalls):

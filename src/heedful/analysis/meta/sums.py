@@ -18,11 +18,7 @@ class Sums:
     """Sums tuples of numbers by instruction, and counts the instructions that came to the same."""
 
     def __init__(self, width: int) -> None:
-        """Begin with nothing.
-
-        Args:
-            width: the tuples' length.
-        """
+        """Begin with nothing."""
         self._zero = (0.0,) * width
         self._sums: dict[int, tuple[float, ...]] = {}
 

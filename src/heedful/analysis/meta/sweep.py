@@ -172,29 +172,7 @@ def sweep(
     seed: int = 0,
     **options: Unpack[MetaOptions],
 ) -> dict[str, Any]:
-    """Judge labelled rows under several protocols, and choose one by accuracy and cost.
-
-    Args:
-        data: a file in any format that heedful reads, or samples, with labels as for
-            :func:`heedful.meta`.
-        arms: the protocols, as :func:`heedful.analysis.meta.arms.protocols` makes them.
-        runs: directories of runs of :func:`heedful.evaluate` on the same rows, each a protocol too.
-        margin: the cheapest protocol is chosen that is shown to lose less than this share of
-            accuracy against the best: the bound of the 95 % interval must be within it. The
-            thresholds of cascades are chosen so too.
-        seed: of the randomization tests.
-        options: see :class:`~heedful.analysis.meta.options.MetaOptions`; those that add
-            measurements (``probes``, ``correct``, ``arbiter``) do not apply.
-
-    Returns:
-        ``protocols``, cheapest first, each with its accuracy, coverage, cost, difference to the
-        best one, and whether it is on the frontier: no other is at least as accurate for less;
-        ``best`` and ``chosen``, by name.
-
-    Raises:
-        InputError: a file or run is missing, or holds no labels.
-        UsageError: options do not go together, or the margin makes no sense.
-    """
+    """Judge labelled rows under several protocols, and choose one by accuracy and cost."""
     chosen = settings(**options)
     _check(chosen, margin, [*arms, *runs])
     if chosen.truth is None:

@@ -23,11 +23,7 @@ LOGARITHMIC_FROM = 10
 
 
 def document(summary: Mapping[str, Any]) -> Document:
-    """Lay out a sweep as a document.
-
-    Args:
-        summary: as :func:`heedful.analysis.meta.sweep.sweep` returns it.
-    """
+    """Lay out a sweep as a document."""
     labels = summary["labels"]
     headline = (
         f"{amount(len(summary['protocols']), 'protocol')} on "

@@ -46,20 +46,12 @@ PAIRS_SHOWN = 15
 
 
 def view(summary: Mapping[str, Any]) -> RenderableType:
-    """Lay out a meta-evaluation for a terminal.
-
-    Args:
-        summary: as :func:`heedful.meta` returns it.
-    """
+    """Lay out a meta-evaluation for a terminal."""
     return document(summary).terminal()
 
 
 def document(summary: Mapping[str, Any]) -> Document:
-    """Lay out a meta-evaluation as a document.
-
-    Args:
-        summary: as :func:`heedful.meta` returns it.
-    """
+    """Lay out a meta-evaluation as a document."""
     return Document(TITLE, [headline(summary)], list(tables(summary)), summary["notes"])
 
 
@@ -82,11 +74,7 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 
 def tables(summary: Mapping[str, Any]) -> Iterator[Table]:
-    """Choose the tables that a meta-evaluation fills.
-
-    Args:
-        summary: as :func:`heedful.meta` returns it.
-    """
+    """Choose the tables that a meta-evaluation fills."""
     judges = summary["judges"]
     labels = summary["labels"]
     if labels["met"] + labels["unmet"]:

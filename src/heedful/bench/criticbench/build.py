@@ -88,12 +88,7 @@ class BuildJob(Job[GenerationRequest, Built]):
         queries: int | None = None,
         output: str | os.PathLike[str] | None = None,
     ) -> None:
-        """Read the questions; see :func:`build`.
-
-        Raises:
-            InputError: a file is missing, or holds no problem.
-            UsageError: an option makes no sense.
-        """
+        """Read the questions; see :func:`build`."""
         self._certainty, self._formula = _named(certainty, CERTAINTIES, certainty_named)
         self._ranking, self._preferred = _named(ranking, RANKINGS, ranking_named)
         if queries is not None and queries < 1:
@@ -322,10 +317,7 @@ def _each(
     count: Callable[[Samples], None],
     write: Callable[[BaseModel], object],
 ) -> Iterator[Samples]:
-    """Yield what was sampled, row by row, counted and written on the way.
-
-    A row that failed is one of which every sample did; it is in the counts, and so in the coverage.
-    """
+    """Yield what was sampled, row by row, counted and written on the way."""
     for entry in store.entries():
         if entry.output is not None:
             samples = Samples.model_validate_json(entry.output).weighed(formula)

@@ -26,11 +26,7 @@ CHANCE = 0.5
 
 
 def document(result: Result) -> Document:
-    """Lay out how good critics are, in tables and charts.
-
-    Args:
-        result: as :func:`heedful.bench.criticbench.report.examine` returns it.
-    """
+    """Lay out how good critics are, in tables and charts."""
     rows = result["rows"]
     missing = (
         f"Not all is in these numbers: {rows['failed']:,} rows failed, {rows['waiting']:,} are "
@@ -45,11 +41,7 @@ def document(result: Result) -> Document:
 
 
 def charts(result: Result) -> Iterator[Chart]:
-    """Draw what there is to draw.
-
-    Args:
-        result: as for :func:`document`.
-    """
+    """Draw what there is to draw."""
     critics = {
         name: numbers
         for name, numbers in result["critics"].items()

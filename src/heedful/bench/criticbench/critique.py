@@ -58,13 +58,7 @@ class Verdict(BaseModel):
 
 
 def render(question: str, response: str, kind: str = "any") -> list[Message]:
-    """Write the prompt that asks for a critique; the texts are fenced.
-
-    Args:
-        question: the question.
-        response: the response to it.
-        kind: one of :data:`EXAMPLES`.
-    """
+    """Write the prompt that asks for a critique; the texts are fenced."""
     fence = Fence.around([question, response])
     places = {
         "mark": fence.mark,
@@ -103,18 +97,7 @@ def version_of_prompt() -> str:
 async def critique(
     model: Model, messages: Sequence[Message], *, sampling: Sampling, repeat: int, caller: str
 ) -> Verdict:
-    """Request one critique of one response.
-
-    Args:
-        model: the critic.
-        messages: as :func:`render` wrote them.
-        sampling: temperature and so on.
-        repeat: numbers critiques of the same response, from 0.
-        caller: the part of the job that its cost belongs to.
-
-    Raises:
-        StopRunError: no further call can succeed.
-    """
+    """Request one critique of one response."""
     purpose = Purpose(caller, tokens=EXPLAINED_TOKENS)
     try:
         completion = await complete(model, messages, sampling, sample=repeat, purpose=purpose)

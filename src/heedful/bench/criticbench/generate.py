@@ -180,11 +180,7 @@ class Sampler:
 async def _same_answers(
     responses: Sequence[SampledResponse], pool: MathPool
 ) -> list[SampledResponse]:
-    """Give responses that end on the same answer the same words for it.
-
-    Answers that are correct are the same, as each equals the gold. The others are compared with
-    those before them, the frequent ones first, so that most comparisons find their partner soon.
-    """
+    """Give responses that end on the same answer the same words for it."""
     first: dict[tuple[bool | None, str], str] = {}
     heads: dict[bool | None, list[str]] = {}
     frequent = Counter(

@@ -70,11 +70,7 @@ CERTAINTIES: dict[str, Certainty] = {"log_ratio": log_ratio, "majority_share": m
 
 
 def certainty_named(name: str) -> Certainty:
-    """Find a formula of certainty.
-
-    Raises:
-        UsageError: there is none of this name.
-    """
+    """Find a formula of certainty."""
     if name not in CERTAINTIES:
         raise UsageError(
             f"no such certainty: {name!r}", hint=f"use one of {', '.join(CERTAINTIES)}"
@@ -152,11 +148,7 @@ class Samples(_Record):
     certainty: float | None = None
 
     def answers(self, counted: Callable[[SampledResponse], bool] = lambda _: True) -> list[Answer]:
-        """Count the final answers, the most frequent first; of equals, the one sampled first.
-
-        Args:
-            counted: which responses have a vote.
-        """
+        """Count the final answers, the most frequent first; of equals, the one sampled first."""
         votes = [
             response
             for response in self.responses
@@ -246,12 +238,7 @@ class Triplet(BaseModel):
 
 
 def read_triplets(path: Path) -> list[Triplet]:
-    """Read a benchmark: a file of triplets, or the directory of a build.
-
-    Raises:
-        InputError: it is missing, empty or broken, or two triplets have one id.
-        RunError: the directory holds a run of another command, or an unfinished build.
-    """
+    """Read a benchmark: a file of triplets, or the directory of a build."""
     if (path / "run.sqlite").exists():
         SavedRun.open(path, commands=("bench criticbench build",)).close()
     file = path / TRIPLETS if path.is_dir() else path
@@ -267,11 +254,7 @@ def read_triplets(path: Path) -> list[Triplet]:
 
 
 def read_samples(path: Path) -> list[Samples]:
-    """Read what a benchmark was selected from, from the directory of its build.
-
-    Raises:
-        InputError: it is missing or broken.
-    """
+    """Read what a benchmark was selected from, from the directory of its build."""
     file = (path if path.is_dir() else path.parent) / SAMPLES
     if not file.is_file():
         raise InputError(

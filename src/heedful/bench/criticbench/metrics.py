@@ -41,18 +41,7 @@ class _VerdictRow(NamedTuple):
 
 
 def accuracies(critiques: Iterable[Critiqued], scoring: Scoring) -> dict[str, Any]:
-    """Compute how often critics' judgments are right.
-
-    Args:
-        critiques: what critics said; checks of votes are left out.
-        scoring: what becomes of a critique without a judgment.
-
-    Returns:
-        By critic: ``accuracy``; ``runs``, the accuracy of each repetition, with ``mean`` and
-        ``spread`` (their standard deviation, ``None`` for one); ``on_correct`` and ``on_wrong``,
-        the accuracy on responses that are so; ``by_task``, ``by_generator`` and ``by_certainty``
-        (bands with their bounds ``low`` and ``high``), and the counts ``unparsed`` and ``failed``.
-    """
+    """Compute how often critics' judgments are right."""
     critics: dict[str, list[_VerdictRow]] = {}
     for critique in critiques:
         triplet = critique.judged.triplet
@@ -177,18 +166,6 @@ def self_consistency(
     answers where the generator's certainty is below a threshold, and leaves those out of the vote
     that it judges incorrect; where none is left, all vote. A critique without a judgment leaves
     its answer in.
-
-    Args:
-        critiques: what critics said; triplets are left out.
-        thresholds: of certainty.
-
-    Returns:
-        For each critic, generator, task and threshold: ``queries``, ``undecided`` (whose winning
-        answer could not be graded, or that have none), ``checked`` (queries) and ``critiques``;
-        ``plain`` and ``checking``, the accuracies of the votes; ``fixed`` and ``broken``, queries
-        that checking turned right and wrong; ``difference`` of the accuracies with its
-        ``interval`` and ``p``; and ``error_reduction``, the share of the errors that went, which is
-        negative where errors came, and ``None`` where there were none.
     """
     groups: dict[tuple[str, str, str], list[tuple[SelfCheck, Sequence[Verdict]]]] = {}
     for critique in critiques:

@@ -81,12 +81,7 @@ class Questions:
 
     @classmethod
     def read(cls, plan: BuildPlan) -> Questions:
-        """Read the questions of a plan.
-
-        Raises:
-            InputError: a file is missing, or holds no problem.
-            UsageError: the plan makes no sense.
-        """
+        """Read the questions of a plan."""
         _refuse(plan)
         questions = cls({}, _file_names(plan.files), [])
         for source, name in questions.names.items():
@@ -111,11 +106,7 @@ class Questions:
 
 
 def _refuse(plan: BuildPlan) -> None:
-    """Refuse a plan that makes no sense.
-
-    Raises:
-        UsageError: what of it.
-    """
+    """Refuse a plan that makes no sense."""
     refuse_models(plan.models, "generator")
     if plan.samples is not None and plan.samples < 1:
         raise UsageError(f"samples is {plan.samples}", hint="give at least 1")
@@ -131,11 +122,7 @@ def _refuse(plan: BuildPlan) -> None:
 
 
 def _file_names(files: Iterable[str | os.PathLike[str]]) -> dict[str, str]:
-    """Name files as ids shall begin.
-
-    Raises:
-        UsageError: two have one name.
-    """
+    """Name files as ids shall begin."""
     names: dict[str, str] = {}
     for file in map(str, files):
         name = Path(file).stem

@@ -39,26 +39,7 @@ def examine(
     sizes: Mapping[str, float] | None = None,
     **options: Unpack[RunOptions],
 ) -> tuple[dict[str, Any], Progress]:
-    """Have critics judge a benchmark, and compute what that comes to.
-
-    Args:
-        examination: which critics judge what.
-        scoring: what becomes of a critique without a judgment: ``strict`` leaves it out,
-            ``faithful`` takes it for "correct", as the paper does.
-        sizes: of critics, in billions of parameters.
-        options: how the job is run; progress counts a response once for each critic.
-
-    Returns:
-        The result, as in ``summary.json``: ``critics`` as
-        :func:`~heedful.bench.criticbench.metrics.accuracies` gives them, with their ``size``,
-        and ``self_consistency``; and the progress. All critiques are in ``results.jsonl``.
-
-    Raises:
-        InputError: the benchmark is missing or broken.
-        RunError: the directory holds a run with another configuration.
-        StopRunError: no further call can succeed, or fits into the budget.
-        UsageError: an option makes no sense.
-    """
+    """Have critics judge a benchmark, and compute what that comes to."""
     _refuse(sizes or {}, [model.name for model in examination.critics])
     critiques, about, progress = CriticsJob(examination).run(**options)
     run = options.get("run")
@@ -100,11 +81,7 @@ def _result(
 
 
 def _refuse(sizes: Mapping[str, float], critics: Sequence[str]) -> None:
-    """Refuse sizes that make no sense, before any call.
-
-    Raises:
-        UsageError: a size is given for a critic that is not there, or is not above 0.
-    """
+    """Refuse sizes that make no sense, before any call."""
     for name, size in sizes.items():
         if name not in critics:
             known = ", ".join(critics)
@@ -181,19 +158,7 @@ def _joined(
 def write_report(
     result: Mapping[str, Any], folder: Path, charts: Format | None = None
 ) -> list[Path]:
-    """Write a result as JSON, Markdown and HTML, and its charts as files.
-
-    Args:
-        result: as :func:`examine` or :func:`report` returns it.
-        folder: where to; it is made if needed.
-        charts: the format of their files; by default SVG, where ``heedful[charts]`` is installed.
-
-    Returns:
-        The files.
-
-    Raises:
-        UsageError: they cannot be written.
-    """
+    """Write a result as JSON, Markdown and HTML, and its charts as files."""
     from heedful.bench.criticbench.charts import document
 
     return document(result).write(folder, result, charts=charts)

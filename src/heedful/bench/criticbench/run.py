@@ -134,12 +134,7 @@ class CriticsJob(Job[_CritiqueRequest, CriticsResult]):
     assumptions = f"{EXPLAINED_TOKENS} a critique; reasoning comes on top"
 
     def __init__(self, examination: Examination) -> None:
-        """Read the benchmark.
-
-        Raises:
-            InputError: the benchmark is missing or broken.
-            UsageError: an option makes no sense.
-        """
+        """Read the benchmark."""
         _refuse(examination)
         path = Path(examination.benchmark)
         self._sampling = examination.sampling
@@ -183,11 +178,7 @@ class CriticsJob(Job[_CritiqueRequest, CriticsResult]):
 def critiqued(
     run: Path, prices: Mapping[str, Price] | None = None
 ) -> tuple[list[Critiqued], dict[str, Any]]:
-    """Read what a run's critics said, and how that came about.
-
-    Raises:
-        RunError: the directory holds none, or a run of another command.
-    """
+    """Read what a run's critics said, and how that came about."""
     with SavedRun.open(run, commands=("bench criticbench run",), finished=False) as saved:
         return _read(saved, saved.config, prices)
 
@@ -244,11 +235,7 @@ def _rows(examination: Examination, path: Path) -> Iterator[tuple[str, _Critique
 
 
 def _refuse(examination: Examination) -> None:
-    """Refuse an examination that makes no sense.
-
-    Raises:
-        UsageError: what of it.
-    """
+    """Refuse an examination that makes no sense."""
     refuse_models(examination.critics, "critic")
     if examination.repeats < 1:
         raise UsageError(f"repeats is {examination.repeats}", hint="give at least 1")
@@ -262,11 +249,7 @@ def _refuse(examination: Examination) -> None:
 def _checked(
     samples: Sequence[Samples], critic: str, checks: Literal["own", "all"] | None
 ) -> list[Samples]:
-    """Choose the answers that a critic checks; programs have no final answer to vote on.
-
-    Raises:
-        UsageError: it shall check its own, and there are none.
-    """
+    """Choose the answers that a critic checks; programs have no final answer to vote on."""
     answered = [row for row in samples if row.problem.kind != "code"]
     if checks != "own":
         return answered
@@ -296,10 +279,7 @@ def _check(samples: Samples) -> SelfCheck:
 
 
 async def _judge(request: _CritiqueRequest, sampling: Sampling) -> tuple[Verdict, ...]:
-    """Ask for all critiques of one row.
-
-    Each response of a check is judged once, as the first repetition of a triplet would judge it.
-    """
+    """Ask for all critiques of one row."""
     repeated = request.judged.check is None
     verdicts = await together(
         critique(

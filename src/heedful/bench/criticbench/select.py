@@ -81,11 +81,7 @@ RANKINGS: dict[str, Ranking] = {
 
 
 def ranking_named(name: str) -> Ranking:
-    """Find a ranking of queries.
-
-    Raises:
-        UsageError: there is none of this name.
-    """
+    """Find a ranking of queries."""
     if name not in RANKINGS:
         raise UsageError(f"no such ranking: {name!r}", hint=f"use one of {', '.join(RANKINGS)}")
     return RANKINGS[name]
@@ -166,18 +162,7 @@ def select(
     ranking: Ranking,
     queries: int | None = None,
 ) -> Selected:
-    """Select a benchmark.
-
-    Args:
-        samples: what every generator answered to every query, and how certain it was; gone through
-            once, and of each no more is held than the two responses that may be taken.
-        certainty_name: how triplets name the formula of certainty.
-        ranking: which queries are preferred.
-        queries: how many of each task are selected; by default all, in the order of the input.
-
-    Returns:
-        The triplets: of each task and generator as many correct as wrong.
-    """
+    """Select a benchmark."""
     tasks: dict[str, dict[str, list[Candidates]]] = {}
     for row in samples:
         questions = tasks.setdefault(row.task, {})
@@ -259,14 +244,7 @@ def _preferred(
 
 
 def _balanced(candidates: Sequence[Candidates]) -> tuple[list[Triplet], int]:
-    """Take from each generator as many correct responses as wrong ones.
-
-    Queries with both come first, so that both classes have the same questions as far as can be;
-    the rest is filled up in the order of the queries.
-
-    Returns:
-        The triplets, and how many responses had no counterpart.
-    """
+    """Take from each generator as many correct responses as wrong ones."""
     alone = 0
     chosen: set[str] = set()
     for generator in dict.fromkeys(candidate.generator for candidate in candidates):

@@ -17,11 +17,7 @@ __all__ = ["build_document"]
 
 
 def build_document(summary: Result) -> Document:
-    """Lay out a build: how generators answered, and what was selected.
-
-    Args:
-        summary: as in a build's ``summary.json``.
-    """
+    """Lay out a build: how generators answered, and what was selected."""
     answered = [
         [
             task,
@@ -66,11 +62,7 @@ def build_document(summary: Result) -> Document:
 
 
 def tables(result: Result) -> list[Table]:
-    """Lay out how good critics are.
-
-    Args:
-        result: as :func:`heedful.bench.criticbench.report.examine` returns it.
-    """
+    """Lay out how good critics are."""
     critics = result["critics"]
     tasks, generators, bands = (
         names_in(critics, "by_task"),

@@ -135,11 +135,7 @@ def boxed_answer(text: str) -> str | None:
 
 
 def _formula_around(text: str, boxes: Sequence[Box]) -> str | None:
-    """Return the side of an equation that the last box is a factor of.
-
-    Returns:
-        ``None`` where the box has all of it, ``""`` where it is a blank that is filled.
-    """
+    """Return the side of an equation that the last box is a factor of."""
     last = boxes[-1]
     for formula in reversed(formulas_of(text)):
         end = formula_end(text, formula)

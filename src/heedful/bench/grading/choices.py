@@ -111,10 +111,6 @@ def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
     later statement counts. A label that is denied or only asked for doesn't count. An answer in the
     words of a choice isn't a label: see :func:`choice_of_words`. Where the labels are ``1`` to
     ``4``, letters in their order are understood.
-
-    Args:
-        text: a bare label (``B``, ``(b)``) or a whole solution.
-        choices: the labels and what they stand for, in order; the texts may be empty.
     """
     labels = _labels(choices)
     text = text.translate(_WIDE_LETTERS)
@@ -140,12 +136,7 @@ def choice_letter(text: str, choices: Mapping[str, str]) -> str | None:
 
 
 def choice_of_words(text: str, choices: Mapping[str, str]) -> str | None:
-    """Return the label of the one choice that an answer gives in words instead of by its label.
-
-    Args:
-        text: an answer or a whole solution; of this, the box or the stated answer is compared.
-        choices: the labels and what they stand for.
-    """
+    """Return the label of the one choice that an answer gives in words instead of by its label."""
     key = _key(last_boxed(text) or stated_answer(text) or text)
     same = [label for label, words in choices.items() if key and _key(words) == key]
     return same[0] if len(same) == 1 else None

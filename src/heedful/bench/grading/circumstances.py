@@ -230,10 +230,6 @@ def leaves_open(sentence: str, text: str = "") -> bool:
     """Check whether a sentence may answer the question, but doesn't say with which value.
 
     It rejects a value, has values of several things, or is the second of several parts.
-
-    Args:
-        sentence: a sentence that a text ends on.
-        text: the text, if a sentence may be a part of it.
     """
     if any(pattern.search(sentence) for pattern in _OPEN):
         return True

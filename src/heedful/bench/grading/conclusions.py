@@ -127,10 +127,6 @@ def conclusion(sentence: str, *, introduced_only: bool = False) -> str | None:
 
     A formula between marks that no introduced number follows, else the last value that a verb or
     sign introduces, else the last one. ``None`` where it has no value.
-
-    Args:
-        sentence: one sentence.
-        introduced_only: whether a value counts only where something introduces it.
     """
     sentence = concluded(sentence)
     several = several_values(sentence)

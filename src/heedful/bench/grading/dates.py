@@ -30,12 +30,7 @@ _NOON = re.compile(r"^(?:12(?::00)?\s?)?noon$|^正午$", re.IGNORECASE)
 
 
 def same_moment(gold: str, answer: str) -> tuple[bool | None, str] | None:
-    """Check whether two texts are the same date, or the same time of day.
-
-    Returns:
-        Whether they are, and why that isn't decided; ``None`` where neither is a date in digits,
-        and not both are dates or times.
-    """
+    """Check whether two texts are the same date, or the same time of day."""
     ours, theirs = _moments(gold), _moments(answer)
     if not ours or not theirs or (_RATIO.fullmatch(gold) and _RATIO.fullmatch(answer)):
         in_digits = _DIGITS.fullmatch(gold) or _DIGITS.fullmatch(answer)

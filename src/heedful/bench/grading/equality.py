@@ -37,11 +37,7 @@ _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$", re.DOTALL)
 
 
 def compare_quickly(gold: str, answer: str) -> EqualityResult | None:
-    """Compare without a computer algebra system: the same text, or two numbers.
-
-    Returns:
-        ``None`` where that is not enough; :func:`compare` goes on.
-    """
+    """Compare without a computer algebra system: the same text, or two numbers."""
     quick = _quickly(gold, answer)
     return None if quick is None else _unless_doubtful(quick, gold, answer)
 

@@ -67,11 +67,7 @@ def _product(match: re.Match[str]) -> str:
 
 @lru_cache(maxsize=256)
 def read(text: str) -> Expression | None:
-    """Read an expression, and refuse the powers that must not be written out.
-
-    Raises:
-        TooLargeError: it has such a power.
-    """
+    """Read an expression, and refuse the powers that must not be written out."""
     import sympy
 
     tree = parsed(text)

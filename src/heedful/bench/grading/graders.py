@@ -59,15 +59,7 @@ class Grader:
         limits: ResourceLimits | None = None,
         accept_choice_text: bool = False,
     ) -> None:
-        """Put a grader together.
-
-        Args:
-            pool: compares open answers.
-            sandbox: runs programs; without one, problems of code are refused.
-            limits: what a program may take.
-            accept_choice_text: take a choice in words for its letter: ``5 years`` for ``B``
-                where B is "5 years". The published graders want the letter.
-        """
+        """Put a grader together."""
         self._pool = pool
         self._sandbox = sandbox
         self._limits = limits or ResourceLimits()

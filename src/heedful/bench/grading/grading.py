@@ -90,25 +90,7 @@ async def grade_files(
     accept_choice_text: bool = False,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, GradeCounts]:
-    """Grade the solutions in RealCritic's files against their gold answers.
-
-    Args:
-        paths: the files, one a set.
-        output: where each item's grade goes, as JSON lines, in order; it appears when complete.
-        reading: grade the solution's text, or the answer that the file says it ends on.
-        timeout_s: seconds that comparing one answer may take.
-        workers: processes that compare; by default as many as there are cores.
-        accept_choice_text: see :class:`~heedful.bench.grading.graders.Grader`.
-        on_progress: called after each item with how many are done.
-
-    Returns:
-        The counts by set; a set goes by its file's name, or its folder's where files are ``test``.
-
-    Raises:
-        InputError: a file is missing, empty, or not RealCritic's.
-        UsageError: an option makes no sense, two files have one name, or the output cannot be
-            written.
-    """
+    """Grade the solutions in RealCritic's files against their gold answers."""
     sets = named_sets(paths, output)
     done = 0
     counts: dict[str, GradeCounts] = {}
@@ -134,11 +116,7 @@ async def grade_files(
 
 
 def named_sets(paths: Sequence[Path], output: Path | None = None) -> dict[Path, str]:
-    """Name the sets.
-
-    Raises:
-        UsageError: two have one name, or the output is one of the files.
-    """
+    """Name the sets."""
     sets: dict[Path, str] = {}
     for path in paths:
         name = path.parent.name if path.stem == "test" and path.parent.name else path.stem

@@ -89,11 +89,6 @@ class Peer:
         lost: what a value lost on its way, which tests that fail may have needed.
         foreign: whether an error came that isn't of a built-in kind.
         sharing: objects that both processes have.
-
-    Args:
-        names: functions that the other may call by name.
-        shared: whether what the other does to arguments is done to the caller's too; by default
-            only where a function returns nothing, and so is called for that.
     """
 
     def __init__(self, names: dict[str, Any], *, shared: bool = False) -> None:
@@ -121,11 +116,7 @@ class Peer:
             left = left[os.write(self._out, left) :]
 
     def receive(self) -> dict[str, Any]:
-        """Read a message.
-
-        Raises:
-            EndedError: there is none, or no message of ours.
-        """
+        """Read a message."""
         try:
             line = self._in.readline(MESSAGE_BYTES)
             message = json.loads(line) if line.endswith(b"\n") else None
@@ -304,16 +295,7 @@ def serve(program: str) -> None:
 
 
 def run_tests(setup: str, tests: str, entry: str, *, count: bool, shared: bool) -> None:
-    """Run tests on the other process's program, and write a report to standard error.
-
-    Args:
-        setup: the problem's own code that tests may use.
-        tests: they define ``check``.
-        entry: the function that ``check`` is given.
-        count: go on after an assertion that fails, and begin the report with a line break for each
-            that holds.
-        shared: see :class:`Peer`.
-    """
+    """Run tests on the other process's program, and write a report to standard error."""
     report = os.dup(2)
     peer = Peer({}, shared=shared)
     os.dup2(1, 2)

@@ -118,11 +118,7 @@ def parts(text: str) -> list[str]:
 
 
 def group(text: str) -> BracketGroup | None:
-    """Take a text apart that is one pair of brackets around several items, or a bare list.
-
-    Returns:
-        The items; ``None`` where there is only one and no set of brackets that would mean a set.
-    """
+    """Take a text apart that is one pair of brackets around several items, or a bare list."""
     text = text.strip()
     opening, inner, closing = _outer(text)
     if opening:

@@ -40,15 +40,7 @@ class MathPool:
     """
 
     def __init__(self, workers: int | None = None, *, timeout_s: float = 5.0) -> None:
-        """Describe the pool; nothing is started before it is needed.
-
-        Args:
-            workers: processes at most; by default as many as the machine has cores.
-            timeout_s: seconds that one comparison may take.
-
-        Raises:
-            UsageError: a number makes no sense.
-        """
+        """Describe the pool; nothing is started before it is needed."""
         if workers is not None and workers < 1:
             raise UsageError(f"the pool has {workers} workers", hint="give at least 1")
         if not timeout_s > 0:
@@ -115,12 +107,7 @@ class MathPool:
 
 
 async def _start() -> Process:
-    """Start a worker and wait until it is ready.
-
-    Raises:
-        UsageError: the extra is not installed.
-        HeedfulError: the worker does not start.
-    """
+    """Start a worker and wait until it is ready."""
     if find_spec("math_verify") is None:
         raise UsageError(
             "comparing mathematical answers needs math-verify, which is not installed",

@@ -159,10 +159,7 @@ def _polar(match: re.Match[str]) -> str:
 
 
 def _vector(text: str) -> str | None:
-    """Write a sum of unit vectors as a tuple; ``None`` where the text is none.
-
-    Letters in plain type are unit vectors where ``i`` and ``j`` are both there: ``2i`` is a number.
-    """
+    """Write a sum of unit vectors as a tuple; ``None`` where the text is none."""
     parts: dict[str, str] = {}
     at, plain = 0, False
     body = text.strip().strip("$").strip().rstrip(".")
@@ -183,11 +180,7 @@ def _vector(text: str) -> str | None:
 
 
 def _with_sets(text: str) -> str:
-    r"""Write braces that can only be those of a set as ``\{`` and ``\}``.
-
-    Such a pair holds a comma, a set or the empty set, and stands where an item does: alone, after
-    a sign such as ``=``, or between commas.
-    """
+    r"""Write braces that can only be those of a set as ``\{`` and ``\}``."""
     if "{" not in text or not ("," in text or _EMPTY.search(text)):
         return text
     opened: list[int] = []

@@ -94,11 +94,7 @@ def numeral(text: str) -> Numeral | None:
 
 
 def localized(text: str) -> tuple[Numeral, bool] | None:
-    """Read a number that other places write so: ``0,5``, ``1.234,56``, ``1.000.000``, ``1,00,000``.
-
-    Returns:
-        The number, and whether it can't be a list; ``None`` where it is nothing of the kind.
-    """
+    """Read a number that other places write so: ``0,5``, ``1.234,56``, ``1.000.000``, ``1,00,000``."""
     match = _LOCALIZED.fullmatch(text.strip())
     if match is None:
         return None
@@ -179,11 +175,7 @@ def has_base(text: str) -> bool:
 
 
 def based(text: str) -> tuple[str, int, int] | None:
-    r"""Read a numeral with its base: ``101_2`` is ``("101", 2, 5)``, the value last.
-
-    Returns:
-        ``None`` where the text is nothing of the kind, or has a digit that the base lacks.
-    """
+    r"""Read a numeral with its base: ``101_2`` is ``("101", 2, 5)``, the value last."""
     match = _BASED.fullmatch(text.replace(" ", "")) if len(text) <= DIGITS_LIMIT else None
     if match is None:
         return None

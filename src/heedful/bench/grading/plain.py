@@ -125,13 +125,7 @@ _COLLECTIONS: dict[str, tuple[Any, Callable[[list[Any]], Any]]] = {
 
 
 def encode(value: Any, export: Callable[[Any], int], depth: int = 0) -> Any:
-    """Write a value as JSON.
-
-    Args:
-        value: the value.
-        export: numbers a function, which whoever reads it may then call.
-        depth: levels above it.
-    """
+    """Write a value as JSON."""
     if value is None or value is True or value is False:
         return value
     if isinstance(value, str):
@@ -208,15 +202,7 @@ def _encode_other(value: Any, export: Callable[[Any], int], depth: int) -> Any:
 
 
 def decode(data: Any, remote: Callable[[int], Any]) -> Any:
-    """Read a value that :func:`encode` wrote.
-
-    Args:
-        data: the JSON.
-        remote: makes a function of its number.
-
-    Raises:
-        ValueError: it did not write this; or TypeError, KeyError, ArithmeticError.
-    """
+    """Read a value that :func:`encode` wrote."""
     if data is None or isinstance(data, str | bool):
         return data
     tag, *parts = data

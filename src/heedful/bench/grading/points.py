@@ -112,11 +112,7 @@ def is_infinite_sum(node: Any) -> bool:
 
 
 def pieces(expressions: list[Any], symbols: list[Any], rng: random.Random) -> list[dict[Any, Any]]:
-    """Return points in all pieces on which the expressions are analytic.
-
-    Returns:
-        Nothing where there is only one piece.
-    """
+    """Return points in all pieces on which the expressions are analytic."""
     import sympy
 
     inside = {part for expression in expressions for part in _insides(expression)}

@@ -163,11 +163,7 @@ _LABEL = re.compile(r"(?<![A-Za-z])([A-J])(?=[).:])")
 
 
 def _choices(record: Mapping[str, Any], gold: str) -> dict[str, str]:
-    """Return the choices of a multiple-choice question: from their field, else from the question.
-
-    A question is multiple choice if it has choices and its gold is one of their letters. Choices
-    that the data numbers are lettered in the question and the gold, and so here.
-    """
+    """Return the choices of a multiple-choice question: from their field, else from the question."""
     given = record.get("choices", record.get("options"))
     texts: list[str] = []
     labels: list[str] = []

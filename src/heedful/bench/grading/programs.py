@@ -39,9 +39,6 @@ def tested(sandbox: Sandbox, problem: Problem, program: str, limits: ResourceLim
     The tests run in a process apart from the program's, and in a sandbox of their own. They get
     plain values only (see :mod:`heedful.bench.grading.harness`), so passing means that the values
     that the program returned are those that the tests want.
-
-    Raises:
-        RowError: the problem has no tests, or they aren't Python.
     """
     result, report = _run(sandbox, problem, program, limits)
     if not report["ambiguous"] or result.passed is None:
@@ -59,9 +56,6 @@ def passed_tests(sandbox: Sandbox, problem: Problem, program: str, limits: Resou
 
     A unit test is an ``assert``, counted each time that it holds; one that fails does not end the
     others, but what goes wrong between them does, as does a limit.
-
-    Raises:
-        RowError: the problem has no tests, or they aren't Python.
     """
     _, report = _run(sandbox, problem, program, limits, count=True)
     return int(report["held"])

@@ -61,13 +61,7 @@ class _UnreadableError(Exception):
 
 @dataclass
 class _Reader:
-    """Reads a set for some values of the letters in it.
-
-    Attributes:
-        seed: of the values.
-        variable: the letter whose values the set holds; a bound one doesn't count.
-        letters: whether there are other letters in it.
-    """
+    """Reads a set for some values of the letters in it."""
 
     seed: int
     variable: str | None = None
@@ -236,12 +230,7 @@ def says_region(text: str) -> bool:
 
 
 def same_region(gold: str, answer: str) -> tuple[bool | None, str]:
-    """Check whether two texts describe the same set of real numbers.
-
-    Returns:
-        Whether they do, and why that isn't decided. ``None`` without a reason where one of them
-        can't be read as such a set.
-    """
+    """Check whether two texts describe the same set of real numbers."""
     for seed in range(_ASSIGNMENTS):
         first, second = _Reader(seed), _Reader(seed)
         try:

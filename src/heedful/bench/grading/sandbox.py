@@ -81,11 +81,7 @@ class Sandbox(ABC):
 
     @abstractmethod
     def launch(self, program: str, limits: ResourceLimits) -> AbstractContextManager[Launch]:
-        """Prepare to start a program.
-
-        Raises:
-            UsageError: the sandbox is not installed.
-        """
+        """Prepare to start a program."""
 
     def run(self, program: str, limits: ResourceLimits) -> ProgramOutcome:
         """Run a program; blocks until it has ended, at the latest at its time limit."""

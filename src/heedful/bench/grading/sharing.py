@@ -27,12 +27,7 @@ class Sharing:
         self._elsewhere = ""
 
     def seen(self, value: Any, args: tuple[Any, ...]) -> str:
-        """Say where the program has parts of a value that it returns.
-
-        Returns:
-            ``""``; ``here`` where the arguments or former values hold them; or ``changed`` where
-            they have also changed since.
-        """
+        """Say where the program has parts of a value that it returns."""
         mine = {id(part): part for part in changeable(value)}
         given = {id(part): part for part in changeable(args)}
         again = [name for name in mine if name in self._known or name in given]
@@ -44,12 +39,7 @@ class Sharing:
         return ("changed" if changed else "here") if again else ""
 
     def keep(self, *values: Any, elsewhere: str) -> None:
-        """Remember what the tests sent and got.
-
-        Args:
-            values: the arguments of a call, and its value.
-            elsewhere: what the other process says of it.
-        """
+        """Remember what the tests sent and got."""
         if elsewhere and self._elsewhere != "changed":
             self._elsewhere = elsewhere
         if len(self._kept) < MOST_KNOWN:

@@ -135,11 +135,7 @@ def _with_count(text: str, count: re.Match[str]) -> str:
 
 
 def _total(values: Sequence[int], smallest_scale: int) -> int | None:
-    """Add up ``2, 1000, 5``: a scale multiplies the smaller numbers before it.
-
-    Returns:
-        ``None`` where they aren't one number: ``2, 3`` or ``20, 20``.
-    """
+    """Add up ``2, 1000, 5``: a scale multiplies the smaller numbers before it."""
     terms: list[int] = []
     for value in values:
         if value >= smallest_scale and str(value).strip("0") == "1":

@@ -50,13 +50,7 @@ def _all(pairs: Sequence[tuple[str, str]], method: Method = "set") -> EqualityRe
 
 
 def _any_order(gold: list[str], answer: list[str], *, repeated: bool = False) -> EqualityResult:
-    """Compare lists without order: each item of one has its own counterpart in the other.
-
-    Args:
-        gold: the items.
-        answer: the others.
-        repeated: whether an item may count as often as it stands there, as in a list of data.
-    """
+    """Compare lists without order: each item of one has its own counterpart in the other."""
     if repeated and (len(_distinct(gold)), len(_distinct(answer))) != (len(gold), len(answer)):
         if _matched(gold, answer).equal:
             return EqualityResult(equal=True, method="set")

@@ -270,10 +270,7 @@ def _close(selector: selectors.BaseSelector, pipe: IO[bytes]) -> None:
 
 
 def _over(process: _Process, limits: ResourceLimits, seconds: float) -> Limit | None:
-    """Count what a process and its descendants take; without ``/proc``, only time.
-
-    Time comes last: processes that keep this one from looking until it is over are the cause.
-    """
+    """Count what a process and its descendants take; without ``/proc``, only time."""
     tasks = memory = 0
     folder = process.launch.folder
     left = [process.popen.pid]

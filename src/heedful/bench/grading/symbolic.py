@@ -40,14 +40,7 @@ if TYPE_CHECKING:
 
 
 class _Precision(NamedTuple):
-    """Tolerances of a comparison of two values.
-
-    Attributes:
-        digits: of an evaluation.
-        most_digits: that it may take to get them.
-        agreeing: largest relative difference of two evaluations of the same thing.
-        zero: what an evaluation may leave of zero.
-    """
+    """Tolerances of a comparison of two values."""
 
     digits: int
     most_digits: int
@@ -86,13 +79,6 @@ def equal(gold: str, answer: str) -> bool | None:
 
     Arbitrary constants may go by other names (``c_1``, ``C``, ``k``), and an antiderivative's
     ``+ C`` may differ by a constant.
-
-    Returns:
-        ``None`` where one of them cannot be read as an expression, or where they may be equal and
-        that is not proven.
-
-    Raises:
-        TooLargeError: one has a power that must not be written out.
     """
     first, second = read(gold), read(answer)
     if first is None or second is None:
@@ -102,14 +88,7 @@ def equal(gold: str, answer: str) -> bool | None:
 
 
 def value_equal(gold: Numeral, answer: str) -> bool | None:
-    """Check whether an expression without variables has the value of a number, rounded perhaps.
-
-    Returns:
-        ``None`` where it has variables or no value.
-
-    Raises:
-        TooLargeError: as :func:`equal`.
-    """
+    """Check whether an expression without variables has the value of a number, rounded perhaps."""
     other = read(answer)
     if other is None or other.symbols:
         return None
@@ -131,11 +110,7 @@ def value_equal(gold: Numeral, answer: str) -> bool | None:
 
 
 def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
-    """Check whether two equations say the same: one is the other times a number that is not zero.
-
-    Raises:
-        TooLargeError: as :func:`equal`.
-    """
+    """Check whether two equations say the same: one is the other times a number that is not zero."""
     sides = [read(side) for side in (*gold, *answer)]
     if any(side is None for side in sides):
         return None
@@ -146,15 +121,7 @@ def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | No
 
 
 def equal_inequalities(gold: tuple[str, str, bool], answer: tuple[str, str, bool]) -> bool | None:
-    """Check whether two inequalities say the same: one is the other times a positive number.
-
-    Args:
-        gold: the larger side, the smaller one, and whether they can't be the same.
-        answer: as for the gold.
-
-    Raises:
-        TooLargeError: as :func:`equal`.
-    """
+    """Check whether two inequalities say the same: one is the other times a positive number."""
     sides = [read(side) for side in (*gold[:2], *answer[:2])]
     if any(side is None for side in sides):
         return None
@@ -164,12 +131,7 @@ def equal_inequalities(gold: tuple[str, str, bool], answer: tuple[str, str, bool
 
 
 def equal_relations(gold: str, answer: str) -> bool | None:
-    """Compare what is neither a number nor an expression (sets, relations), by math-verify.
-
-    Returns:
-        ``None`` where one of them cannot be read, or both are expressions, which :func:`equal`
-        compares.
-    """
+    """Compare what is neither a number nor an expression (sets, relations), by math-verify."""
     from math_verify import verify
 
     first, second = parsed(gold), parsed(answer)
@@ -230,12 +192,7 @@ def _close(expected: Any, actual: Any, precision: _Precision) -> bool:
 
 
 def _any_agrees(gold: Expression, answer: Expression, same: _Same) -> bool | None:
-    """Compare the gold with the answer under each set of names.
-
-    Returns:
-        ``None`` without enough points, and where they agree under names of which it is not certain
-        that they are arbitrary.
-    """
+    """Compare the gold with the answer under each set of names."""
     undecided = False
     for renamed, proven in renamings(gold, answer):
         verdict = _agree(gold, renamed, same)
@@ -355,11 +312,7 @@ def _is_series(given: Expression) -> bool:
 
 
 def _summed(series: Any) -> Any:
-    """Add up a series term by term, which at a point is much faster than in closed form.
-
-    Raises:
-        ArithmeticError: it does not converge soon enough.
-    """
+    """Add up a series term by term, which at a point is much faster than in closed form."""
     import mpmath
     import sympy
 

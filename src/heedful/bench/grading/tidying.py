@@ -264,10 +264,7 @@ def _arguments(text: str) -> str:
 
 
 def _angles(text: str) -> str:
-    """Write the degree sign as a unit; of a value in degrees without a unit, only the number.
-
-    A function of degrees keeps its signs: without them it would be one of radians.
-    """
+    """Write the degree sign as a unit; of a value in degrees without a unit, only the number."""
     text = _TEMPERATURE.sub(lambda m: " celsius" if m["celsius"] else " fahrenheit", text)
     if _TRIGONOMETRIC.search(text):
         return _NUMBER_OF_DEGREES.sub(r"(\1 \\cdot \\frac{\\pi}{180})", text)

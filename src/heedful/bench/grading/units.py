@@ -158,14 +158,7 @@ def measure(text: str) -> Quantity:
 
 
 def _surely(value: str, name: str, first: str, *, close: bool) -> bool | None:
-    """Check whether letters are a unit for certain; ``None`` where they are none.
-
-    Args:
-        value: what stands before them.
-        name: all of them.
-        first: the first run of letters.
-        close: whether no space keeps them from the value.
-    """
+    """Check whether letters are a unit for certain; ``None`` where they are none."""
     if len(first) == 1:
         if close or first not in _UNIT_LETTERS:
             return None
@@ -246,12 +239,7 @@ def _defined(word: str) -> Unit:
 
 
 def in_one_unit(text: str, *, largest: bool = False) -> str:
-    """Write a measure in several units in the last of them: ``1 hour 30 minutes`` in minutes.
-
-    Args:
-        text: a tidied answer; one that isn't such a measure comes back as it is.
-        largest: write it in the first unit instead.
-    """
+    """Write a measure in several units in the last of them: ``1 hour 30 minutes`` in minutes."""
     if not _COMPOUND.fullmatch(text):
         return text
     parts = [(Fraction(number), unit(name), name) for number, name in _PART.findall(text)]

@@ -26,13 +26,7 @@ _IDENTITY |= {("self", "assertIs"), ("self", "assertIsNot")}
 
 
 def unseen(tests: str, report: dict[str, Any], *, passed: bool) -> str | None:
-    """Say what tests use that doesn't reach them and may decide them; ``None`` if nothing.
-
-    Args:
-        tests: the problem's tests, which are Python.
-        report: what their process reports: ``lost``, ``foreign``, ``aliased`` and ``ended``.
-        passed: whether the program passed them.
-    """
+    """Say what tests use that doesn't reach them and may decide them; ``None`` if nothing."""
     nodes = list(ast.walk(ast.parse(tests)))
     names = {name for node in nodes for name in _names(node)}
     if names & _OUTPUT:

@@ -35,16 +35,7 @@ _FENCE = re.compile(r"^[ \t]*(?:`{3,}|~{3,}).*$", re.MULTILINE)
 
 
 def unwrapped(text: str, name: str) -> str:
-    """Take the code out of what it is wrapped in.
-
-    Args:
-        text: a completion none of whose own lines defines the function.
-        name: the function.
-
-    Returns:
-        The string of JSON that defines the function, or has the key of code; the lines behind the
-        prompts of a session; the lines of a quotation or with numbers. Else the text.
-    """
+    """Take the code out of what it is wrapped in."""
     if len(text) > LONGEST:
         return text
     defines = re.compile(rf"\b(?:def\s+{re.escape(name)}\b|{re.escape(name)}\s*=)")

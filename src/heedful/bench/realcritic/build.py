@@ -81,11 +81,7 @@ class Pool:
     grading: Grading = field(default_factory=Grading)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, before anything is opened.
-
-        Raises:
-            UsageError: it does not.
-        """
+        """Refuse what makes no sense, before anything is opened."""
         names = [model.name for model in self.models]
         if not self.sources:
             raise UsageError("no file of problems", hint="name one for each set")
@@ -101,11 +97,7 @@ class Pool:
             raise UsageError(f"--cap is {self.cap}", hint="give at least 2")
 
     def sets(self) -> dict[str, str]:
-        """Return the sources by the name of the set.
-
-        Raises:
-            UsageError: two sources have one name.
-        """
+        """Return the sources by the name of the set."""
         sets: dict[str, str] = {}
         for source in self.sources:
             hub = _HUB.match(source)
@@ -163,11 +155,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
     assumptions = f"{RESPONSE_TOKENS} a solution; reasoning comes on top"
 
     def __init__(self, pool: Pool, output: Path) -> None:
-        """Read and sample the questions.
-
-        Raises:
-            InputError: a file is missing, empty, or holds no problems.
-        """
+        """Read and sample the questions."""
         self._pool = pool
         self._output = output
         self._questions, self._failures = _questions(pool)
@@ -233,22 +221,7 @@ class PoolJob(Job[_PoolRequest, dict[str, Any]]):
 
 
 def build_realcritic(pool: Pool, output: Path, **options: Unpack[RunOptions]) -> dict[str, Any]:
-    """Build sets of solutions to criticise, as RealCritic was built.
-
-    Args:
-        pool: the sources and models.
-        output: the folder for ``SET.jsonl`` and, last, ``manifest.json``; made where needed.
-        options: how the job is run.
-
-    Returns:
-        The manifest: models with their accuracies, the strongest first; counts by set; cost.
-
-    Raises:
-        InputError: a file is missing, empty, or holds no problems.
-        RunError: the directory holds a run with another configuration.
-        StopRunError: no call can succeed any more, or the next may cost more than is left.
-        UsageError: an option makes no sense, or the output cannot be written.
-    """
+    """Build sets of solutions to criticise, as RealCritic was built."""
     return PoolJob(pool, output).run(**options)
 
 
@@ -290,10 +263,7 @@ def _random_order(seed: int, name: str) -> Callable[[tuple[int, Problem]], bytes
 
 
 def _stated(problem: Problem, seed: int) -> Problem:
-    """Write the choices into the question where it does not state them, in random order.
-
-    TruthfulQA lists the true choice first; unshuffled, A would always be right.
-    """
+    """Write the choices into the question where it does not state them, in random order."""
     texts = list(problem.choices.values())
     if not any(texts) or all(text in problem.question for text in texts):
         return problem

@@ -110,13 +110,7 @@ def case_of(row: RealCriticRow, paradigm: Paradigm, number: int, scoring: Scorin
 
 @dataclass(frozen=True, slots=True)
 class _Start:
-    """The solution that is criticised.
-
-    Attributes:
-        grade: ours.
-        text: the solution.
-        answer: what the file says that it ends on, which its label is about.
-    """
+    """The solution that is criticised."""
 
     grade: SolutionVerdict
     text: str | None

@@ -34,9 +34,6 @@ def rounds_charts(report: Mapping[str, Any]) -> Iterator[Chart]:
 
     Round 0 is the start: the direct answers for self-critique, the given solutions for
     cross-critique.
-
-    Args:
-        report: as :func:`heedful.bench.realcritic.metrics.numbers` returns it.
     """
     for paradigm, start in STARTS.items():
         measures = {
@@ -65,13 +62,7 @@ def _points(measures: Sequence[Mapping[str, Any]]) -> Iterator[Point]:
 def flow_charts(
     rows: Sequence[RealCriticRow], scoring: Scoring, labels: Labels = "shipped"
 ) -> Iterator[Chart]:
-    """Draw what each round of critiques made of the solutions, by critic and paradigm.
-
-    Args:
-        rows: of runs, as :class:`heedful.bench.realcritic.run.Results` yields them.
-        scoring: as for :func:`heedful.bench.realcritic.report.write_report`.
-        labels: likewise.
-    """
+    """Draw what each round of critiques made of the solutions, by critic and paradigm."""
     if labels == "corrected":
         rows = list(corrected(rows))
     critics = list(dict.fromkeys(row.critic for row in rows if row.item is not None))

@@ -172,15 +172,7 @@ class Solver:
     prompts: Prompts = field(default_factory=Prompts.ours)
 
     async def solve(self, problem: Problem, spent: list[Expense]) -> GradedAnswer:
-        """Obtain a solution, and grade it.
-
-        Args:
-            problem: the problem.
-            spent: what the call cost is added here.
-
-        Raises:
-            StopRunError: no further call can succeed.
-        """
+        """Obtain a solution, and grade it."""
         reply = await self.ask(self.prompts.direct(problem), RESPONSE_TOKENS, spent)
         if isinstance(reply, ModelError):
             return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(reply)))
@@ -192,11 +184,7 @@ class Solver:
     async def grade(
         self, problem: Problem, text: str | None, *, cut_off: bool = False
     ) -> SolutionVerdict:
-        """Grade a text; one that was cut off has an answer only in a box.
-
-        Raises:
-            StopRunError: grading needs what is not installed.
-        """
+        """Grade a text; one that was cut off has an answer only in a box."""
         if cut_off and last_boxed(text or "") is None:
             return SolutionVerdict(reason=CUT_OFF)
         if text is None:
@@ -240,11 +228,7 @@ class Critic:
     checker: Solver | None = None
 
     async def work(self, item: RealCriticItem) -> RealCriticOutcome:
-        """Do all that is to be done on one item.
-
-        Raises:
-            StopRunError: no further call can succeed.
-        """
+        """Do all that is to be done on one item."""
         spent: list[Expense] = []
         problem = item.problem
         given = await self.solver.grade(problem, item.solution.text or "")

@@ -62,13 +62,7 @@ def numbers(
 def critic_numbers(
     rows: Sequence[RealCriticRow], scoring: Scoring = "strict", readable: float = 1.0
 ) -> dict[str, Any]:
-    """Compute one critic's numbers.
-
-    Returns:
-        ``items``; ``baseline``: the share of given solutions that are correct; ``direct``: the
-        critic's own accuracy; ``self`` and ``cross``: for each round what :func:`round_numbers`
-        returns. A mode that was not run is left out.
-    """
+    """Compute one critic's numbers."""
     result: dict[str, Any] = {"items": len(rows)}
     shipped = [(row.item.set if row.item else "", given(row, scoring)) for row in rows]
     result["baseline"] = _rate(shipped, readable)
@@ -98,19 +92,7 @@ def round_numbers(
     scoring: Scoring = "strict",
     readable: float = 1.0,
 ) -> dict[str, Any]:
-    """Compute the numbers of one round of critiques.
-
-    Args:
-        cases: one for each item, those of which nothing came among them.
-        scoring: only named here; the cases are scored already.
-        readable: share of the rows that could be read.
-
-    Returns:
-        ``accuracy`` of the corrections, pooled; ``macro``: the mean over sets; ``sets``;
-        ``delta``: what the critique gained; ``transitions`` from the solution to the correction,
-        ``step`` from the round before; ``generators``; ``verdict``; ``post_check`` and
-        ``first_error`` where there is any; ``undecided``: reasons with their counts.
-    """
+    """Compute the numbers of one round of critiques."""
     accuracy = _rate([(case.set, case.after) for case in cases], readable)
     delta = _delta(cases)
     moved = transitions((case.before, case.after) for case in cases)
@@ -139,14 +121,6 @@ def transitions(pairs: Iterable[tuple[bool | None, bool | None]]) -> dict[str, A
 
     Both denominators in use are given: the published code divides by the solutions that were
     incorrect (or correct) before, the paper's figures by all N.
-
-    Args:
-        pairs: correct before, correct after; pairs with one side undecided are only counted.
-
-    Returns:
-        ``n``: pairs decided on both sides; ``undecided``: the others, by what is known of the
-        start; the four counts; and for I→C and C→I ``count``, share ``of_incorrect`` or
-        ``of_correct``, and ``of_all``.
     """
     counts = Counter(pairs)
     cc, ci, ic, ii = (counts[pair] for pair in _PAIRS)
@@ -218,10 +192,7 @@ def _rate(values: Sequence[tuple[str, bool | None]], readable: float) -> dict[st
 
 
 def _delta(cases: Sequence[Case]) -> dict[str, Any]:
-    """Compute what critique gained, over the items that are decided before and after.
-
-    Both accuracies are of the same items, so the gain is (I→C - C→I)/N exactly.
-    """
+    """Compute what critique gained, over the items that are decided before and after."""
     pairs = _paired(cases)
     sums = Counter((float(after), 1.0, float(before), 1.0) for _, before, after in pairs)
     n = len(pairs)
@@ -277,10 +248,7 @@ def _right(case: Case) -> bool | None:
 
 
 def _verdict(cases: Sequence[Case], readable: float) -> dict[str, Any]:
-    """Compute the accuracy of verdicts, and how it goes with the correction (the paper's Table 2).
-
-    A critique is of high quality where the correction that it led to is correct.
-    """
+    """Compute the accuracy of verdicts, and how it goes with the correction (the paper's Table 2)."""
     table = Counter((case.after, _right(case)) for case in cases)
     quality = {"high": True, "low": False}
     cells = {
@@ -313,10 +281,7 @@ def _post_check(cases: Sequence[Case], readable: float) -> dict[str, Any]:
 
 
 def _first_error(cases: Sequence[Case], scoring: Scoring, readable: float) -> dict[str, Any]:
-    """Compute ProcessBench's scores: steps found exactly, flawless solutions recognised, F1.
-
-    F1 is the harmonic mean of the two accuracies (Zheng et al. 2024, arXiv 2412.06559).
-    """
+    """Compute ProcessBench's scores: steps found exactly, flawless solutions recognised, F1."""
 
     def hit(case: Case) -> bool | None:
         return settled(None if case.found is None else case.found == case.marked, scoring)

@@ -74,11 +74,7 @@ class RealCriticPlan:
     prompts: Prompts = field(default_factory=Prompts.ours)
 
     def __post_init__(self) -> None:
-        """Refuse what makes no sense, before anything is opened.
-
-        Raises:
-            UsageError: it does not.
-        """
+        """Refuse what makes no sense, before anything is opened."""
         names = [model.name for model in self.critics]
         if not self.files:
             raise UsageError("no file to run on", hint="name RealCritic's files, one a set")

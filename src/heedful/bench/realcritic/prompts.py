@@ -58,10 +58,6 @@ class Prompts:
         ``again.txt`` for another round and ``check.txt`` for the post-check. The text for a system
         turn is ``critique.system.txt``, and so on. A prompt with the place ``{{mark}}`` is given
         texts behind fences, one without it the texts alone.
-
-        Raises:
-            UsageError: the folder has none of them, or a file of another name; or a prompt has a
-                place that nothing fills, or lacks one.
         """
         if folder is None:
             return cls.ours()

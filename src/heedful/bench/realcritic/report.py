@@ -35,22 +35,7 @@ def write_report(
     labels: Labels = "shipped",
     charts: Format | None = None,
 ) -> tuple[Document, list[Path]]:
-    """Write ``report.json``, ``report.md``, ``report.html`` and the charts.
-
-    Args:
-        runs: directories of runs; a critic may be in one of them only.
-        output: the folder; made where needed.
-        scoring: see :mod:`heedful.bench.realcritic.metrics`.
-        labels: see :mod:`heedful.bench.realcritic.labels`.
-        charts: the format of their files; by default SVG, where ``heedful[charts]`` is installed.
-
-    Returns:
-        The report, and what was written.
-
-    Raises:
-        RunError: a directory holds no run of RealCritic.
-        UsageError: a critic is in two runs, or a file cannot be written.
-    """
+    """Write ``report.json``, ``report.md``, ``report.html`` and the charts."""
     results = [Results.open(run) for run in runs]
     about = [each.about for each in results]
     names = Counter(name for each in about for name in each["critics"])
@@ -69,14 +54,7 @@ def document(
     *,
     cost: Mapping[str, Any] | None = None,
 ) -> Document:
-    """Lay out a report: how it came about, its tables and charts.
-
-    Args:
-        report: as :func:`heedful.bench.realcritic.metrics.numbers` returns it, perhaps with what
-            the ``runs`` say of themselves.
-        flows: the charts of single solutions' ways, which need more than the numbers.
-        cost: of a run, where only one is shown.
-    """
+    """Lay out a report: how it came about, its tables and charts."""
     about = [_about(run) for run in report.get("runs", ())]
     cost_of = [f"Cost: {cost_line(cost)}."] if cost else []
     parts: list[Table | Chart] = [*tables(report), *rounds_charts(report), *flows]

@@ -95,11 +95,7 @@ class Results:
 
     @classmethod
     def open(cls, directory: Path) -> Results:
-        """Open a run that is there.
-
-        Raises:
-            RunError: the directory holds none, or one of another command.
-        """
+        """Open a run that is there."""
         run = SavedRun.open(directory, commands=(COMMAND,), finished=False)
         return cls(run, run.about)
 
@@ -176,11 +172,7 @@ class RealCriticJob(Job[_CriticRequest, Results]):
         return entry.failure is not None or (done is not None and done.failed)
 
     def check(self, run: Path | None) -> None:
-        """Refuse a run without a directory, or one that would replace what it reads.
-
-        Raises:
-            UsageError: it is one.
-        """
+        """Refuse a run without a directory, or one that would replace what it reads."""
         if run is None:
             raise UsageError("the run has no directory", hint="name one with run")
         check_run(run, self._plan.files)

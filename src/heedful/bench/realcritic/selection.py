@@ -64,15 +64,7 @@ class SolutionChoice:
 def ranking(
     candidates: Iterable[CandidateSolution], models: Sequence[str]
 ) -> dict[str, float | None]:
-    """Rank models by their accuracy on what could be graded, the strongest first.
-
-    Args:
-        candidates: all solutions to all questions; a cut-off one is not correct.
-        models: the models; of two with the same accuracy the one named first is the stronger.
-
-    Returns:
-        The accuracy by model; ``None``, and last, where nothing could be graded.
-    """
+    """Rank models by their accuracy on what could be graded, the strongest first."""
     correct: Counter[str] = Counter()
     graded: Counter[str] = Counter()
     for candidate in candidates:
@@ -93,13 +85,7 @@ def ranking(
 def choose(
     questions: Mapping[str, Sequence[CandidateSolution]], ranked: Sequence[str], seed: str
 ) -> SolutionChoice:
-    """Choose a solution for as many questions of a set as can be balanced.
-
-    Args:
-        questions: the candidates by question.
-        ranked: the models, the strongest first.
-        seed: for the draw among questions that could give either kind.
-    """
+    """Choose a solution for as many questions of a set as can be balanced."""
     counts = Counter(dict.fromkeys(COUNTS, 0) | {"sampled": len(questions)})
     groups: dict[str, list[str]] = {"only_correct": [], "only_wrong": [], "both": []}
     for key, candidates in questions.items():
@@ -138,10 +124,7 @@ def _group(candidates: Sequence[CandidateSolution]) -> str:
 def _balanced(
     groups: Mapping[str, Sequence[str]], rng: random.Random
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Divide questions into as many for correct solutions as for wrong ones, the most there can be.
-
-    Those that can only give one kind come first; the others fill up.
-    """
+    """Divide questions into as many for correct solutions as for wrong ones, the most there can be."""
     right, wrong, both = (list(groups[name]) for name in ("only_correct", "only_wrong", "both"))
     for keys in (right, wrong, both):
         rng.shuffle(keys)

@@ -40,16 +40,7 @@ CORRECTED = "given solutions that people have adjudicated: by their verdict"
 
 
 def league(cells: Mapping[str, Mapping[str, float | None]]) -> dict[str, dict[str, float | None]]:
-    """Add what the paper's result table derives from its cells: averages and differences.
-
-    Args:
-        cells: accuracies by set for each of ``direct``, ``self``, ``cross`` and ``baseline`` (the
-            share of given solutions that are correct) that is known, in shares or in per cent.
-
-    Returns:
-        The same rows with ``self - direct`` and ``cross - baseline``, each with its mean over sets
-        under ``average`` (``None`` where a set is not decided).
-    """
+    """Add what the paper's result table derives from its cells: averages and differences."""
     rows: dict[str, dict[str, float | None]] = {}
     for name, own in cells.items():
         rows[name] = dict(own)
@@ -71,11 +62,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def tables(report: Mapping[str, Any]) -> Iterator[Table]:
-    """Lay out a report, the headline first.
-
-    Args:
-        report: as :func:`heedful.bench.realcritic.metrics.numbers` returns it.
-    """
+    """Lay out a report, the headline first."""
     critics = report["critics"]
     note = STRICT if report["scoring"] == "strict" else FAITHFUL
     if report.get("labels") == "corrected":

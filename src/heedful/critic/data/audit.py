@@ -87,23 +87,6 @@ def draw(
     Critiques that find something unmet and those that find nothing are sampled in proportion to
     their numbers, so that neither is left out by chance and rates need no weights. Within both, a
     hash of the seed and the sample decides: the order of the input does not.
-
-    Args:
-        data: samples, with final critiques as ``recording.text`` where these are audited; or the
-            directory of a finished run of :func:`heedful.evaluate`: what it decided is audited.
-        output: a CSV file for a spreadsheet (UTF-8 with a byte order mark), or JSON lines.
-        subject: what is audited.
-        samples: how many; all, where there are fewer.
-        seed: of the random choice.
-        format: the format's name; by default detected from the file.
-
-    Returns:
-        ``samples`` and ``population``: how many were sampled of how many, by stratum; ``rows`` to
-        fill in; ``unusable``: rows of the input that cannot be audited, and the ``reasons``.
-
-    Raises:
-        InputError: the file is missing, empty, in no known format, or has nothing to audit.
-        UsageError: an option makes no sense, or the output cannot be written or exists.
     """
     output = Path(output)
     _check(output, subject, samples)

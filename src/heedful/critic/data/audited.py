@@ -51,22 +51,7 @@ class Accuracy:
 
 
 def read_back(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read an audit that was filled in.
-
-    Args:
-        path: CSV or JSON lines, with yes or no (y, true, 1, 是, 对, ✓; n, false, 0, 否, 错, ✗) for
-            each question, or unsure (?, 不确定), which is in no accuracy.
-
-    Returns:
-        ``subject``; ``samples``; ``questions``: for each an accuracy over all rows, and how many
-        were ``unsure``; ``whole``: over samples, that with every question answered yes; for
-        critiques ``by_verdict``. The interval over samples is exact in that they were sampled
-        independently; rows of one sample were not.
-
-    Raises:
-        InputError: it isn't an audit, rows are missing or repeated, or an answer is missing or
-            none of these; the message names the first and says how many there are.
-    """
+    """Read an audit that was filled in."""
     path = Path(path)
     rows = list(records(path))
     for record in rows:
@@ -134,15 +119,7 @@ class _Answers:
 
 
 def kind_of(path: Path, row: Mapping[str, Any]) -> tuple[Subject, Kind]:
-    """Tell by its columns what an audit asks.
-
-    Args:
-        path: the file.
-        row: its first row.
-
-    Raises:
-        InputError: it isn't an audit, or lacks a column.
-    """
+    """Tell by its columns what an audit asks."""
     for subject, kind in KINDS.items():
         if set(kind.each) <= row.keys():
             missing = sorted({"id", "number", "of", *kind.shown, *kind.once} - row.keys())

@@ -15,12 +15,7 @@ if TYPE_CHECKING:
 
 
 def sections(examples: Examples, summaries: Mapping[str, Mapping[str, Any] | None]) -> list[str]:
-    """Write the card's sections, in Markdown.
-
-    Args:
-        examples: after the pass that wrote them.
-        summaries: those of the ``pairs`` and of the ``funnel``, where there are any.
-    """
+    """Write the card's sections, in Markdown."""
     parts = ["## Counts", _counts(examples)]
     pairs, funnel = summaries["pairs"], summaries["funnel"]
     if examples.pairs and pairs:

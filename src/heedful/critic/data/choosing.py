@@ -39,11 +39,7 @@ class ChoosingPool:
     """
 
     def __init__(self, workers: int | None = None) -> None:
-        """Start nothing yet.
-
-        Args:
-            workers: how many processes; by default one for each core.
-        """
+        """Start nothing yet."""
         self.workers = workers or available_cores()
         self._spent = 0.0
         self._processes: list[Process] = []
@@ -93,12 +89,7 @@ class ChoosingPool:
 
 
 async def _asked(worker: Process, texts: Sequence[str], similarity: str) -> int:
-    """Have a worker choose.
-
-    Raises:
-        OSError: it has ended.
-        ValueError: it has ended in the midst of an answer.
-    """
+    """Have a worker choose."""
     assert worker.stdin is not None  # noqa: S101 - it is a pipe
     assert worker.stdout is not None  # noqa: S101 - likewise
     worker.stdin.write(json.dumps([list(texts), similarity]).encode() + b"\n")

@@ -54,11 +54,7 @@ class ExportSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse numbers that make no sense.
-
-        Raises:
-            UsageError: there is one.
-        """
+        """Refuse numbers that make no sense."""
         if self.per_call is not None and self.per_call < 1:
             raise UsageError(f"--per-call is {self.per_call}", hint="give at least 1")
         if self.cross < 0:
@@ -102,12 +98,7 @@ class CodeVerdicts:
     """
 
     def __init__(self, samples: Callable[[], Iterable[Sample]], settings: ExportSettings) -> None:
-        """Look through the rows once, if the choice depends on all of them.
-
-        Args:
-            samples: gives the rows; called once for each pass.
-            settings: the choice.
-        """
+        """Look through the rows once, if the choice depends on all of them."""
         self._settings = settings
         self._pool = self._pooled(samples()) if settings.cross else []
         self._totals: dict[str, Counter[Status]] = defaultdict(Counter)

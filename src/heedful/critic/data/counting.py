@@ -35,14 +35,7 @@ _ITEM = re.compile(
 
 
 class _Unit(NamedTuple):
-    """Something that can be counted.
-
-    Attributes:
-        named: finds it in the text of a constraint.
-        count: counts it in a text.
-        en: what it is called behind a number.
-        zh: the same in Chinese.
-    """
+    """Something that can be counted."""
 
     named: re.Pattern[str]
     count: Callable[[str], int]
@@ -148,9 +141,6 @@ def decide(response: str, constraint: Constraint) -> Finding | None:
 
     By its own check, or by the one that its text compiles to. Limits on an amount are left to
     :func:`measure`: to which part of the response they apply is for a model to say.
-
-    Returns:
-        ``None`` without such a check, or where readings of the constraint disagree.
     """
     check = constraint.check
     if check is None and not measurable(constraint):

@@ -58,17 +58,7 @@ class Examples:
         format: str | None = None,  # noqa: A002 - the name users know from the command line
         settings: ExportSettings | None = None,
     ) -> None:
-        """Open a file.
-
-        Args:
-            path: pairs; samples in any format with the final critique as ``recording.text``; or the
-                results of a run that was judged by code.
-            format: of samples; by default detected from the file.
-            settings: the prompt, and the choice of code's verdicts; pairs are rendered already.
-
-        Raises:
-            InputError: the file is missing, empty or in no known format.
-        """
+        """Open a file."""
         self.path = Path(path)
         self.pairs = format is None and _has_pairs(self.path)
         self._source = None if self.pairs else open_data(self.path, format=format)
@@ -135,11 +125,7 @@ class Examples:
         return (each.value for each in items(self._source or ()) if each.value is not None)
 
     def _written(self, sample: Sample) -> Iterator[Example]:
-        """Write critiques of what code decided.
-
-        Raises:
-            RowError: code decided nothing, or its words cannot stand in a critique.
-        """
+        """Write critiques of what code decided."""
         if self._of_code is None:
             self._of_code = CodeVerdicts(self._samples, self._settings)
         groups = self._of_code.groups(sample)
@@ -161,11 +147,7 @@ class Examples:
             yield self._made(key, sample, (constraints, judgments, text), name)
 
     def _example(self, sample: Sample) -> Example:
-        """Make an example of a sample and its final critique.
-
-        Raises:
-            RowError: it has none, or one that leaves a constraint undecided.
-        """
+        """Make an example of a sample and its final critique."""
         recording = sample.recording
         if not sample.checklist:
             raise RowError("no checklist", hint="make one with heedful checklist")

@@ -69,17 +69,7 @@ class Expert:
         sampling: Sampling | None = None,
         measure: Measure | None = None,
     ) -> None:
-        """Make the expert.
-
-        Args:
-            model: the expert.
-            prompt: the prompt and the parser of its reply, or their name.
-            sampling: temperature and so on.
-            measure: counts by code, put beside each constraint as a fact.
-
-        Raises:
-            UsageError: the prompt is unknown, or its critiques have no explanations.
-        """
+        """Make the expert."""
         self.model = model
         self.prompt = prompts.make(prompt) if isinstance(prompt, str) else prompt
         if self.prompt.name == UNEXPLAINED:
@@ -228,11 +218,7 @@ def _recipe(expert: Expert, samples: int, *, overwrite: bool) -> Recipe:
 
 
 def _refuse(sample: Sample, prompt: JudgePrompt, *, overwrite: bool) -> None:
-    """Refuse a row of which no critique can be made.
-
-    Raises:
-        RowError: it lacks something, or has a critique by another prompt.
-    """
+    """Refuse a row of which no critique can be made."""
     refuse_uninstructed(sample)
     if not sample.checklist:
         raise RowError("the row has no checklist", hint="make one with heedful checklist")

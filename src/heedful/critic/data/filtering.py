@@ -74,11 +74,7 @@ class Filtering:
         return (row for row in self._generation if not _kept(row))
 
     def write(self, path: Path) -> None:
-        """Write the rows that were kept as JSON lines; the file appears when complete.
-
-        Raises:
-            UsageError: it cannot be written.
-        """
+        """Write the rows that were kept as JSON lines; the file appears when complete."""
         with atomically(path) as file:
             file.writelines(_line(row) for row in self)
 
@@ -234,11 +230,7 @@ def _rules(
 
 
 def _recipe(pipeline: Sequence[Stage], *, partial: bool) -> Recipe:
-    """Describe the run.
-
-    All that the outcome depends on beside the input is a setting: with other ones the rows are
-    worked on again, and earlier requests are answered from the store.
-    """
+    """Describe the run."""
     order = [stage.name for stage in pipeline]
 
     async def work(sample: Sample) -> Addition:
@@ -314,11 +306,7 @@ def _addition(item: FilterItem, order: Sequence[str], *, partial: bool) -> Addit
 
 
 def _written(item: FilterItem) -> str | None:
-    """Write the final critique on the constraints that are left; what cannot be read is dropped.
-
-    Returns:
-        Its text; ``None`` where no constraint is left.
-    """
+    """Write the final critique on the constraints that are left; what cannot be read is dropped."""
     settled = item.settled()
     if not settled:
         return None

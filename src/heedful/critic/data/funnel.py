@@ -27,12 +27,7 @@ class Funnel:
     """Counts rows as they come; memory does not grow with them."""
 
     def __init__(self, order: Sequence[str], *, partial: bool) -> None:
-        """Begin to count.
-
-        Args:
-            order: the stages, in the order in which they were gone through.
-            partial: whether a row goes on as long as one of its constraints does, or as all do.
-        """
+        """Begin to count."""
         self._row_end = max if partial else min
         self._order = [READ, *order, WRITE]
         self._passed: dict[str, Counter[str]] = {stage: Counter() for stage in self._order}
@@ -98,19 +93,7 @@ class Funnel:
                 self._passed[stage][level] += at < end
 
     def result(self) -> dict[str, Any]:
-        """Sum up.
-
-        Returns:
-            - ``rows``: how many were ``kept``, ``dropped`` and ``failed`` (went through no stage);
-            - ``critiques``: how many were ``requested`` and ``given``, and the rows with too few;
-            - ``stages``, in order: ``stage``, ``in`` and ``out`` of judgments, constraints and
-              rows, and ``reasons`` with the number of judgments;
-            - ``by`` type and verdict: judgments in and out, stage by stage;
-            - ``rules``: constraints, those that were ``counted``, those ``uncounted`` because the
-              part of the response was not copied word for word, judgments that were ``revised``,
-              and verdicts that ``changed`` with them;
-            - ``confidence``: constraints by the majority's confidence.
-        """
+        """Sum up."""
         stages = [
             {
                 "stage": stage,

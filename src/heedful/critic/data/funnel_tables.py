@@ -33,11 +33,7 @@ BAR = 20
 
 
 def document(summary: Mapping[str, Any]) -> Document:
-    """Lay out what came of filtering.
-
-    Args:
-        summary: of :func:`heedful.critic.data.filter_critiques`.
-    """
+    """Lay out what came of filtering."""
     return Document("Funnel", [_headline(summary)], list(_tables(summary)), list(_notes(summary)))
 
 

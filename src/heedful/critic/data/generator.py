@@ -43,22 +43,6 @@ def checklist_data(
     A row has ``id``, ``task`` and ``prompt_name``, ``prompt`` (that of ``heedful checklist``) and
     ``completion`` (the checklist), both as messages: TRL trains on them as they are. Instructions
     that come again, with another response, are left out. No model is called.
-
-    Args:
-        data: a file in any format that heedful reads, or samples.
-        output: where to write the rows, as JSON lines.
-        prompt: ``plain`` (types and priorities), ``rubric`` or ``if_critic``, as for
-            ``heedful checklist``.
-        format: the format's name; by default detected from the file.
-        task: keep only this task's rows (AdvancedIF).
-
-    Returns:
-        ``rows``: how many were ``written``, ``repeated`` an instruction, repeated one with
-        another checklist (``conflicting``; the first counts), or ``failed``; and ``problems``.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        UsageError: an option makes no sense.
     """
     contract = make(prompt)
     source = open_data(data, format=format, task=task)

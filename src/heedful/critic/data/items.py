@@ -108,11 +108,7 @@ class FilterItem:
 
     @classmethod
     def read(cls, sample: Sample) -> FilterItem:
-        """Read a row's critiques; undecided judgments are dropped at once.
-
-        Raises:
-            RowError: there is nothing to filter.
-        """
+        """Read a row's critiques; undecided judgments are dropped at once."""
         recording = _critiques(sample)
         candidates: list[list[CandidateJudgment]] = [[] for _ in sample.checklist]
         for sample_index, text in enumerate(recording.others, start=1):
@@ -152,11 +148,7 @@ class FilterItem:
         return [position for position in range(len(self.candidates)) if self.left(position)]
 
     def losses(self, order: Sequence[str]) -> Iterator[tuple[int, Drop]]:
-        """Yield the constraints that have none left, with what cost them their last one.
-
-        Args:
-            order: the stages, in the order in which they were gone through.
-        """
+        """Yield the constraints that have none left, with what cost them their last one."""
         for position, candidates in enumerate(self.candidates):
             drops = [candidate.drop for candidate in candidates if candidate.drop is not None]
             if len(drops) < len(candidates):

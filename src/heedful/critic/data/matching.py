@@ -49,14 +49,7 @@ Stretch = tuple[int, int, int, int]
 
 
 def ratios(texts: Sequence[str]) -> list[list[float]]:
-    """Compare every text with every other.
-
-    Args:
-        texts: any number.
-
-    Returns:
-        In row a and column b what ``SequenceMatcher(None, a, b).ratio()`` is.
-    """
+    """Compare every text with every other."""
     prepared = _Prepared(texts)
     table = [[1.0] * len(texts) for _ in texts]
     for column, second in enumerate(texts):
@@ -169,16 +162,7 @@ class _Prepared:
 
 
 class _Matching(NamedTuple):
-    """A second text to be matched with others.
-
-    Attributes:
-        a: the first texts, joined.
-        b: the second text.
-        a_masked: the first texts with one letter for all that is not matched.
-        b_masked: the second text with another.
-        pairs: the places in ``a`` of two characters in a row that may be somewhere in ``b``.
-        singles: the places of one.
-    """
+    """A second text to be matched with others."""
 
     a: str
     b: str
@@ -211,11 +195,7 @@ class _Matching(NamedTuple):
         return total
 
     def _in_pairs(self, stretch: Stretch) -> int:
-        """Count the characters in matches where no match is longer than two.
-
-        Of equally long matches difflib takes the first. So none as long is left of it, and what
-        matched nothing before matches nothing behind it.
-        """
+        """Count the characters in matches where no match is longer than two."""
         low, high, b_low, b_high = stretch
         if high - low == 1 or b_high - b_low == 1:
             return self._in_singles(stretch)
@@ -238,10 +218,7 @@ class _Matching(NamedTuple):
         return total + self._in_singles((low, high, b_low, b_high))
 
     def _in_singles(self, stretch: Stretch) -> int:
-        """Count the characters in matches where no match is longer than one.
-
-        Where nothing is matched at all, difflib takes what the stretches begin with alike.
-        """
+        """Count the characters in matches where no match is longer than one."""
         low, high, b_low, b_high = stretch
         total = 0
         a, b, masked, find = self.a, self.b, self.a_masked, self.b_masked.find

@@ -67,11 +67,7 @@ def _edits(texts: Sequence[str]) -> list[list[float]]:
 
 
 def _common(left: str, right: str) -> int:
-    """Compute the length of the longest common subsequence of two texts.
-
-    A row of the table of all prefixes is the bits of one number, so that a letter takes a few
-    operations (Hyyrö 2004, bit-parallel LCS-length computation revisited).
-    """
+    """Compute the length of the longest common subsequence of two texts."""
     places: dict[str, int] = {}
     for at, letter in enumerate(right):
         places[letter] = places.get(letter, 0) | 1 << at
@@ -89,10 +85,7 @@ def _share(matches: int, left: str, right: str) -> float:
 
 
 def _sum(values: Iterable[float]) -> float:
-    """Add from left to right.
-
-    :func:`sum` rounds otherwise in some versions of Python, and a last digit can decide.
-    """
+    """Add from left to right."""
     total = 0.0
     for value in values:
         total += value

@@ -57,23 +57,7 @@ class Pairs:
         prompt_file: str | os.PathLike[str] | None = None,
         format: str | None = None,  # noqa: A002 - the name users know from the command line
     ) -> None:
-        """Prepare to make pairs.
-
-        Args:
-            data: a file in any format that heedful reads, or samples: the expert's critique as
-                ``recording.text``, the sampled ones as ``recording.others``.
-            method: one of :data:`METHODS`.
-            similarity: how explanations to choose are compared; see :mod:`heedful.critic.data.mbr`.
-            candidates: rejected critiques of each item, chosen at random where there are more.
-            seed: of the random choices.
-            reading: how critiques in IF-Critic's format are read.
-            prompt_file: a file whose text replaces that of the critiques' prompt.
-            format: the format's name; by default detected from the file.
-
-        Raises:
-            InputError: the file is missing, empty or in no known format.
-            UsageError: an option makes no sense.
-        """
+        """Prepare to make pairs."""
         _refuse("method", method, METHODS)
         _refuse("similarity", similarity, mbr.SIMILARITIES)
         _refuse("reading", reading, READINGS)
@@ -139,11 +123,7 @@ class Pairs:
         return summary
 
     def _of(self, item: Item[Sample], generator: random.Random) -> list[PreferencePair]:
-        """Make an item's pairs.
-
-        Raises:
-            NoPairsError: none can be made.
-        """
+        """Make an item's pairs."""
         sample = item.value
         if sample is None or item.problem is not None:
             raise NoPairsError(Reason.UNREADABLE, item.problem or "")
@@ -169,11 +149,7 @@ def _refuse(option: str, value: str, known: Sequence[str]) -> None:
 
 
 def _candidates(compared: CritiqueComparison, method: Method) -> list[Sampled]:
-    """Return the samples that can be rejected.
-
-    Raises:
-        NoPairsError: none can be rejected.
-    """
+    """Return the samples that can be rejected."""
     if not compared.samples:
         raise NoPairsError(Reason.SAMPLES_UNPARSED)
     wrong = [sampled for sampled in compared.samples if sampled.wrong]
@@ -299,11 +275,7 @@ class _Maker:
 
 
 def refuse_other_differences(texts: Sequence[str], places: Sequence[Sequence[Span]]) -> None:
-    """Refuse two texts that differ outside the given spans.
-
-    Raises:
-        NoPairsError: they differ, which a prompt whose critiques are segments rules out.
-    """
+    """Refuse two texts that differ outside the given spans."""
     outside = []
     for text, text_spans in zip(texts, places, strict=True):
         starts = [0, *(end for _, end in text_spans)]

@@ -24,12 +24,7 @@ _VERDICTS = {MET: Status.MET, UNMET: Status.UNMET}
 
 
 def read(text: str) -> tuple[list[Constraint], list[Judgment]]:
-    """Read a critique: the constraints it states and its judgments, without outer white space.
-
-    Raises:
-        InputError: no block was found, or one isn't a constraint, an analysis and one of the
-            two conclusions, or a marker stands elsewhere.
-    """
+    """Read a critique: the constraints it states and its judgments, without outer white space."""
     constraints, judgments = [], []
     for number, block in enumerate(_blocks(text), start=1):
         constraint, analysed, rest = block.partition("\n分析：")

@@ -65,23 +65,7 @@ class Calls:
         purpose: Purpose,
         sample: int = 0,
     ) -> dict[int, T]:
-        """Request answers on constraints, and again on those that the reply leaves out.
-
-        Args:
-            model: the model.
-            sampling: how it answers.
-            positions: of the constraints.
-            render: writes the prompt about some of them.
-            parse: reads the reply on these: by position, what could be read.
-            purpose: of the request; its tokens are those of the answer on one constraint.
-            sample: numbers independent answers to the same prompt, from 0.
-
-        Returns:
-            The answers by position; a call that failed for good is among the failures.
-
-        Raises:
-            StopRunError: no further call can succeed.
-        """
+        """Request answers on constraints, and again on those that the reply leaves out."""
         answers: dict[int, T] = {}
         left = list(positions)
         for number in attempts():
@@ -103,15 +87,7 @@ class Calls:
 
 
 def blocks(reply: str, positions: Sequence[int]) -> dict[int, str]:
-    """Read a reply's blocks; one that is repeated, or closed twice, is left out.
-
-    Args:
-        reply: of a model, with prose, reasoning and code fences around the blocks.
-        positions: those that the numbers 1, 2, … in the reply stand for.
-
-    Returns:
-        What stands between the tags, by position.
-    """
+    """Read a reply's blocks; one that is repeated, or closed twice, is left out."""
     contents: dict[int, str] = {}
     twice: set[int] = set()
     for number, text, ends in tagged(reply):
@@ -141,14 +117,6 @@ def prompt(
     """Write a prompt: the conversation, the response, and the items, each fenced.
 
     What its text has no place for leaves no trace in it, neither images nor in the fence's mark.
-
-    Args:
-        name: of the prompt's text in this room, without language and ending.
-        sample: with the conversation and, where the prompt has a place for it, the response.
-        items: a label of ours and the text of each.
-        language: of the prompt.
-        own: a text of the user's, in the place of ours.
-        places: further texts of our own to fill in.
     """
     template = own or shipped(f"{name}.{language}.txt", "heedful.critic.data")
     response = sample.response or ""
@@ -170,14 +138,7 @@ def prompt(
 
 
 def own_prompts(folder: Path | None) -> dict[str, str]:
-    """Read the user's texts of the filters' prompts, by the prompt's name.
-
-    Args:
-        folder: holds a file for some of :data:`OWN`, such as ``verification.txt``.
-
-    Raises:
-        UsageError: it holds none, or one cannot be used.
-    """
+    """Read the user's texts of the filters' prompts, by the prompt's name."""
     if folder is None:
         return {}
     files = {name: folder / f"{name}.txt" for name in OWN}
@@ -197,12 +158,7 @@ def prompt_version(parser: int, name: str, own: str | None = None) -> str:
 
 
 def marked_start(text: str, at: int) -> int:
-    """Return where a marked line begins: at the first line of nothing but marks before it.
-
-    Args:
-        text: the text.
-        at: the start of the line.
-    """
+    """Return where a marked line begins: at the first line of nothing but marks before it."""
     start = at
     while start and (text[start - 1].isspace() or text[start - 1] in "*_#-"):
         start -= 1

@@ -190,10 +190,7 @@ class RulesStage:
             self._settle(item, position, candidate, revised.get(position))
 
     def _sample(self, group: Mapping[int, CandidateJudgment]) -> int:
-        """Number the request: without their judgments, critiques have the same prompt.
-
-        At temperature 0 one answer then serves all of them; else each gets one of its own.
-        """
+        """Number the request: without their judgments, critiques have the same prompt."""
         if not self.fresh or self.sampling.temperature == 0:
             return 0
         return next(iter(group.values())).sample_index - 1
@@ -235,16 +232,7 @@ def reveals_counting(explanation: str) -> bool:
 
 
 def parse_parts(text: str, positions: Sequence[int]) -> dict[int, list[str] | None]:
-    """Read an extractor's reply.
-
-    Args:
-        text: the reply.
-        positions: of the constraints in the prompt, in its order.
-
-    Returns:
-        By position the parts as they were copied, none where the limit applies to nothing, and
-        ``None`` for the whole response; a constraint without parts in the reply is left out.
-    """
+    """Read an extractor's reply."""
     parts_of: dict[int, list[str] | None] = {}
     for position, block in replies.blocks(text, positions).items():
         starts = list(_PART.finditer(block))

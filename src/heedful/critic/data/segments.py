@@ -64,17 +64,7 @@ class Segmented:
 def read(
     text: str, prompt: JudgePrompt, checklist: Sequence[Constraint], reading: Reading
 ) -> Segmented:
-    """Read a critique in which every constraint is decided.
-
-    Args:
-        text: the critique.
-        prompt: one of :data:`SEGMENTED`.
-        checklist: what it judges.
-        reading: of critiques in IF-Critic's format; others have one reading only.
-
-    Raises:
-        InputError: it leaves a constraint undecided; the message is the first reason.
-    """
+    """Read a critique in which every constraint is decided."""
     if prompt.name == "if_critic" and reading == "published":
         constraints, judgments = published.read(text)
         return Segmented(tuple(constraints), tuple(judgments))
@@ -93,11 +83,7 @@ def writer(prompt: JudgePrompt, reading: Reading) -> Writer:
 
 
 def segmented_prompt(name: str) -> JudgePrompt:
-    """Make the prompt that a recording names.
-
-    Raises:
-        RowError: its critiques are not segments.
-    """
+    """Make the prompt that a recording names."""
     if name not in SEGMENTED:
         raise RowError(
             f"critiques by the prompt {name} cannot be taken apart by constraint",

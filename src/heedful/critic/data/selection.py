@@ -110,11 +110,7 @@ class SelectedInstructions:
         return (row for number, row in enumerate(self._generation) if number in self._chosen)
 
     def write(self, path: Path) -> None:
-        """Write them as JSON lines; the file appears when complete.
-
-        Raises:
-            UsageError: it cannot be written.
-        """
+        """Write them as JSON lines; the file appears when complete."""
         with atomically(path) as file:
             for row in self:
                 if row.sample is not None:
@@ -135,26 +131,6 @@ def select(
 
     A row's tags ``category`` (any word) and ``complexity`` (1 to 5) say what it is. A model names
     them where they are missing; its categories are :data:`CATEGORIES`.
-
-    Args:
-        data: a file in any format that heedful reads, or samples.
-        model: says what rows without the tags are.
-        count: how many are selected; by default all.
-        seed: of the random choice within a category and complexity; it depends only on the ids.
-        sampling: how the model answers; by default at temperature 0.
-        output: where to write the rows that are chosen, as JSON lines.
-        options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`.
-
-    Returns:
-        The rows that were chosen, in input order, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed, as with a wrong key.
-        UsageError: an option makes no sense.
     """
     if count is not None and count < 1:
         raise UsageError(f"count is {count}", hint="give at least 1")
@@ -246,10 +222,6 @@ def balanced(sizes: Mapping[K, int], count: int) -> dict[K, int]:
 
     >>> balanced({"a": 10, "b": 2, "c": 10}, 13)
     {'b': 2, 'a': 5, 'c': 6}
-
-    Args:
-        sizes: how many there are in each group.
-        count: how many are wanted; if there are not as many, all are given.
     """
     quotas = {}
     left = count

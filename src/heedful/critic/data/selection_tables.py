@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def document(summary: Mapping[str, Any]) -> Document:
-    """Lay out how many instructions of each category and complexity were selected.
-
-    Args:
-        summary: of :func:`heedful.critic.data.select`.
-    """
+    """Lay out how many instructions of each category and complexity were selected."""
     selection, rows = summary["selection"], summary["rows"]
     line = f"{amount(sum(rows.values()), 'row')}: {selection['chosen']:,} chosen"
     for name, meaning in (("failed", "failed"), ("unread", "could not be read")):

@@ -49,19 +49,7 @@ class InstructionSplit:
         seed: int = 42,
         format: str | None = None,  # noqa: A002 - the name users know from the command line
     ) -> None:
-        """Read the instructions and place them.
-
-        Args:
-            data: a file in any format that heedful reads; it is read twice.
-            share: of the instructions that go into the first part, between 0 and 1.
-            seed: of the placement.
-            format: the format's name; by default detected from the file.
-
-        Raises:
-            InputError: the file is missing, empty, in no known format, or has fewer than two
-                instructions.
-            UsageError: the share is not between 0 and 1.
-        """
+        """Read the instructions and place them."""
         if not 0 < share < 1:
             raise UsageError(f"share is {share}", hint="give a number between 0 and 1")
         self._source = open_data(data, format=format)

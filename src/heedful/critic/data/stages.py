@@ -58,23 +58,12 @@ class Stage(Protocol):
         """Drop or revise judgments of a row.
 
         Calls that failed are among the failures of the row's calls.
-
-        Raises:
-            StopRunError: no further call can succeed.
         """
         ...
 
 
 def in_order(order: Sequence[str], skip: Sequence[str]) -> list[str]:
-    """Return the stages that are run, in order.
-
-    Args:
-        order: all stages.
-        skip: those that are left out.
-
-    Raises:
-        UsageError: a stage is unknown, missing or named twice, or the explanation isn't last.
-    """
+    """Return the stages that are run, in order."""
     for name in (*order, *skip):
         if name not in STAGES:
             raise UsageError(f"no such stage: {name!r}", hint=f"use {', '.join(STAGES)}")

@@ -222,17 +222,7 @@ def described(
 def parse(
     text: str, positions: Sequence[int], answers: Sequence[str] = BOTH.answers
 ) -> dict[int, Opinion]:
-    """Read a verifier's reply.
-
-    Args:
-        text: the reply.
-        positions: of the constraints whose judgments are in the prompt, in its order.
-        answers: the questions that were asked.
-
-    Returns:
-        By position the opinion of each; one without exactly one answer to each question is left
-        out.
-    """
+    """Read a verifier's reply."""
     opinions = {}
     for position, block in replies.blocks(text, positions).items():
         words: dict[str, list[bool]] = {question: [] for question in answers}

@@ -71,17 +71,7 @@ class Chat:
     """
 
     def __init__(self, tokenizer: Any, ends: set[int], template: str | None, where: str) -> None:
-        """Check the template.
-
-        Args:
-            tokenizer: of transformers; it gets the template.
-            ends: the tokens on which the model stops, as its generation config has them.
-            template: a file, ``plain`` for ours, or ``None`` for the tokenizer's own.
-            where: the model, for messages.
-
-        Raises:
-            UsageError: the template is missing or cannot be trained with.
-        """
+        """Check the template."""
         self.tokenizer = tokenizer
         self._where = where
         self.mapped: set[str] = set()
@@ -99,11 +89,7 @@ class Chat:
         self._check()
 
     def encode(self, prompt: Sequence[Message], answer: str) -> Encoded:
-        """Make tokens of a prompt and an answer.
-
-        Raises:
-            RowError: the template refuses the conversation, or changes the answer.
-        """
+        """Make tokens of a prompt and an answer."""
         question, said = self._texts(prompt, answer)
         before = self._ids(question)
         tokens = self.tokenizer(said, add_special_tokens=False, return_offsets_mapping=True)
@@ -152,11 +138,7 @@ class Chat:
         return ids
 
     def _check(self) -> None:
-        """Hold that an answer can be trained and will end.
-
-        Raises:
-            UsageError: it cannot.
-        """
+        """Hold that an answer can be trained and will end."""
         from heedful.core.nouns import Message
 
         prompt = [Message(role="user", content="Ask.")]

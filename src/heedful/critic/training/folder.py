@@ -53,12 +53,7 @@ class Folder:
         return _json(self.report) if self.report.is_file() else None
 
     def check(self, configuration: Mapping[str, Any]) -> None:
-        """Refuse a folder of another training, or of something else.
-
-        Raises:
-            RunError: it was started with something else; the message says what differs.
-            UsageError: it holds something else.
-        """
+        """Refuse a folder of another training, or of something else."""
         started = self.checkpoints / _CONFIGURATION
         finished = self.finished()
         if finished is None and not started.is_file():
@@ -78,11 +73,7 @@ class Folder:
             )
 
     def begin(self, configuration: Mapping[str, Any]) -> None:
-        """Make the folder and write the configuration.
-
-        Raises:
-            UsageError: it cannot be written.
-        """
+        """Make the folder and write the configuration."""
         try:
             self.checkpoints.mkdir(parents=True, exist_ok=True)
         except OSError as error:

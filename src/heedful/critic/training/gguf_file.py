@@ -83,15 +83,6 @@ def write_gguf(folder: ModelFolder, output: Path, dtype: str | None = None) -> G
     """Write a model's folder as a GGUF file: weights, tokenizer and chat template.
 
     Weights are read one at a time, so a model larger than the memory can be written.
-
-    Args:
-        folder: as transformers saves it, such as a trained critic's.
-        output: the file.
-        dtype: ``float32``, ``float16`` or ``bfloat16``; ``None`` for the folder's own.
-
-    Raises:
-        InputError: weights are missing or damaged.
-        UsageError: packages are missing, or llama.cpp would not compute what transformers does.
     """
     missing = [name for name in ("gguf", "torch", "transformers") if find_spec(name) is None]
     if missing:
@@ -120,11 +111,7 @@ def write_gguf(folder: ModelFolder, output: Path, dtype: str | None = None) -> G
 
 
 def _check(config: Any, folder: ModelFolder) -> None:
-    """Refuse what llama.cpp would compute otherwise.
-
-    Raises:
-        UsageError: it would; the message says why.
-    """
+    """Refuse what llama.cpp would compute otherwise."""
     rope = getattr(config, "rope_parameters", None) or {}
     scaling = rope.get("rope_type", "default")
     own = str(config.dtype or "float32").removeprefix("torch.")
@@ -149,11 +136,7 @@ def _check(config: Any, folder: ModelFolder) -> None:
 
 
 def _tensors(config: Any, folder: ModelFolder) -> Iterator[_Tensor]:
-    """Yield the folder's tensors, in the order of the files.
-
-    Raises:
-        UsageError: there are none, or one that GGUF has no name for.
-    """
+    """Yield the folder's tensors, in the order of the files."""
     from gguf import MODEL_ARCH, MODEL_ARCH_NAMES, get_tensor_name_map
     from safetensors import SafetensorError, safe_open
 
@@ -181,12 +164,7 @@ def _tensors(config: Any, folder: ModelFolder) -> Iterator[_Tensor]:
 
 
 def _files(folder: ModelFolder) -> list[Path]:
-    """Return the files of the weights, as transformers chooses: one file before several.
-
-    Raises:
-        InputError: one that the index names is missing.
-        UsageError: there are none.
-    """
+    """Return the files of the weights, as transformers chooses: one file before several."""
     whole, index = (folder.path / f"model.safetensors{end}" for end in ("", ".index.json"))
     if whole.is_file():
         return [whole]
@@ -209,11 +187,7 @@ def _files(folder: ModelFolder) -> list[Path]:
 
 
 def _check_whole(config: Any, folder: ModelFolder, keys: set[str]) -> None:
-    """Hold that the weights are those of the configuration, tied ones left out.
-
-    Raises:
-        InputError: some are missing.
-    """
+    """Hold that the weights are those of the configuration, tied ones left out."""
     from accelerate import init_empty_weights
     from transformers import AutoModelForCausalLM
 
@@ -254,11 +228,7 @@ def _head(config: Any) -> int:
 
 
 def _factors(config: Any, folder: ModelFolder) -> Any:
-    """Return what each of RoPE's frequencies is divided by; ``None`` where by nothing.
-
-    Raises:
-        UsageError: attention is scaled, too, which GGUF has no place for.
-    """
+    """Return what each of RoPE's frequencies is divided by; ``None`` where by nothing."""
     import torch
     from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
@@ -286,11 +256,7 @@ def _ends(config: Any, folder: ModelFolder) -> set[int]:
 
 
 def _write(writer: Any, tensors: Sequence[_Tensor], factors: Any, kind: str) -> None:
-    """Write the file: what tensors there are, then each tensor.
-
-    Raises:
-        UsageError: a weight is no finite number in the dtype that is written.
-    """
+    """Write the file: what tensors there are, then each tensor."""
     import numpy as np
     from gguf import GGMLQuantizationType, quantize
 

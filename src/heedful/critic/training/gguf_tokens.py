@@ -38,18 +38,6 @@ def add_tokenizer(writer: Any, tokenizer: Any, ends: set[int], rows: int) -> str
 
     The beginning of a text is never added: in process, too, a prompt has the tokens that the chat
     template writes, and no others.
-
-    Args:
-        writer: of the package gguf.
-        tokenizer: of transformers, a fast one.
-        ends: the tokens on which the model stops.
-        rows: of the model's embeddings.
-
-    Returns:
-        llama.cpp's name for how texts are cut.
-
-    Raises:
-        UsageError: llama.cpp would make other tokens of a text.
     """
     if not tokenizer.is_fast:
         raise _refused("has no tokenizer.json")
@@ -74,11 +62,7 @@ def add_tokenizer(writer: Any, tokenizer: Any, ends: set[int], rows: int) -> str
 
 
 def _cut(content: Mapping[str, Any]) -> str:
-    """Find llama.cpp's name for how a tokenizer cuts texts.
-
-    Raises:
-        UsageError: it has none that we know.
-    """
+    """Find llama.cpp's name for how a tokenizer cuts texts."""
     model, normalizer = content["model"], content["normalizer"]
     if model["type"] != "BPE" or model.get("byte_fallback"):
         raise _refused(f"is no byte-level BPE, but {model['type']}")
@@ -121,11 +105,7 @@ def _step(step: Mapping[str, Any]) -> str:
 
 
 def _vocabulary(content: Mapping[str, Any], rows: int) -> tuple[list[str], list[int]]:
-    """Return the tokens' texts and kinds, one for each row of the embeddings.
-
-    Raises:
-        UsageError: there are tokens without a row, or some that llama.cpp would find elsewhere.
-    """
+    """Return the tokens' texts and kinds, one for each row of the embeddings."""
     from gguf import TokenType
 
     texts = {number: text for text, number in content["model"]["vocab"].items()}
@@ -143,11 +123,7 @@ def _vocabulary(content: Mapping[str, Any], rows: int) -> tuple[list[str], list[
 
 
 def _add_special(writer: Any, tokenizer: Any, ends: set[int]) -> None:
-    """Write which tokens begin, pad and end.
-
-    Raises:
-        UsageError: more tokens end an answer than GGUF has names for, or none does.
-    """
+    """Write which tokens begin, pad and end."""
     own = tokenizer.eos_token_id
     first = own if own in ends else min(ends, default=own)
     others = sorted(ends - {first})

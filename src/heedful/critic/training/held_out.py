@@ -43,16 +43,7 @@ class HeldOut:
     """
 
     def __init__(self, data: Data, prompt: str, settings: Settings) -> None:
-        """Read the samples.
-
-        Args:
-            data: a file in any format that heedful reads, or samples.
-            prompt: the name of the prompt that the critic is trained to answer.
-            settings: how many constraints a prompt has, and so on.
-
-        Raises:
-            InputError: no sample can be judged, or the labels hold one verdict only.
-        """
+        """Read the samples."""
         source = open_data(data)
         self.where = "" if source is None else str(source.path)
         self._prompt = prompts.make(prompt, prompt_file=settings.prompt_file)
@@ -91,14 +82,7 @@ class HeldOut:
         limit: int,
         on_progress: Callable[[int], None] = lambda _: None,
     ) -> list[Critique]:
-        """Have the critic judge samples, the likeliest token at each place.
-
-        Args:
-            engine: the critic.
-            samples: some of these, as several processes take a part each.
-            limit: tokens of an answer at most.
-            on_progress: called with the number of answers so far.
-        """
+        """Have the critic judge samples, the likeliest token at each place."""
         requests = [
             request
             for number, sample in enumerate(samples)
@@ -132,11 +116,7 @@ class HeldOut:
         return [Critique(judgments=tuple(judgments)) for judgments in by_sample]
 
     def measure(self, critiques: Sequence[Critique], name: str) -> dict[str, Any]:
-        """Measure critiques of all samples against the labels, as ``heedful meta`` does.
-
-        Returns:
-            The numbers of ``heedful meta``; undecided verdicts are in no F1, only in coverage.
-        """
+        """Measure critiques of all samples against the labels, as ``heedful meta`` does."""
         rows = [
             Scored(number, sample.id, sample, critique, None)
             for number, (sample, critique) in enumerate(

@@ -46,12 +46,7 @@ class KnownVerdicts(NamedTuple):
     def read(
         self, task: str, prompt: str, settings: Settings
     ) -> tuple[HeldOut | None, HeldOut | None]:
-        """Read both.
-
-        Raises:
-            UsageError: what is trained can't be evaluated.
-            InputError: the samples can't be judged.
-        """
+        """Read both."""
         from heedful.critic.training.held_out import HeldOut
 
         if task == "checklist" and (self.evaluation, self.test) != (None, None):
@@ -163,11 +158,7 @@ def _prepared(
     settings: Settings,
     known: KnownVerdicts,
 ) -> TrainingPlan:
-    """Read and check all that there is before anything is computed.
-
-    Raises:
-        HeedfulError: something is wrong with it.
-    """
+    """Read and check all that there is before anything is computed."""
     from heedful.critic.training.tokens import open_chat, tokenised
 
     text = data_file(data).with_name(PROMPT_TEXT)
@@ -197,11 +188,7 @@ def _prepared(
 
 
 def _check_packages(settings: Settings) -> None:
-    """Hold that all is installed.
-
-    Raises:
-        UsageError: it is not.
-    """
+    """Hold that all is installed."""
     needed = (*_NEEDED, "peft") if settings.lora_rank else _NEEDED
     flash = {"flash_attention_2": "flash_attn", "flash_attention_3": "flash_attn_interface"}
     special = {

@@ -28,15 +28,6 @@ def publish(
 
     The weights are written in the dtype of the model that was trained, so that what serves the one
     serves the other. An adapter is added to its model in float32 first.
-
-    Args:
-        weights: what the trainer wrote: a model, or an adapter.
-        base: the folder of the model that was trained.
-        chat: its tokenizer, with the chat template that was trained with.
-        output: where the model goes.
-        about: what ``heedful.json`` says; ``prompt`` among it.
-        prompt_file: the text of the prompt, where it is the user's own.
-        keep_adapter: leave the adapter beside the model, in the folder ``adapter``.
     """
     dtype = own_dtype(base)
     model = whole_model(weights, base)
@@ -68,13 +59,7 @@ def own_dtype(base: Path) -> Any:
 
 
 def whole_model(weights: Path, base: Path, dtype: Any = None) -> Any:
-    """Load what the trainer wrote; an adapter is added to its model, in float32.
-
-    Args:
-        weights: what the trainer wrote.
-        base: the folder of the model that was trained.
-        dtype: of the result; float32 by default.
-    """
+    """Load what the trainer wrote; an adapter is added to its model, in float32."""
     import torch
     from transformers import AutoModelForCausalLM
 

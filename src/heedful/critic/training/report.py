@@ -53,17 +53,7 @@ def collected(
     best: Mapping[str, Any] | None,
     seconds: float,
 ) -> dict[str, Any]:
-    """Put the report together.
-
-    Args:
-        job: the training's plan.
-        configuration: all that the weights depend on.
-        history: the trainer's log.
-        held_out: the measures of the model in the folder on the samples that chose its weights.
-        test: those on the test samples.
-        best: the step whose weights were kept, where an evaluation chose them.
-        seconds: of all sessions.
-    """
+    """Put the report together."""
     curve = [
         {"step": log["step"], **{name: log[key] for key, name in _CURVE.items() if key in log}}
         for log in history

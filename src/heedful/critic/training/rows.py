@@ -82,11 +82,7 @@ class Rows:
     protocols: Counter[tuple[bool, int | None]] = field(default_factory=Counter)
 
     def __iter__(self) -> Iterator[tuple[int, Example]]:
-        """Yield the rows that can be used, each with its line.
-
-        Raises:
-            InputError: the whole file holds another kind of rows, or none.
-        """
+        """Yield the rows that can be used, each with its line."""
         self.counts, self.problems, self.prompt_names = Counter(), [], Counter()
         self.prompt_versions, self.protocols = Counter(), Counter()
         rows = self._laid_out() if _in_layout(self.path) else self._examples()
@@ -122,11 +118,7 @@ class Rows:
                 self.drop(record.line, name, "unreadable", str(error))
 
     def _example(self, row: _Row, name: str) -> Example:
-        """Make an example of a row.
-
-        Raises:
-            RowError: a field is missing, or the two of a pair answer different prompts.
-        """
+        """Make an example of a row."""
         wanted = ("chosen", "rejected") if self.pairs else ("completion",)
         answers = {key: getattr(row, key) for key in wanted}
         for key, messages in answers.items():
@@ -172,11 +164,7 @@ class Rows:
 
 
 def data_file(data: Path) -> Path:
-    """Return the file to train on: itself, or the one in the folder of an export.
-
-    Raises:
-        InputError: there is none.
-    """
+    """Return the file to train on: itself, or the one in the folder of an export."""
     if not data.is_dir():
         if not data.exists():
             raise InputError("there is no such file", where=str(data))
@@ -215,11 +203,7 @@ def _read(record: Record) -> _Row:
 
 
 def _last(key: str, messages: tuple[Message, ...]) -> str:
-    """Return the text of the answer.
-
-    Raises:
-        RowError: it is empty, or its role isn't the assistant's.
-    """
+    """Return the text of the answer."""
     role, text = messages[-1].role, messages[-1].content
     if role != "assistant":
         hint = "its last message must have the role assistant"
@@ -250,15 +234,7 @@ def undecided(example: Example) -> str | None:
 
 
 def the_prompt(rows: Rows, given: str | None) -> str:
-    """Name the prompt that the critiques answer.
-
-    Args:
-        rows: after they have been read.
-        given: by the user, for data that does not say.
-
-    Raises:
-        UsageError: the data does not say, or it names several.
-    """
+    """Name the prompt that the critiques answer."""
     named = sorted(rows.prompt_names)
     where = str(rows.path)
     if len(named) > 1:
@@ -279,16 +255,7 @@ def the_prompt(rows: Rows, given: str | None) -> str:
 
 
 def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
-    """Hold that the critic will be asked with the text that the critiques answer.
-
-    Args:
-        rows: after they have been read.
-        prompt: the prompt's name.
-        prompt_file: the file that the user says replaced its text.
-
-    Raises:
-        UsageError: the rows were made with another text, or with several.
-    """
+    """Hold that the critic will be asked with the text that the critiques answer."""
     if rows.task == "checklist" or not rows.prompt_versions:
         return
     where, versions = str(rows.path), set(rows.prompt_versions)
@@ -303,16 +270,7 @@ def check_text(rows: Rows, prompt: str, prompt_file: Path | None) -> None:
 
 
 def as_asked(rows: Rows, settings: Settings) -> dict[str, Any]:
-    """Return the settings that rows have by how they were exported, where the user says nothing.
-
-    Args:
-        rows: after they have been read.
-        settings: what the user says.
-
-    Raises:
-        UsageError: counts of code stand in some prompts only, or the user says otherwise of them
-            or of the constraints in a call.
-    """
+    """Return the settings that rows have by how they were exported, where the user says nothing."""
     measured = {measure for measure, _ in rows.protocols}
     if len(measured) > 1:
         what = "counts of code stand in some prompts and not in others"

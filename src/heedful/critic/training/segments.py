@@ -13,9 +13,6 @@ def collator(pad_token_id: int) -> Any:
 
     What two critiques share before their first difference cancels in DPO's loss; what they share
     behind it does not quite, for it follows other words. The mask takes all of it out.
-
-    Args:
-        pad_token_id: what batches are padded with.
     """
     from trl.trainer.dpo_trainer import DataCollatorForPreference
 

@@ -32,12 +32,7 @@ class TrainingSession:
     """Trains from the last checkpoint on, if there is one, to the model's folder."""
 
     def __init__(self, job: TrainingPlan, on_progress: Callable[[Step], None]) -> None:
-        """Determine which of several processes this is.
-
-        Args:
-            job: what the training is made of.
-            on_progress: called as it goes on, in the first process.
-        """
+        """Determine which of several processes this is."""
         import torch
         from accelerate import PartialState
 
@@ -48,12 +43,7 @@ class TrainingSession:
         self._trainer: Any = None
 
     def run(self) -> TrainingResult:
-        """Train, write the model's folder and the report.
-
-        Raises:
-            HeedfulError: the folder is another training's, or the training failed.
-            KeyboardInterrupt: a signal stopped it.
-        """
+        """Train, write the model's folder and the report."""
         job, folder = self._job, self._job.folder
         configuration = job.configuration(self._state.num_processes)
         folder.check(configuration)
@@ -94,12 +84,7 @@ class TrainingSession:
             self._watch.note(f"{said} also in --evaluation: F1 will be too good")
 
     def _weights(self) -> list[dict[str, Any]]:
-        """Train; return the trainer's log.
-
-        Raises:
-            RunError: it failed; the message names the checkpoint that is left.
-            KeyboardInterrupt: a signal stopped it.
-        """
+        """Train; return the trainer's log."""
         from heedful.critic.training.trainer import learnt_positions_only, memory
 
         job = self._job

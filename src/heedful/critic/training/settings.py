@@ -178,17 +178,7 @@ _Kind = TypeVar("_Kind", bound=Settings)
 def load_settings(
     kind: type[_Kind], file: str | os.PathLike[str] | None, given: Mapping[str, Any]
 ) -> _Kind:
-    """Put settings together from a file and what is given beside it.
-
-    Args:
-        kind: :class:`SftSettings` or :class:`DpoSettings`.
-        file: TOML, or JSON where the name ends so; relative paths in it begin at its folder.
-        given: what wins over the file; ``None`` stands for nothing.
-
-    Raises:
-        InputError: the file cannot be read.
-        UsageError: a name is unknown, or a value makes no sense.
-    """
+    """Put settings together from a file and what is given beside it."""
     path = None if file is None else Path(file)
     from_file = {} if path is None else _placed(_read(path), path.parent)
     _refuse_unknown(from_file, kind, str(path))

@@ -23,11 +23,7 @@ def is_sharded(trainer: Any) -> bool:
 
 
 def check(trainer: Any) -> None:
-    """Refuse what cannot be trained, and have ZeRO's third stage gather weights to save them.
-
-    Raises:
-        UsageError: the weights are sharded by FSDP's first version.
-    """
+    """Refuse what cannot be trained, and have ZeRO's third stage gather weights to save them."""
     state = trainer.accelerator.state
     if trainer.is_fsdp_enabled and state.fsdp_plugin.fsdp_version == 1:
         raise UsageError(

@@ -64,12 +64,7 @@ class TrainingResult:
 
 
 def line(step: Step, now: float) -> str:
-    """Describe how far a training is: steps, loss, F1, time left.
-
-    Args:
-        step: how far.
-        now: the present (``time.monotonic``), seconds.
-    """
+    """Describe how far a training is: steps, loss, F1, time left."""
     from heedful.engine.progress import clock
 
     parts = [f"step {step.step:,} of {step.total:,} ({step.step / max(1, step.total):.0%})"]

@@ -45,15 +45,7 @@ class Tokens:
 
 
 def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]:
-    """Open a model's tokenizer and its chat template.
-
-    Returns:
-        Both, and the tokens of the model's context, where its configuration says.
-
-    Raises:
-        InputError: they cannot be read.
-        UsageError: the chat template cannot be trained with.
-    """
+    """Open a model's tokenizer and its chat template."""
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
     try:
@@ -79,17 +71,7 @@ def open_chat(model: ModelFolder, settings: Settings) -> tuple[Chat, int | None]
 
 
 def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> Tokens:
-    """Make tokens of the rows.
-
-    Args:
-        rows: those to train on; they remember what is left out.
-        chat: the model's tokenizer.
-        limit: tokens of a prompt with an answer at most.
-        segments: the loss needs the judgments on which pairs disagree.
-
-    Raises:
-        InputError: no row is left.
-    """
+    """Make tokens of the rows."""
     tokens = Tokens()
     for line, example in rows:
         answers = [text for text in (example.completion, example.chosen, example.rejected) if text]
@@ -116,11 +98,7 @@ def tokenised(rows: Rows, chat: Chat, limit: int | None, *, segments: bool) -> T
 
 
 def _check_segments(example: Example, encoded: list[Encoded]) -> None:
-    """Hold that a pair says where it differs.
-
-    Raises:
-        RowError: it does not.
-    """
+    """Hold that a pair says where it differs."""
     for side, tokens in zip(("chosen", "rejected"), encoded, strict=True):
         try:
             places = [segment[side] for segment in example.beside["segments"]]

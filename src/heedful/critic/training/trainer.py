@@ -45,15 +45,7 @@ def sft_trainer(
     folder: Path,
     settings: SftSettings,
 ) -> Any:
-    """Make TRL's trainer that learns answers, and nothing of the prompts.
-
-    Args:
-        model: the folder of the model to train.
-        chat: its tokenizer.
-        rows: as tokens.
-        folder: where checkpoints go.
-        settings: of the training.
-    """
+    """Make TRL's trainer that learns answers, and nothing of the prompts."""
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
@@ -88,13 +80,6 @@ def dpo_trainer(
     The model is given by its folder, never as an object: of an object TRL takes the reference from
     where it was once loaded, whatever has become of it since. The reference's log-probabilities
     are computed again at each step: TRL's cache of them doesn't know masks.
-
-    Args:
-        model: the folder of the model to train, which is also the reference.
-        chat: its tokenizer.
-        rows: pairs, with the chosen and the rejected answer as tokens.
-        folder: where checkpoints go.
-        settings: of the training.
     """
     from datasets import Dataset
     from trl import DPOConfig, DPOTrainer
@@ -264,11 +249,7 @@ def learnt_positions_only() -> Iterator[None]:
 
 @contextmanager
 def memory(settings: Settings) -> Iterator[None]:
-    """Turn running out of memory into an error with a hint.
-
-    Raises:
-        RunError: the memory isn't enough.
-    """
+    """Turn running out of memory into an error with a hint."""
     import torch
 
     try:

@@ -32,12 +32,7 @@ class TrainingWatch:
     """
 
     def __init__(self, on_progress: Callable[[Step], None], *, main: bool) -> None:
-        """Begin.
-
-        Args:
-            on_progress: called after each step.
-            main: whether this process speaks for the others.
-        """
+        """Begin."""
         self.interrupted = False
         self.last = Step(0, 0, time.monotonic())
         self._tick = on_progress if main else lambda _: None
@@ -117,13 +112,7 @@ def callback(
     evaluate: Callable[[Any], dict[str, Any]] | None,
     every: Callable[[int], int],
 ) -> Any:
-    """Make the trainer's callback.
-
-    Args:
-        watch: what follows the training.
-        evaluate: judges the held-out samples with the weights as they are, after a step.
-        every: the steps from one evaluation to the next, given the steps in all.
-    """
+    """Make the trainer's callback."""
     from transformers import TrainerCallback
 
     class Between(TrainerCallback):  # type: ignore[misc]

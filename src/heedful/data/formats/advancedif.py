@@ -38,11 +38,7 @@ _MESSAGE = {"role", "content"}
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record; ``source`` keeps all of it, to be written back.
-
-    Raises:
-        RowError: a field is missing or is not what the format says.
-    """
+    """Read one record; ``source`` keeps all of it, to be written back."""
     for key in ("conversation_history", "prompt_metadata"):
         if record.get(key) in (None, ""):
             earlier = record.get("judge_result")
@@ -68,11 +64,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _decoded(value: Any, name: str) -> Any:
-    """Undo JSON encoding, however often it was done.
-
-    Raises:
-        RowError: it is text, and no JSON.
-    """
+    """Undo JSON encoding, however often it was done."""
     for _ in range(_MAX_ENCODINGS):
         if not isinstance(value, str):
             return value
@@ -104,10 +96,7 @@ def _rubrics(record: Mapping[str, Any]) -> list[str]:
 
 
 def _response(value: Any) -> str | None:
-    """Return the text to judge: a message, the last of several, or plain text.
-
-    Text that isn't JSON of messages is the response itself.
-    """
+    """Return the text to judge: a message, the last of several, or plain text."""
     if isinstance(value, str):
         encoded = _encoded(value)
         return value if encoded is None else encoded
@@ -135,10 +124,7 @@ def _last(value: Any) -> str:
 
 
 def _recording(record: Mapping[str, Any]) -> Recording | None:
-    """Find a judge's reply: under ``judge_result`` (JSON Lines) or in columns (CSV).
-
-    Where the reply itself is missing, as in a file that code has judged, the answers stand for it.
-    """
+    """Find a judge's reply: under ``judge_result`` (JSON Lines) or in columns (CSV)."""
     result = record.get("judge_result")
     answers: Any
     if isinstance(result, dict):

@@ -64,11 +64,7 @@ def results(sample: Sample, critique: Critique, reply: Reply) -> dict[str, Any]:
 
 
 def write_jsonl(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
-    """Write results as JSON Lines; the file appears when it is complete.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write results as JSON Lines; the file appears when it is complete."""
     with atomically(path) as file:
         for row in rows():
             file.write(json.dumps(_beside(row) | _row(row), ensure_ascii=False) + "\n")
@@ -78,9 +74,6 @@ def write_csv(path: Path, rows: Callable[[], Iterable[Result]]) -> None:
     """Write results as CSV; the file appears when it is complete.
 
     The rows are gone through twice, once for the columns: memory does not grow with their number.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
     columns: set[str] = set()
     rubrics = 0

@@ -170,11 +170,7 @@ class Format:
 
 @contextmanager
 def atomically(path: Path) -> Iterator[TextIO]:
-    """Write a text file so that it appears only when it is complete; see :func:`replacing`.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write a text file so that it appears only when it is complete; see :func:`replacing`."""
     opened = _descriptor(path)
     if opened is not None:
         # Opening its name again would empty the file and begin at its start.
@@ -197,11 +193,7 @@ def _descriptor(path: Path) -> int | None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON; the file appears only when it is complete.
-
-    Raises:
-        UsageError: the file cannot be written.
-    """
+    """Write a value as indented JSON; the file appears only when it is complete."""
     with atomically(path) as file:
         file.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
 
@@ -212,12 +204,6 @@ def replacing(path: Path) -> Iterator[Path]:
 
     A symbolic link is followed: its target is replaced and the link stays. A pipe, a device or
     anything else that isn't a regular file is never replaced, but written straight into.
-
-    Yields:
-        Where to write.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
     part: Path | None = None
     try:
@@ -242,10 +228,7 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def _replaceable(path: Path) -> Path | None:
-    """Return the regular file that an output replaces; ``None`` where it is to be written into.
-
-    ``/dev/stdout`` may lead to a regular file too, which whoever opened it goes on writing into.
-    """
+    """Return the regular file that an output replaces; ``None`` where it is to be written into."""
     with suppress(FileNotFoundError):
         if not stat.S_ISREG(path.stat().st_mode):
             return None
@@ -255,11 +238,7 @@ def _replaceable(path: Path) -> Path | None:
 
 
 def refuse_run_files(output: Path) -> None:
-    """Refuse an output that would take the place of a file of a run, whichever run it is.
-
-    Raises:
-        UsageError: it is a run's store or lock, under whatever name, or what a run came to.
-    """
+    """Refuse an output that would take the place of a file of a run, whichever run it is."""
     target = Path(os.path.realpath(output))
     result = target.name in RUN_RESULTS and (target.parent / "run.sqlite").exists()
     if result or target.name in RUN_STORE or _is_database(target):
@@ -277,16 +256,7 @@ def _is_database(path: Path) -> bool:
 
 
 def refuse_inputs(output: Path, inputs: Iterable[str | os.PathLike[str]]) -> None:
-    """Refuse an output that would take the place of what it is made from.
-
-    Args:
-        output: the file to be written.
-        inputs: the files that are read, and the directories of runs, of which the store, the
-            summary and the dataset may not be written over. What does not exist is passed over.
-
-    Raises:
-        UsageError: it is one of them, under whatever name.
-    """
+    """Refuse an output that would take the place of what it is made from."""
     try:
         status = output.stat()
     except OSError:
@@ -323,11 +293,7 @@ def _is_dataset(file: Path, run: Path) -> bool:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder for what is to be written.
-
-    Raises:
-        UsageError: it cannot be made.
-    """
+    """Make a folder for what is to be written."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -31,11 +31,7 @@ _TEXTS = ("prompt", "gold", "response", "judge_response")
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record; what comes back from elsewhere is left out of ``source``.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record; what comes back from elsewhere is left out of ``source``."""
     tags = {tag: record[key] for tag, key in _TAGS.items() if _word(record.get(key))}
     reply = optional_text(record, "judge_response")
     ident = row_id(record, number, "idx", "id")

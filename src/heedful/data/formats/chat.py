@@ -28,15 +28,7 @@ def is_plain(message: Mapping[str, Any]) -> bool:
 
 
 def turns(message: Mapping[str, Any], where: str) -> list[Message]:
-    """Make the turns of a message: results of tools are turns of their own.
-
-    Args:
-        message: with a role.
-        where: its place, for errors.
-
-    Raises:
-        RowError: a part is of no known kind, or broken.
-    """
+    """Make the turns of a message: results of tools are turns of their own."""
     calls = _calls(message, where)
     content = message.get("content")
     if content is None and isinstance(message.get("refusal"), str):
@@ -74,22 +66,14 @@ def is_message(value: Any) -> TypeGuard[dict[str, Any] | list[Any]]:
 
 
 def response(value: Mapping[str, Any] | list[Any], where: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Read a response that is a message or its parts: its text, and the tools that it calls.
-
-    Raises:
-        RowError: it isn't one of an assistant.
-    """
+    """Read a response that is a message or its parts: its text, and the tools that it calls."""
     message = value if isinstance(value, dict) else {"content": value}
     made = turns({"role": "assistant", **message}, where)
     return answered(made[-1], where) if len(made) == 1 else _refuse(where)
 
 
 def answered(turn: Message, where: str) -> tuple[str, tuple[ToolCall, ...]]:
-    """Take an assistant's turn as a response.
-
-    Raises:
-        RowError: it is more than text and tool calls.
-    """
+    """Take an assistant's turn as a response."""
     if turn.role != "assistant" or turn.images:
         _refuse(where)
     return turn.content, turn.tool_calls

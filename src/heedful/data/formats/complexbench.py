@@ -35,11 +35,7 @@ _GROUP_OF = {name: group for group, names in _GROUPS.items() for name in names}
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     listed = criteria.objects(record, "scoring_questions")
     numbers = {str(item.get("point_id", at)): at for at, item in enumerate(listed, start=1)}
     verdicts = record.get("point_judges")

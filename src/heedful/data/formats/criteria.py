@@ -15,11 +15,7 @@ if TYPE_CHECKING:
 
 
 def objects(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Return a field that is a list of objects.
-
-    Raises:
-        RowError: it isn't.
-    """
+    """Return a field that is a list of objects."""
     value = record.get(key)
     if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
         raise RowError(f"{key} is {shown(value)}, not a list of objects")
@@ -27,11 +23,7 @@ def objects(record: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
 
 
 def points(item: Mapping[str, Any], key: str, place: int) -> float | None:
-    """Return the points of a criterion; ``None`` where it names none.
-
-    Raises:
-        RowError: they aren't a finite number.
-    """
+    """Return the points of a criterion; ``None`` where it names none."""
     value = item.get(key)
     if value is None:
         return None
@@ -48,11 +40,7 @@ def criterion(text: str, weight: float | None = None, **fields: Any) -> Constrai
 
 
 def prompt(value: Any, key: str) -> tuple[Message, ...]:
-    """Read a prompt: a text, or messages.
-
-    Raises:
-        RowError: it is neither.
-    """
+    """Read a prompt: a text, or messages."""
     return (
         (Message(role="user", content=value),) if isinstance(value, str) else messages(value, key)
     )

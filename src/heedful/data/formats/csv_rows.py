@@ -79,11 +79,7 @@ def csv_rows(path: Path) -> Iterator[Record]:
 
 
 def _separator(header: str) -> str:
-    r"""Return what stands between the cells: of comma, tab and semicolon the most frequent.
-
-    >>> _separator("prompt\tresponse"), _separator('"a;b";c'), _separator("prompt")
-    ('\t', ';', ',')
-    """
+    r"""Return what stands between the cells: of comma, tab and semicolon the most frequent."""
     bare = re.sub(r'"(?:[^"]|"")*"', "", header)
     return max(",\t;", key=bare.count)
 

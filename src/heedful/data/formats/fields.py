@@ -49,9 +49,6 @@ def response_text(record: Mapping[str, Any], key: str = "response") -> str | Non
     """Return a response, which may be absent or null; a number counts as its digits.
 
     Spreadsheets turn an answer such as 42 into a number, and leave NaN where there is none.
-
-    Raises:
-        RowError: it is of another type.
     """
     value = record.get(key)
     if isinstance(value, float) and math.isnan(value):
@@ -97,11 +94,7 @@ def row_id(record: Mapping[str, Any], number: int, *keys: str) -> str:
 
 
 def messages(value: Any, name: str) -> tuple[Message, ...]:
-    """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields.
-
-    Raises:
-        RowError: it isn't such a list, or is empty.
-    """
+    """Read a list of ``{"role": ..., "content": ...}``; a message keeps its other fields."""
     if not isinstance(value, list) or not value:
         raise RowError(f"{name} is {shown(value)}, not a list of messages")
     turns = []
@@ -140,11 +133,7 @@ def explain(error: ValidationError) -> str:
 
 
 def made(make: Callable[..., T], *record: object) -> T:
-    """Have a format make something of a record; what it did not expect costs its row only.
-
-    Raises:
-        RowError: the record cannot be read.
-    """
+    """Have a format make something of a record; what it did not expect costs its row only."""
     try:
         return make(*record)
     except RowError:

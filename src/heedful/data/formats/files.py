@@ -61,12 +61,7 @@ _TEXT_CONTROLS = frozenset(b"\t\n\r\f\x1a")
 
 
 def kind(path: Path) -> FileKind:
-    """Tell by its content what kind of file this is.
-
-    Raises:
-        InputError: the file is missing, no regular file, not readable, empty or not text; or it
-            is one JSON object over several lines.
-    """
+    """Tell by its content what kind of file this is."""
     head = _head(path)
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise InputError("the file is UTF-16", where=str(path), hint="save it as UTF-8")
@@ -105,11 +100,7 @@ def _refuse_other_kinds(path: Path, head: bytes) -> None:
 
 
 def records(path: Path) -> Iterator[Record]:
-    """Read a file's records, lazily and in order.
-
-    Raises:
-        InputError: as :func:`kind`, or a CSV header that names a column twice.
-    """
+    """Read a file's records, lazily and in order."""
     readers = {
         "array": _array,
         "lines": _lines,

@@ -16,11 +16,7 @@ from heedful.data.formats.fields import optional_text, response_text, row_id, te
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     example = row_id(record, number, "example_id")
     category = optional_text(record, "category") or "all"
     tags = criteria.tags("followbench", record, "category", "level", "model")

@@ -26,11 +26,7 @@ _MAPPED = ("prompt", "rubrics", "completion", "response", "prompt_id", "canary")
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     if "binary_labels" in record:
         return _labelled(record, number)
     listed = criteria.objects(record, "rubrics")

@@ -33,12 +33,7 @@ def is_named(source: object) -> bool:
 
 
 def records(source: str) -> Iterator[Record]:
-    """Stream a dataset's rows, without code that it may bring along.
-
-    Raises:
-        UsageError: the extra is not installed.
-        InputError: the dataset, configuration or split does not exist, or there is no connection.
-    """
+    """Stream a dataset's rows, without code that it may bring along."""
     match = _NAME.fullmatch(source)
     if match is None:
         raise UsageError(f"{source!r} names no dataset", hint="write hf:OWNER/NAME:CONFIG@SPLIT")
@@ -67,12 +62,7 @@ def records(source: str) -> Iterator[Record]:
 
 @cache
 def fetched(source: str) -> Path:
-    """Write a dataset's rows into a file that goes with the process: input is read twice.
-
-    Raises:
-        UsageError: as :func:`records`.
-        InputError: likewise.
-    """
+    """Write a dataset's rows into a file that goes with the process: input is read twice."""
     folder = Path(tempfile.mkdtemp(prefix="heedful-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     named = re.sub(r"[^\w.-]+", "-", source.removeprefix("hf:").lstrip("/"))

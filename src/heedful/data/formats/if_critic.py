@@ -29,10 +29,6 @@ def sample(record: dict[str, Any], number: int) -> Sample:
     """Read one record; what comes back from elsewhere is left out of ``source``.
 
     The recording has an extra field ``fields``: where its texts were in the record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type, the checklist does not parse, or its
-            two spellings disagree.
     """
     critiques = _critique_fields(record)
     mapped = {"instruction", *critiques}

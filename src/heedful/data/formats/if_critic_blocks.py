@@ -30,11 +30,7 @@ def write_checklist(texts: Sequence[str]) -> str:
 
 
 def parse_checklist(text: str) -> list[str]:
-    """Read a checklist: the constraints' texts, without outer white space.
-
-    Raises:
-        InputError: it is not numbered blocks of one constraint each; the message names the block.
-    """
+    """Read a checklist: the constraints' texts, without outer white space."""
     constraints = []
     for number, block in enumerate(blocks(unix_lines(text)), start=1):
         start = CONSTRAINT.match(block)

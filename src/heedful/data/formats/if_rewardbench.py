@@ -24,11 +24,7 @@ _HERE = "place"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses to an instruction apart.
-
-    Raises:
-        RowError: it has no list of responses.
-    """
+    """Take the responses to an instruction apart."""
     listed = record.get("responses")
     if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
         raise RowError(f"responses is {shown(listed)}, not a list of objects")
@@ -36,11 +32,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one response.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one response."""
     response = record["responses"][record[_HERE]]
     item = row_id(record, number, "id")
     name = row_id(response, record[_HERE], "response_id")

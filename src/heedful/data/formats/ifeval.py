@@ -26,12 +26,7 @@ _MAPPED = ("prompt", "instruction_id_list", "kwargs", "response", "follow_instru
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type, or there are not as many ``kwargs`` as
-            ids.
-    """
+    """Read one record."""
     prompt = text(record, "prompt")
     ids, language = _ids(record)
     arguments = _arguments(record, len(ids))
@@ -56,11 +51,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def labels(record: Mapping[str, Any], count: int) -> tuple[bool | None, ...] | None:
-    """Return the official verdicts (``follow_instruction_list``) that a record holds.
-
-    Raises:
-        RowError: they are not ``count`` booleans.
-    """
+    """Return the official verdicts (``follow_instruction_list``) that a record holds."""
     verdicts = record.get("follow_instruction_list")
     if verdicts is None:
         return None

@@ -18,11 +18,7 @@ from heedful.data.formats.files import shown
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     questions = record.get("decomposed_questions")
     if not isinstance(questions, list) or not all(isinstance(each, str) for each in questions):
         raise RowError(f"decomposed_questions is {shown(questions)}, not a list of texts")

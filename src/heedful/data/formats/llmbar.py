@@ -29,11 +29,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one of the responses.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one of the responses."""
     this = record[_HERE]
     label = record.get("label")
     if label not in (1, 2):

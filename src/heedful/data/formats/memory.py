@@ -37,11 +37,7 @@ _WHOLE = ("id", "key", "idx")
 
 
 def check_rows(data: object) -> None:
-    """Refuse what holds no rows, before anything else is done.
-
-    Raises:
-        UsageError: it isn't an iterable of rows, or it is a single one.
-    """
+    """Refuse what holds no rows, before anything else is done."""
     if isinstance(data, Sample):
         raise UsageError("the data is one sample", hint="give a list: [sample]")
     if isinstance(data, Mapping):
@@ -63,9 +59,6 @@ def rows(data: InMemory) -> Iterator[Row]:
     """Yield rows in order, each numbered from 1; a row that cannot be read has a problem.
 
     Records are in the format that the first of them is in.
-
-    Raises:
-        UsageError: an item isn't a row, or the first record is in no known format.
     """
     check_rows(data)
     reading: Format | None = None

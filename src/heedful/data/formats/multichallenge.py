@@ -19,11 +19,7 @@ _HERE = "attempt"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the attempts apart; a question without any is one sample.
-
-    Raises:
-        RowError: the responses aren't texts.
-    """
+    """Take the attempts apart; a question without any is one sample."""
     given = record.get("RESPONSE", record.get("response"))
     attempts = given if isinstance(given, list) else [given]
     if not all(attempt is None or isinstance(attempt, str) for attempt in attempts):
@@ -32,11 +28,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one attempt.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one attempt."""
     attempt, response = record[_HERE]
     item = row_id(record, number, "QUESTION_ID", "id")
     question = text(record, "TARGET_QUESTION")

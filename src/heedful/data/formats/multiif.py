@@ -45,9 +45,6 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
     The record of a file of responses needs no prompts; it has ``key``, and ``turn`` where it holds
     one response only.
-
-    Raises:
-        RowError: no turn has a prompt, or the responses are not in a known form.
     """
     answers = _answers(record)
     shared: dict[str, Any] = {
@@ -74,12 +71,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one turn, as :func:`turns` gives it.
-
-    Raises:
-        RowError: a field is missing or not in a form known, or there are not as many ``kwargs`` as
-            ids.
-    """
+    """Read one turn, as :func:`turns` gives it."""
     turn = record["turn"]
     decoded = dict(record)
     for column in _COLUMNS[1:]:

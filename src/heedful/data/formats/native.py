@@ -76,11 +76,7 @@ RESULT_FIELDS = frozenset({"judgments", "scores", "declared", "problem", JUDGE_R
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     fields = dict(record)
     _refuse_misspelled(record)
     fields["conversation"] = _conversation(fields)
@@ -111,11 +107,7 @@ def sample(record: dict[str, Any], number: int) -> Sample:
 
 
 def _validated(fields: dict[str, Any]) -> Sample:
-    """Make the sample; labels may name levels.
-
-    Raises:
-        RowError: a field is of the wrong type.
-    """
+    """Make the sample; labels may name levels."""
     given = fields.get("labels")
     levels = isinstance(given, list) and not {*map(type, given)} <= {bool, type(None)}
     try:
@@ -196,11 +188,7 @@ def _response(record: Mapping[str, Any], turns: tuple[Message, ...]) -> dict[str
 
 
 def _refuse_misspelled(record: Mapping[str, Any]) -> None:
-    """Refuse a field that reads like one of a sample's, where that one is missing.
-
-    Raises:
-        RowError: there is one.
-    """
+    """Refuse a field that reads like one of a sample's, where that one is missing."""
     for name in record.keys() - _KNOWN - RESULT_FIELDS:
         field = _meant(name)
         if field is None:
@@ -217,11 +205,7 @@ def _meant(name: str) -> str | None:
 
 
 def _refuse_misspelled_constraint(item: Mapping[str, Any], where: str) -> None:
-    """Refuse what reads like a field: to ignore it could turn a mistake into a merit.
-
-    Raises:
-        RowError: there is one, and not the field.
-    """
+    """Refuse what reads like a field: to ignore it could turn a mistake into a merit."""
     for name in item.keys() - _CONSTRAINT_FIELDS:
         field = _meant_of_constraint(name)
         if field is not None and item.get(field) is None:

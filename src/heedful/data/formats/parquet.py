@@ -18,15 +18,7 @@ _BATCH = 256
 
 
 def rows(path: Path) -> Iterator[tuple[dict[str, Any], str | None]]:
-    """Read a file's rows; values that JSON does not have, such as dates, become text.
-
-    Yields:
-        A row, and ``None`` or why it cannot be read: text that isn't UTF-8, say, or a date that
-        Python doesn't have.
-
-    Raises:
-        InputError: pyarrow cannot be imported, or the file is damaged.
-    """
+    """Read a file's rows; values that JSON does not have, such as dates, become text."""
     try:
         import pyarrow as pa
         import pyarrow.parquet as pq

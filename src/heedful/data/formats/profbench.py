@@ -38,11 +38,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one response.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one response."""
     if "rubrics" not in record:
         return _judged(record, number)
     model = record.get(_HERE)

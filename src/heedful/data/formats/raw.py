@@ -47,11 +47,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 def text_lines(file: BinaryIO) -> Iterable[bytes]:
-    """Yield the lines of a file; of a compressed one, none so long that it fills the memory.
-
-    Raises:
-        OSError: a line of a compressed file is longer than a cell may be.
-    """
+    """Yield the lines of a file; of a compressed one, none so long that it fills the memory."""
     if isinstance(file, io.BufferedReader):
         yield from file
         return

@@ -38,11 +38,7 @@ _WORDS = {
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     if "rubric_title" in record:
         return _result(record, number)
     listed = criteria.objects(record, "rubrics")

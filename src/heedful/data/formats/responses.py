@@ -62,11 +62,7 @@ class Responses:
         self._database = database
 
     def join(self, sample: Sample) -> Sample:
-        """Return the sample with its response, and the verdicts stored beside it.
-
-        Raises:
-            RowError: no response, or more than one, answers it.
-        """
+        """Return the sample with its response, and the verdicts stored beside it."""
         rowids, lines = self._find(sample)
         query = "SELECT body, bare, used FROM response WHERE rowid = ?"
         found = [self._database.execute(query, (rowid,)).fetchone() for rowid in rowids]
@@ -94,11 +90,7 @@ class Responses:
         return sample.model_copy(update=update)
 
     def merge(self, record: dict[str, Any], keys: tuple[str, ...]) -> dict[str, Any] | None:
-        """Return a record with the fields of the row that has its key; ``None`` where none has.
-
-        Raises:
-            RowError: several have.
-        """
+        """Return a record with the fields of the row that has its key; ``None`` where none has."""
         name = row_id(record, 0, *keys) if any(record.get(key) is not None for key in keys) else ""
         query = "SELECT rowid, line, record FROM response WHERE id = ? AND record IS NOT NULL"
         found = self._database.execute(query, (name,)).fetchall() if name else []
@@ -135,11 +127,7 @@ class Responses:
 
 @contextmanager
 def opened(path: Path, wanted: Format) -> Iterator[Responses]:
-    """Read a file of responses, ready to be joined to samples of a format.
-
-    Raises:
-        InputError: the file is missing, empty or not text.
-    """
+    """Read a file of responses, ready to be joined to samples of a format."""
     # The name "" is SQLite's for a private temporary database. The generator that holds it may be
     # advanced from several threads, one at a time.
     with closing(sqlite3.connect("", check_same_thread=False)) as database:

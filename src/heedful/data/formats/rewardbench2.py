@@ -18,11 +18,7 @@ _HERE = "completion"
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take the responses apart.
-
-    Raises:
-        RowError: a side isn't a list of texts.
-    """
+    """Take the responses apart."""
     places = []
     for side in ("chosen", "rejected"):
         texts = record.get(side)
@@ -38,11 +34,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one of the responses.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one of the responses."""
     name, response, worse = record[_HERE]
     item = row_id(record, number, "id")
     prompt = record.get("prompt")

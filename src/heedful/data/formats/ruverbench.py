@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     covered = _covered(record)
     if "rubric" not in record:
         hint = "read the file of the questions, and give this one as --responses"

@@ -166,10 +166,7 @@ class Source:
         before: Sample | None,
         joined: Responses | None,
     ) -> tuple[Row | None, Sample | None]:
-        """Make the row of one turn, ``None`` if it is of another task; and its sample.
-
-        The conversation begins with that of the sample before, and its response.
-        """
+        """Make the row of one turn, ``None`` if it is of another task; and its sample."""
         ident = f"row-{number}"
         wanted = self.task is None or _may_be_of(data, self.task)
         try:
@@ -216,20 +213,7 @@ def open_source(
     task: str | None = None,
     exclude_generation_failures: bool = False,
 ) -> Source:
-    """Open an input file; its first rows are looked at, nothing is read further.
-
-    Args:
-        path: JSON Lines, a JSON array or CSV.
-        format: one of :data:`FORMATS`, or a plugin's; detected by default. A mapping of columns is
-            one too: ``map:question=prompt,answer=response,rubric=checklist``.
-        responses: a file of responses to join by id or by prompt.
-        task: give only rows of this task; AdvancedIF's tasks go by all their names.
-        exclude_generation_failures: leave out rows that say that no response was generated.
-
-    Raises:
-        InputError: a file is missing, empty or not in the format; or no row is of the task.
-        UsageError: the format isn't known.
-    """
+    """Open an input file; its first rows are looked at, nothing is read further."""
     path = Path(path)
     named_format = detect(path) if format is None else _check(path, named(format))
     if responses is not None:
@@ -242,11 +226,7 @@ def open_source(
 
 
 def named(name: str) -> Format:
-    """Return a format by its name, heedful's own or a plugin's; ``map:`` begins a mapping.
-
-    Raises:
-        UsageError: the format isn't known, or its plugin cannot be loaded.
-    """
+    """Return a format by its name, heedful's own or a plugin's; ``map:`` begins a mapping."""
     if name.startswith(mapped.PREFIX):
         return mapped.make(name)
     plugin = plugins.load(_PLUGINS, name, FORMATS)
@@ -272,11 +252,7 @@ def read(
 
 
 def detect(path: str | Path) -> Format:
-    """Detect a file's format by the keys of its first readable records.
-
-    Raises:
-        InputError: the file is missing or empty, or its records are not in a known format.
-    """
+    """Detect a file's format by the keys of its first readable records."""
     path = Path(path)
     first = _first(path)
     for record in first:
@@ -291,12 +267,7 @@ def detect(path: str | Path) -> Format:
 
 
 def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
-    """Detect the format of a record by its keys.
-
-    Args:
-        record: the record.
-        cells: whether its values are the cells of a table, text each.
-    """
+    """Detect the format of a record by its keys."""
     other_container = native.FORMAT if cells else table.FORMAT
     for candidate in FORMATS.values():
         if candidate is other_container:
@@ -316,11 +287,7 @@ def format_of(record: Mapping[str, Any], *, cells: bool) -> Format | None:
 
 
 def _first(path: Path) -> list[Record]:
-    """Return the first records that can be read.
-
-    Raises:
-        InputError: there are none.
-    """
+    """Return the first records that can be read."""
     problem: Record | None = None
 
     def readable() -> Iterator[Record]:
@@ -370,11 +337,7 @@ def problem(error: RowError) -> str:
 
 
 def _generation_failed(record: Mapping[str, Any]) -> bool:
-    """Tell whether a row says that no response was generated.
-
-    AdvancedIF's generator says so in ``_generation_error``; ``heedful respond`` leaves
-    ``completion`` null beside the ``problem``.
-    """
+    """Tell whether a row says that no response was generated."""
     failed = record.get("completion", ...) is None and bool(record.get("problem"))
     return failed or bool(record.get("_generation_error"))
 

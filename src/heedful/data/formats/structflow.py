@@ -44,11 +44,7 @@ _ANSWER = re.compile(r"[\s*_`\"'(]*(yes|no)\b", re.IGNORECASE)
 
 
 def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
-    """Take a conversation apart.
-
-    Raises:
-        RowError: it has no list of turns.
-    """
+    """Take a conversation apart."""
     listed = record.get("whole_conv")
     if not isinstance(listed, list) or not all(isinstance(turn, dict) for turn in listed):
         raise RowError(f"whole_conv is {shown(listed)}, not a list of turns")
@@ -58,11 +54,7 @@ def turns(record: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one turn of a conversation.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one turn of a conversation."""
     listed, place = record["whole_conv"], record[_HERE]
     conversation: list[Message] = []
     for before in listed[:place]:

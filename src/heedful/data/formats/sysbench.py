@@ -69,11 +69,7 @@ _MAPPED = (
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type.
-    """
+    """Read one record."""
     record = _renamed(record)
     # An absent scenario is NaN in the release: no text, no tag.
     tags = {key: record[key] for key in _TAGS if isinstance(record.get(key), str | int)}

@@ -21,12 +21,7 @@ _MAPPED = ("id", "messages", "constraints_splits", "levels2", "category", "respo
 
 
 def sample(record: dict[str, Any], number: int) -> Sample:
-    """Read one record.
-
-    Raises:
-        RowError: a field is missing or of the wrong type, or there are not as many types as
-            constraints.
-    """
+    """Read one record."""
     category = optional_text(record, "category")
     texts = _texts(record, "constraints_splits")
     types = _texts(record, "levels2") if record.get("levels2") is not None else [""] * len(texts)

@@ -60,12 +60,7 @@ class Window:
                 return ""
 
     def element(self) -> tuple[Any, str]:
-        """Read the value that starts here; return it and its text.
-
-        Raises:
-            ValueError: it is broken; the window stays at its start.
-            RecursionError: it is nested too deeply.
-        """
+        """Read the value that starts here; return it and its text."""
         while True:
             try:
                 value, end = _DECODER.raw_decode(self.text, self.at)

@@ -32,10 +32,6 @@ def rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
     Empty cells are empty text, as in CSV; numbers and booleans stay what they are; values that
     JSON does not have, such as dates, become text.
-
-    Raises:
-        InputError: openpyxl cannot be imported, the file isn't a workbook, or its header names a
-            column twice.
     """
     try:
         from openpyxl import load_workbook

@@ -23,15 +23,7 @@ _READ_BY = {
 
 
 def card(name: str, layout: str, file: str, what: str, sections: Sequence[str]) -> str:
-    """Write a card, in Markdown with the metadata that the Hugging Face hub reads.
-
-    Args:
-        name: of the data set.
-        layout: of the file.
-        file: its name.
-        what: what the examples are, as the beginning of a sentence.
-        sections: the rest of the card.
-    """
+    """Write a card, in Markdown with the metadata that the Hugging Face hub reads."""
     about = (
         f"{what}, exported by heedful for {_READ_BY[layout]}. The texts are their authors'; set "
         "the licence that they allow."

@@ -46,17 +46,7 @@ def take(
     inputs: Sequence[Path],
     name: str | None = None,
 ) -> Dataset:
-    """Make the folder, before anything is read.
-
-    Args:
-        folder: where the data set goes.
-        to: the layout.
-        inputs: the files that the data comes from.
-        name: of the data set; by default the folder's.
-
-    Raises:
-        UsageError: the layout isn't known, or the folder holds something else or cannot be made.
-    """
+    """Make the folder, before anything is read."""
     if to not in LAYOUTS:
         raise UsageError(f"no such layout: {to!r}", hint=f"use one of {', '.join(LAYOUTS)}")
     path = Path(folder)
@@ -85,22 +75,7 @@ def write(
     *,
     pairs: bool,
 ) -> Path | None:
-    """Write the examples in constant memory, a card, and what the tool wants beside.
-
-    Args:
-        dataset: as :func:`take` gives it.
-        examples: what is to be written.
-        what: what the examples are, as the beginning of a sentence.
-        sections: makes the rest of the card, once all examples are written.
-        pairs: whether the examples are pairs.
-
-    Returns:
-        The file with the data; ``None`` where there was no example, and nothing is written.
-
-    Raises:
-        InputError: an example has no place in the layout.
-        UsageError: the file cannot be written.
-    """
+    """Write the examples in constant memory, a card, and what the tool wants beside."""
     folder, to, name = dataset
     rows = iter(_laid_out(examples, to))
     first = next(rows, None)

@@ -68,11 +68,7 @@ def openai(example: Example) -> dict[str, Any]:
 
 
 def alpaca(example: Example) -> dict[str, Any]:
-    """Lay out for LLaMA-Factory: instruction and output, or instruction, chosen and rejected.
-
-    Raises:
-        RowError: the prompt has several turns.
-    """
+    """Lay out for LLaMA-Factory: instruction and output, or instruction, chosen and rejected."""
     system, turns = _dialogue(example)
     if len(turns) > 1:
         raise RowError(
@@ -86,11 +82,7 @@ def alpaca(example: Example) -> dict[str, Any]:
 
 
 def sharegpt(example: Example) -> dict[str, Any]:
-    """Lay out for LLaMA-Factory: a conversation, with chosen and rejected beside it in a pair.
-
-    Raises:
-        RowError: the turns are not the user's and the assistant's by turns.
-    """
+    """Lay out for LLaMA-Factory: a conversation, with chosen and rejected beside it in a pair."""
     system, turns = _dialogue(example)
     if example.completion is not None:
         turns.append({"from": "gpt", "value": example.completion})
@@ -135,11 +127,7 @@ _INFO: dict[tuple[str, bool], dict[str, Any]] = {
 
 
 def dataset_info(layout: str, file_name: str, *, pairs: bool) -> dict[str, Any] | None:
-    """Describe a file to LLaMA-Factory, as an entry of its ``dataset_info.json``.
-
-    Returns:
-        The entry; ``None`` for a layout that is not LLaMA-Factory's.
-    """
+    """Describe a file to LLaMA-Factory, as an entry of its ``dataset_info.json``."""
     info = _INFO.get((layout, pairs))
     if info is None:
         return None
@@ -156,11 +144,7 @@ def _said(text: str | None) -> list[dict[str, str]]:
 
 
 def _dialogue(example: Example) -> tuple[str, list[dict[str, str]]]:
-    """Return the system message, empty where there is none, and the turns after it.
-
-    Raises:
-        RowError: they are not the user's and the assistant's by turns, the user's last.
-    """
+    """Return the system message, empty where there is none, and the turns after it."""
     first, *rest = example.prompt
     system, turns = (first.content, rest) if first.role == "system" else ("", [first, *rest])
     speakers = ["user", "assistant"] * (len(turns) // 2) + ["user"]

@@ -51,11 +51,7 @@ class CompiledRow(NamedTuple):
 
 
 def compiled_rows(source: Iterable[Row | Sample]) -> Iterator[CompiledRow]:
-    """Compile every constraint of a source, lazily; rows that cannot be read are passed over.
-
-    Args:
-        source: what :func:`heedful.data.formats.open_source` gives, or samples.
-    """
+    """Compile every constraint of a source, lazily; rows that cannot be read are passed over."""
     for row in source:
         sample = row if isinstance(row, Sample) else row.sample
         if sample is None:
@@ -93,9 +89,6 @@ def write_samples(source: Iterable[Row | Sample], path: Path) -> None:
     """Write samples as native JSON lines, with the checks of the constraints that compile.
 
     A constraint that has a check of its own keeps it; rows that cannot be read are left out.
-
-    Raises:
-        UsageError: the file cannot be written.
     """
     refuse_inputs(path, getattr(source, "files", ()))
     refuse_run_files(path)

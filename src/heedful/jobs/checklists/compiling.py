@@ -41,25 +41,6 @@ def compile_checklists(
     (:class:`heedful.jobs.checklists.proposing.Proposer`). Its constraint then has a field
     ``proposal``: who proposed the check, its canonical words and the examples. The row's field
     ``compilation`` says what was refused and why. Judging needs no model afterwards.
-
-    Args:
-        data: a file in any format that heedful reads, or samples.
-        model: proposes, compares, and writes examples.
-        sampling: temperature and so on; by default temperature 0.
-        output: where to write the rows, as JSON lines.
-        options: how the data is read and the job is run, see
-            :class:`~heedful.engine.inputs.DataOptions` and
-            :class:`~heedful.engine.options.RunOptions`.
-
-    Returns:
-        The rows in input order, and the summary.
-
-    Raises:
-        InputError: the file is missing, empty or in no known format.
-        RunError: the run's directory holds a run with another configuration.
-        StopRunError: no further call can succeed, or the next may cost more than is left; the same
-            call goes on from there.
-        UsageError: an option makes no sense.
     """
     reading, running = split_options(options)
     recipe = _recipe(Proposer(model, sampling))

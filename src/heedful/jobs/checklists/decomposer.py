@@ -56,13 +56,7 @@ class Decomposer:
         prompt: ChecklistPrompt | str = "plain",
         sampling: Sampling | None = None,
     ) -> None:
-        """Make the decomposer.
-
-        Args:
-            model: lists the constraints.
-            prompt: the prompt and the parser of its reply, or their name.
-            sampling: temperature and so on.
-        """
+        """Make the decomposer."""
         self.model = model
         self.prompt = make(prompt) if isinstance(prompt, str) else prompt
         self.sampling = sampling or Sampling()
@@ -80,10 +74,6 @@ class Decomposer:
         """Request a sample's checklist, and once more what is not in the instruction.
 
         A call that fails for good is the decomposition's problem.
-
-        Raises:
-            RowError: the sample has no turn to answer.
-            StopRunError: no further call can succeed.
         """
         refuse_uninstructed(sample)
         listed = _Listed(sample)

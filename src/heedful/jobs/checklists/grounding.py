@@ -76,12 +76,7 @@ _LENGTHS = ("words", "zi", "han_characters", "characters", "letters")
 
 
 def difference(text: str, check: Check) -> str | None:
-    """Say what keeps a text and a check from meaning the same; ``None`` where code sees nothing.
-
-    Args:
-        text: of the constraint.
-        check: proposed for it, of heedful's own verifiers.
-    """
+    """Say what keeps a text and a check from meaning the same; ``None`` where code sees nothing."""
     if check.id != ALL:
         required = of_check(check)
         return next(_differences(of_text(text, check, required), required, check), None)

@@ -32,16 +32,7 @@ _SMALL = frozenset(_SMALL_WORDS.split())
 
 
 class _Read(NamedTuple):
-    """A constraint, ready to be compared.
-
-    Attributes:
-        plain: its words in their order.
-        words: those that carry meaning, without negations.
-        numbers: in its text.
-        negations: in its text.
-        penalty: whether it describes a mistake.
-        readings: what code checks, any one of them.
-    """
+    """A constraint, ready to be compared."""
 
     plain: str
     words: frozenset[str]
@@ -52,11 +43,7 @@ class _Read(NamedTuple):
 
 
 def alike_or_opposite(checklist: Sequence[Constraint]) -> Iterator[tuple[int, bool, str]]:
-    """Find pairs that say the same, or the opposite.
-
-    Yields:
-        The number of the second constraint, whether they contradict each other, and why.
-    """
+    """Find pairs that say the same, or the opposite."""
     for (at, first), (to, second) in combinations(enumerate(map(_read, checklist), start=1), 2):
         if not (first.plain and second.plain):
             continue

@@ -154,13 +154,7 @@ def _strings(value: Any) -> Iterator[str]:
 
 
 def of_text(written: str, check: Check, required: Meaning) -> Meaning:
-    """Read a text from its beginning to its end, the longest known phrase first.
-
-    Args:
-        written: the text.
-        check: proposed for it: the words of its kind are known.
-        required: what it says, which decides where a phrase has several readings.
-    """
+    """Read a text from its beginning to its end, the longest known phrase first."""
     text = NormalizedText(written)
     meaning = Meaning(written=written)
     vocabulary = _vocabulary(check.id)
@@ -200,10 +194,7 @@ def _string(text: NormalizedText, at: int, strings: Iterable[str], meaning: Mean
 
 
 def _phrase(text: NormalizedText, at: int, required: Meaning, meaning: Meaning) -> int | None:
-    """Take in a phrase of the grammar that tells something, at a position.
-
-    It is the longest one that the check accounts for; if it accounts for none, the longest.
-    """
+    """Take in a phrase of the grammar that tells something, at a position."""
     if _within_word(text.form, at):
         return None
     explained = {pair for value in required.values for pair in value}

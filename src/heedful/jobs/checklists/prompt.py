@@ -88,11 +88,7 @@ class ChecklistPrompt(Protocol):
         ...
 
     def parse(self, text: str) -> list[Constraint]:
-        """Read a reply: the constraints as the model copied them, in its order.
-
-        Raises:
-            InputError: the reply holds none, or is not in the format.
-        """
+        """Read a reply: the constraints as the model copied them, in its order."""
         ...
 
     def again(self, sample: Sample, rejected: Sequence[str]) -> Message:
@@ -163,9 +159,6 @@ class PlainChecklist:
         """Read the blocks; prose between them, reasoning and code fences are read through.
 
         A type that the taxonomy does not know and a priority that is none are left out.
-
-        Raises:
-            InputError: there is no block with a text.
         """
         blocks = [
             _block(block[: ends[-1]] if ends else block, questions=self.questions)
@@ -219,9 +212,6 @@ class IFCriticChecklist:
         """Read the blocks strictly.
 
         See :func:`heedful.data.formats.if_critic_blocks.parse_checklist`.
-
-        Raises:
-            InputError: the reply is not numbered blocks of one constraint each.
         """
         texts = parse_checklist(answer(text, _MARKER.search))
         return [Constraint(text=words) for words in texts]

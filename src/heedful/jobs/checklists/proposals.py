@@ -73,20 +73,12 @@ def examples_request(text: str) -> list[Message]:
 
 
 def read_proposal(reply: str) -> Any:
-    """Read the proposed check, which may be anything that JSON can hold.
-
-    Raises:
-        InputError: the reply isn't one such object.
-    """
+    """Read the proposed check, which may be anything that JSON can hold."""
     return _single(reply, "check")["check"]
 
 
 def read_implication(reply: str) -> bool:
-    """Read whether both imply each other.
-
-    Raises:
-        InputError: the reply isn't one object with two booleans.
-    """
+    """Read whether both imply each other."""
     answers = _single(reply, "a_implies_b", "b_implies_a")
     values = (answers["a_implies_b"], answers["b_implies_a"])
     if not all(isinstance(value, bool) for value in values):
@@ -95,11 +87,7 @@ def read_implication(reply: str) -> bool:
 
 
 def read_examples(reply: str) -> tuple[list[str], list[str]]:
-    """Read the texts that meet a constraint, and those that violate it.
-
-    Raises:
-        InputError: the reply isn't one object with two lists of different texts.
-    """
+    """Read the texts that meet a constraint, and those that violate it."""
     reply_object = _single(reply, "meet", "violate")
     lists = (reply_object["meet"], reply_object["violate"])
     for texts in lists:
@@ -111,11 +99,7 @@ def read_examples(reply: str) -> tuple[list[str], list[str]]:
 
 
 def proposed_check(value: Any) -> Check:
-    """Make a check of what was proposed, and nothing beside its id and arguments.
-
-    Raises:
-        InputError: it isn't a check of a verifier that may be proposed.
-    """
+    """Make a check of what was proposed, and nothing beside its id and arguments."""
     if not isinstance(value, dict) or not isinstance(value.get("args", {}), dict):
         raise InputError("it is not an object with id and args")
     id_, args = value.get("id"), value.get("args", {})
@@ -140,11 +124,7 @@ def _request(name: str, texts: dict[str, str], places: dict[str, str]) -> list[M
 
 
 def _single(reply: str, *keys: str) -> dict[str, Any]:
-    """Return the one object with these keys in a reply.
-
-    Raises:
-        InputError: there is none, or there are different ones.
-    """
+    """Return the one object with these keys in a reply."""
     wanted = objects.find(answer(reply, bool), lambda value: value.keys() >= set(keys))
     if not wanted:
         raise InputError(f"the reply has no JSON object with {' and '.join(keys)}")

@@ -85,12 +85,7 @@ class Proposer:
     """
 
     def __init__(self, model: Model, sampling: Sampling | None = None) -> None:
-        """Make the proposer.
-
-        Args:
-            model: proposes, compares, and writes examples.
-            sampling: temperature and so on; by default temperature 0.
-        """
+        """Make the proposer."""
         self.model = model
         json_reply = {"response_format": {"type": "json_object"}}
         self.sampling = (sampling or Sampling()).model_copy(update=json_reply)
@@ -108,9 +103,6 @@ class Proposer:
         """Request the check of a text.
 
         A call that fails for good is the proposal's problem.
-
-        Raises:
-            StopRunError: no further call can succeed.
         """
         proposal = Proposal(text)
         try:
@@ -195,11 +187,7 @@ class Proposer:
         read: Callable[[str], Any],
         tokens: int,
     ) -> Any:
-        """Request and read one reply; one that cannot be read is requested once more.
-
-        Raises:
-            ProposalError: it cannot be read either time.
-        """
+        """Request and read one reply; one that cannot be read is requested once more."""
         reason = ""
         purpose = Purpose(self.model.name, tokens=tokens)
         for number in attempts():

@@ -38,12 +38,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A text with some differences of spelling taken away.
-
-    Attributes:
-        text: the rest.
-        origin: for each of its characters the place in the text as it was.
-    """
+    """A text with some differences of spelling taken away."""
 
     text: str
     origin: Sequence[int]
@@ -66,24 +61,12 @@ class Instruction:
     """The turns in which constraints may stand."""
 
     def __init__(self, turns: Sequence[str]) -> None:
-        """Prepare to find words.
-
-        Args:
-            turns: the texts of the turns, ``""`` for a turn that is not searched.
-        """
+        """Prepare to find words."""
         self.turns = turns
         self._readings: dict[tuple[Callable[[str], _Reading], int], _Reading] = {}
 
     def find(self, words: str, after: Place | None = None) -> Place | None:
-        """Find words.
-
-        Args:
-            words: as a model copied them.
-            after: the place behind which they are looked for first.
-
-        Returns:
-            Their place; ``None`` where they are in no turn, or hold no letter and no digit.
-        """
+        """Find words."""
         if not any(character.isalnum() for character in words):
             return None
         for read in (_as_it_is, _spaces_alike, _spelling_alike):

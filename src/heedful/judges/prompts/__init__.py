@@ -155,11 +155,7 @@ def _advancedif(*files: Path | None) -> JudgePrompt:
 
 
 def _from_plugin(name: str, *, explain: bool = True, text: str | None = None) -> JudgePrompt:
-    """Make the prompt that a plugin adds.
-
-    Raises:
-        UsageError: no plugin has the name, or the plugin is broken.
-    """
+    """Make the prompt that a plugin adds."""
     needs = ("name", "version", "response_format", "render", "parse", "write")
     made: JudgePrompt | None = plugins.make(
         _PLUGINS, name, needs=needs, built_in=_BUILT_IN, explain=explain, text=text
@@ -177,13 +173,7 @@ def names() -> list[str]:
 
 
 def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> Reply:
-    """Return a judge's reply in a form that reads as the verdicts that were taken from it.
-
-    Args:
-        name: the prompt in whose form it is; one that has such a form.
-        critique: the replies, one behind another, and the verdicts that came of them.
-        constraints: the constraints, in order.
-    """
+    """Return a judge's reply in a form that reads as the verdicts that were taken from it."""
     prompt = import_module(f"{__name__}.{name}")
     written: Reply = prompt.reply(critique.text, critique.judgments, constraints)
     return written

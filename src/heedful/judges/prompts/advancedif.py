@@ -111,11 +111,7 @@ class AdvancedIF:
         *,
         measurements: Sequence[str | None] | None = None,
     ) -> list[Message]:
-        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`.
-
-        Raises:
-            RowError: there is no response, or a system-steerability sample has no system prompt.
-        """
+        """Write the prompt; see :class:`heedful.judges.prompts.base.JudgePrompt`."""
         system = sample.tags.get("task") == SYSTEM_TASK
         if system and not any(turn.role == "system" for turn in sample.conversation):
             raise RowError(
@@ -183,13 +179,6 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     neither, or that begins with one and ends with the other, is ``unparsed``; so is a rubric
     without an answer. Answers that are not numbered within 1 to n leave open which is whose, and
     decide nothing; nor do answers that are all YES where the whole is NO.
-
-    Args:
-        text: the judge's reply.
-        constraints: the rubrics, in order.
-
-    Returns:
-        A judgment for each constraint; the explanation is the answer's text.
     """
     try:
         objects_found = objects.find(answer(text, _STATES.search), _is_reply, _STATES)
@@ -228,12 +217,6 @@ def reply(
     become one reply in which each rubric has its number in the checklist and its answer, and one
     without a verdict has none. A text that reads as these verdicts stays as it is, answers
     included, and so does one that decided nothing.
-
-    Args:
-        text: the judge's replies, one behind another; ``None`` where there are none, as when code
-            decided.
-        judgments: the verdicts that came of them.
-        constraints: the rubrics, in order.
     """
     if text is None:
         return Reply(_answers(judgments))
@@ -252,12 +235,7 @@ def reply(
 
 
 def declared(text: str) -> dict[str, Any]:
-    """Return what the judge said, as the published metrics take it.
-
-    Returns:
-        ``satisfied_all``: ``"YES"``, ``"NO"`` or ``None``; ``answers``: the text of each answer by
-        its key, for the micro rate (answers with "yes" in them, of the keys emitted).
-    """
+    """Return what the judge said, as the published metrics take it."""
     replies = objects.find(text, _is_reply)
     reply = replies[-1] if replies else {"rubrics_check": {}}
     overall = _overall(reply)
@@ -317,10 +295,7 @@ def _judgment(key: str, value: Any) -> Judgment:
 
 
 def _ends(words: str) -> set[Status]:
-    """Return the verdicts that an answer begins and ends with.
-
-    "No" that begins a sentence such as "No doubt" is none, nor is "yes" in "not yes".
-    """
+    """Return the verdicts that an answer begins and ends with."""
     listed = list(_WORD.finditer(words))
     ends = set()
     if listed and not _DETERMINES.match(words, listed[0].start()):

@@ -169,13 +169,7 @@ def positions(claims: Sequence[Claim], constraints: Sequence[Constraint]) -> lis
 
 
 def decided(status: Status, explanation: str, reasons: str | None = None) -> Judgment:
-    """Make a judgment that a reply states, marked where its reasons contradict it.
-
-    Args:
-        status: the verdict.
-        explanation: as the judgment keeps it.
-        reasons: the explanation without the verdict, where that is a part of it.
-    """
+    """Make a judgment that a reply states, marked where its reasons contradict it."""
     if contradicts(explanation if reasons is None else reasons, status):
         return Judgment.model_validate(
             {"status": status, "explanation": explanation, "contradiction": True}
@@ -196,12 +190,6 @@ def judged(
     for any, and none is decided. A part whose text names one constraint and whose number another
     leaves both open, unless all parts repeat their constraints and no number stands twice: then
     the reply only counts otherwise.
-
-    Args:
-        claims: of the parts of the reply.
-        constraints: the requested ones.
-        judgment: reads the part at a place.
-        name: what the reply calls a part, ``{}`` standing for the number.
     """
     of = positions(claims, constraints)
     numbers = [claim.number for claim in claims]
@@ -261,11 +249,6 @@ def answer(text: str, holds: Callable[[str], object]) -> str:
     Where the chat template opens the reasoning, the reply holds only its end. Such a closing tag
     may as well be quoted from a response, behind the judge's own verdicts. So it counts only on a
     line of its own, and only if nothing before it is of the kind that the reply is read for.
-
-    Args:
-        text: the judge's reply.
-        holds: tells whether a text holds anything that the prompt's parser would read: a verdict,
-            or a mark of the structure around it.
     """
     text = unix_lines(text)
     opened = _REASONING.match(text)

@@ -98,17 +98,6 @@ def messages(
     """Fill a prompt with a sample.
 
     One user message, since not every model knows a system message.
-
-    Args:
-        template: the prompt's text, with places; ``{{format}}`` is filled already.
-        sample: the sample; its conversation, response and reference are fenced.
-        checklist: the constraints as this prompt writes them.
-        language: of the fences' labels.
-        counted: what code has counted, where the checklist's form has no room for it.
-        places: further places, filled as they are.
-
-    Raises:
-        RowError: the sample has no response, or several turns where the prompt shows one.
     """
     if sample.response is None:
         raise RowError("the row has no response to judge", hint="give each row a response")
@@ -146,11 +135,7 @@ def spoken(turns: Sequence[Message]) -> list[str]:
 
 
 def raw_instruction(template: str, sample: Sample) -> str:
-    """Return the one turn of a conversation, as it is, for a prompt that shows no more.
-
-    Raises:
-        RowError: the prompt does, and there are several turns.
-    """
+    """Return the one turn of a conversation, as it is, for a prompt that shows no more."""
     turns = sample.conversation
     if len(turns) > 1 and asks_for(template, "raw_instruction"):
         raise RowError(

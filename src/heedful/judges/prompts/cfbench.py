@@ -95,13 +95,6 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
 
     A criterion that itself has line ends, blank lines or tabs does no harm, nor do Windows line
     ends, reasoning before the reply or code fences around it.
-
-    Args:
-        text: the judge's reply.
-        constraints: the criteria of the request.
-
-    Returns:
-        A judgment for each constraint.
     """
     criteria = [unix_lines(constraint.text) for constraint in constraints]
     # The reply as it stands comes first: a criterion may itself begin like reasoning or code.
@@ -128,10 +121,6 @@ def faithful_scores(
     lines with exactly one tab count if their value is 1: the fallback drops zeros.
 
     A value that isn't a number stops the published code with an error; here it is left out.
-
-    Returns:
-        The scores, and the published ``judge_parsing``: ``"1"`` strict, ``"0"`` fallback, ``"-1"``
-        neither (the scores are then ``[0.0]``).
     """
     blocks = [block.split("\t") for block in text.split("\n\n")]
     values = [_value(block[1]) for block in blocks if len(block) == 2]  # noqa: PLR2004 - one tab

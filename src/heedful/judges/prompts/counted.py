@@ -95,11 +95,6 @@ def miscounts(explanation: str, status: Status, hedged: re.Pattern[str]) -> bool
     what it can't read is not compared. "100 words" are 90 to 110; other numbers of these than 100
     contradict neither verdict. A count outside of its bound
     contradicts *met*. A count within it contradicts *unmet* only where nothing else is said.
-
-    Args:
-        explanation: of the verdict.
-        status: the verdict.
-        hedged: what makes the rest of an explanation weigh one thing against another.
     """
     said = explanation.strip().casefold()[:_LONGEST]
     # The second is sought in half the time of the first, and rarer.

@@ -114,13 +114,6 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     of the two conclusions. A marker or a second conclusion at the start of a line of an analysis
     leaves two readings, and so none; put ``> `` before such a line to quote it. Reasoning before
     the critique and code fences around it are left out.
-
-    Args:
-        text: the critic's reply.
-        constraints: the checklist it was given.
-
-    Returns:
-        A judgment for each constraint; the explanation is the analysis.
     """
     try:
         parts = blocks(answer(text, _is_structured))
@@ -140,11 +133,7 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
 
 
 def _judgment(block: str, constraint: str, number: int) -> Judgment:
-    """Read one block of a critique.
-
-    Raises:
-        InputError: it is not a constraint, an analysis and one conclusion.
-    """
+    """Read one block of a critique."""
     start = CONSTRAINT.match(block)
     if start is None:
         raise InputError(f"block {number} has no 要求：")

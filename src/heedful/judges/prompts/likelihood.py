@@ -42,27 +42,14 @@ def prompt_version() -> str:
 
 
 def render(sample: Sample, constraint: Constraint) -> list[Message]:
-    """Write the question, in Chinese where the instruction is.
-
-    Raises:
-        RowError: the sample has no response.
-    """
+    """Write the question, in Chinese where the instruction is."""
     language = layout.language_of(layout.last_user_turn(sample))
     template = shipped(f"likelihood.{language}.txt")
     return layout.messages(template, sample, constraint.text, language)
 
 
 def log_odds(tokens: Mapping[str, float]) -> tuple[float, float]:
-    """Read the likeliest first tokens of an answer.
-
-    Args:
-        tokens: their natural log-probabilities.
-
-    Returns:
-        The log-odds of yes against no, and the probability of the two together, 0 to 1. An answer
-        that isn't among the tokens is at most as likely as the least likely of them, and as all
-        that they leave, and is taken to be half as likely.
-    """
+    """Read the likeliest first tokens of an answer."""
     yes = no = 0.0
     for token, value in tokens.items():
         answer = _answer(token.strip(_AROUND).casefold())

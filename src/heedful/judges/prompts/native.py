@@ -18,14 +18,7 @@ if TYPE_CHECKING:
 def parse(
     verdicts: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint]
 ) -> list[Judgment]:
-    """Read verdicts in checklist order.
-
-    Args:
-        verdicts: judgments as objects; ``status`` is the name of a status, or a boolean. Where a
-            benchmark's code reads another one, ``published`` is that.
-        constraints: the checklist; with another number of verdicts than constraints, nothing says
-            which is whose, and all are ``unparsed``.
-    """
+    """Read verdicts in checklist order."""
     if len(verdicts) != len(constraints):
         return undecided(
             constraints,

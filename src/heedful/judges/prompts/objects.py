@@ -21,19 +21,7 @@ class UnclearError(Exception):
 def find(
     text: str, wanted: Callable[[dict[str, Any]], bool], states: re.Pattern[str] | None = None
 ) -> list[dict[str, Any]]:
-    """Find the objects that are wanted, wherever in a text they are; none within another.
-
-    Args:
-        text: the judge's reply.
-        wanted: tells whether an object is one.
-        states: finds what states a verdict or introduces verdicts, to be strict: all of it must
-            stand in the objects, and no object gives one key two values. Otherwise an
-            object that is broken, because it quotes another without escaping it or isn't valid
-            JSON, would give way to the one it quotes.
-
-    Raises:
-        UnclearError: ``states`` is given, and that is not so.
-    """
+    """Find the objects that are wanted, wherever in a text they are; none within another."""
     # Models write line ends inside JSON strings, which only the lenient decoder takes.
     decoder = json.JSONDecoder(strict=False, object_pairs_hook=_once if states else None)
     objects = []
@@ -60,11 +48,7 @@ def find(
 
 
 def key(names: str) -> str:
-    """Write a regular expression that finds keys of an object, valid JSON or not.
-
-    Args:
-        names: a regular expression of the keys' names.
-    """
+    """Write a regular expression that finds keys of an object, valid JSON or not."""
     marks = r"[\\\"'“”‘’`]"
     return rf"(?:{marks}(?:{names}){marks}+|[{{,]\s*(?:{names}))\s*[:：=]"
 

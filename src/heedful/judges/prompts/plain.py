@@ -178,13 +178,6 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     two blocks, or with tags that do not pair, has no verdict. If a line outside the blocks states
     one, no constraint has: the blocks may be quoted, and that line the judge's own. The same holds
     where the text outside them says in any other form what contradicts a block.
-
-    Args:
-        text: the judge's reply.
-        constraints: the requested ones.
-
-    Returns:
-        A judgment for each constraint; the explanation is what stands above the verdict.
     """
     exact = _exact(text, len(constraints))
     if exact is not None:
@@ -211,10 +204,7 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
 
 
 def _exact(text: str, count: int) -> list[Judgment] | None:
-    """Read a reply that has exactly the requested form, as most do; ``None`` for any other.
-
-    What this reads, the tolerant parser reads alike, in seven times the time.
-    """
+    """Read a reply that has exactly the requested form, as most do; ``None`` for any other."""
     judgments = []
     at = 0
     for number in range(1, count + 1):
@@ -234,11 +224,7 @@ def _exact(text: str, count: int) -> list[Judgment] | None:
 
 @dataclass(slots=True)
 class _Block:
-    """The lines between two tags.
-
-    Attributes:
-        sound: whether its tags pair.
-    """
+    """The lines between two tags."""
 
     number: int
     lines: list[str] = field(default_factory=list)
@@ -298,11 +284,7 @@ def _blocks(reply: str) -> tuple[list[_Block], list[str]]:
 
 
 class _Said(NamedTuple):
-    """A verdict outside the blocks, in whatever form.
-
-    Attributes:
-        number: of the constraint that it says it of; ``None`` where it may be any.
-    """
+    """A verdict outside the blocks, in whatever form."""
 
     number: int | None
     status: Status
@@ -310,11 +292,7 @@ class _Said(NamedTuple):
 
 
 def _said(prose: Sequence[str]) -> Iterator[_Said]:
-    """Find every verdict in lines outside the blocks.
-
-    A word is one if it stands in capitals, near the word "verdict" or right behind the number of
-    a constraint; in a sentence it is none.
-    """
+    """Find every verdict in lines outside the blocks."""
     near = False
     for full in prose:
         line = _narrow(full)

@@ -36,15 +36,7 @@ def prompt_version() -> str:
 def render(
     sample: Sample, constraint: str, verdict: Status, first: str, second: str
 ) -> list[Message]:
-    """Write the prompt.
-
-    Args:
-        sample: the conversation and the response that were judged.
-        constraint: the constraint's text.
-        verdict: what both explanations explain.
-        first: the explanation that is shown first.
-        second: the one that is shown second.
-    """
+    """Write the prompt."""
     turns = [(turn.role, turn.content) for turn in sample.conversation]
     response = sample.response or ""
     fence = Fence.around([*(text for _, text in turns), response, constraint, first, second])

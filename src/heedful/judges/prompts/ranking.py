@@ -32,12 +32,7 @@ def prompt_version() -> str:
 
 
 def render(sample: Sample, responses: Sequence[str]) -> list[Message]:
-    """Write the prompt.
-
-    Args:
-        sample: the conversation and the checklist; its own response is not shown.
-        responses: at least two, in the order in which they are shown.
-    """
+    """Write the prompt."""
     checklist = layout.numbered([*map(_asked_for, sample.checklist)], None, "en")
     turns = sample.conversation
     fence = Fence.around([*layout.spoken(turns), checklist, *responses])
@@ -68,16 +63,7 @@ def _asked_for(constraint: Constraint) -> Constraint:
 
 
 def parse(text: str, responses: Sequence[str]) -> list[int] | None:
-    """Read a reply; a ranking that a response holds may be a quotation, and isn't read.
-
-    Args:
-        text: the judge's reply.
-        responses: in the order in which they were shown.
-
-    Returns:
-        The rank of each response in the order shown, from 0 for the best, equal where they are
-        tied; ``None`` where the reply doesn't end in exactly one ranking of all of them.
-    """
+    """Read a reply; a ranking that a response holds may be a quotation, and isn't read."""
     reply = answer(text, _LINE.search)
     lines = list(_LINE.finditer(reply))
     if len(lines) != 1 or reply[lines[0].end() :].strip():

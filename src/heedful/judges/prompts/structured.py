@@ -131,13 +131,6 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     The object may stand in code fences, reasoning and prose; a bare list of judgments will do. A
     judgment may name its constraint by the text instead of the number. A constraint with two
     judgments has no verdict; nor has any if the reply holds two different objects.
-
-    Args:
-        text: the judge's reply.
-        constraints: the requested ones.
-
-    Returns:
-        A judgment for each constraint.
     """
     entries = find_entries(text)
     if isinstance(entries, str):

@@ -18,15 +18,7 @@ _VERDICTS = {"是": Status.MET, "否": Status.UNMET}
 def parse(
     verdicts: Sequence[Mapping[str, Any]], constraints: Sequence[Constraint]
 ) -> list[Judgment]:
-    """Read verdicts, matched by the number in ``crit``; without numbers, by their order.
-
-    Args:
-        verdicts: ``{"crit": "1. 内容约束", "v": "是"}`` each.
-        constraints: the criteria, which the data numbers from 1.
-
-    Returns:
-        A judgment for each constraint; any word but 是 and 否 is ``unparsed``.
-    """
+    """Read verdicts, matched by the number in ``crit``; without numbers, by their order."""
     matches = [_NUMBER.match(str(verdict.get("crit", ""))) for verdict in verdicts]
     numbers = [int(match[1]) for match in matches if match]
     if len(numbers) == len(verdicts) and len(set(numbers)) == len(numbers):

@@ -14,13 +14,7 @@ _CLOSE = re.compile(r"(?:\n|(?<![ \t*]))[ \t*]*+<\s*/\s*[cC]\d{1,6}\s*>[ \t*]*$"
 
 
 class _TaggedBlock(NamedTuple):
-    """What stands behind an opening tag, up to the next one.
-
-    Attributes:
-        number: in the tag.
-        text: all of it, closing tags included.
-        ends: where closing tags begin in it.
-    """
+    """What stands behind an opening tag, up to the next one."""
 
     number: int
     text: str

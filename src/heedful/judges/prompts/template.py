@@ -57,14 +57,6 @@ def custom(
 
     White space around it is left out, unless it has raw places: then it is taken as it is, but for
     the line end that editors put at the end of a file.
-
-    Args:
-        path: the file.
-        places: what may be filled in.
-        needed: places that the model cannot do without: one of each group.
-
-    Raises:
-        UsageError: it cannot be read, has a place that nothing fills, or lacks one that is needed.
     """
     try:
         text = contents(path).decode("utf-8-sig")

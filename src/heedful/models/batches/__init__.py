@@ -31,10 +31,6 @@ def service_of(model: Model) -> BatchService:
     """Return the batch endpoint of a model.
 
     A model of your own has one where it has a method ``batches()`` that returns it.
-
-    Raises:
-        UsageError: it has none.
-        AuthError: there is no key for it.
     """
     if isinstance(model, OpenAIModel):
         from heedful.models.batches.openai import OpenAIBatches

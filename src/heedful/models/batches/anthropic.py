@@ -66,14 +66,7 @@ class AnthropicBatches(KeyedService):
     def __init__(
         self, model: str, *, api_key: str, base_url: str | None = None, backoff_s: float = 1.0
     ) -> None:
-        """Describe the endpoint.
-
-        Args:
-            model: the model's name at Anthropic.
-            api_key: the key.
-            base_url: another address, without ``/v1``.
-            backoff_s: the first pause before another attempt, in seconds.
-        """
+        """Describe the endpoint."""
         headers = {"x-api-key": api_key, "anthropic-version": "2023-06-01"}
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1")
         http = Connection(f"{address}/v1/messages", headers, backoff_s=backoff_s)

@@ -67,55 +67,28 @@ class BatchService(Protocol):
     def request(
         self, number: str, messages: Sequence[Message], sampling: Sampling, sample: int
     ) -> bytes:
-        """Write a request as one line of JSON, without the line's end.
-
-        Args:
-            number: its name in the batch: letters, digits and hyphens.
-            messages: the conversation.
-            sampling: how to sample.
-            sample: numbers independent samples of the same prompt, from 0.
-        """
+        """Write a request as one line of JSON, without the line's end."""
         ...
 
     async def submit(self, requests: BinaryIO, tag: str) -> str:
-        """Submit requests, one a line, under a tag; return the batch's name.
-
-        Raises:
-            FaultError: it wasn't accepted, or nobody knows whether it was; see :meth:`find`.
-        """
+        """Submit requests, one a line, under a tag; return the batch's name."""
         ...
 
     async def find(self, tag: str, count: int, since: float, taken: Collection[str]) -> str | None:
         """Find a batch that may have been submitted: its name, or ``None`` where there is none.
 
         :data:`UNCLEAR` where that can be told only later.
-
-        Args:
-            tag: under which it was to be submitted.
-            count: how many requests it has.
-            since: when that was (``time.time``).
-            taken: batches that are known to be others.
-
-        Raises:
-            FaultError: the server doesn't say.
         """
         ...
 
     async def status(self, batch: str) -> BatchStatus:
-        """Say how far a batch is.
-
-        Raises:
-            FaultError: the server doesn't say.
-        """
+        """Say how far a batch is."""
         ...
 
     def answers(self, batch: str) -> AsyncIterator[tuple[str, Completion | Fault]]:
         """Yield the answers of a batch that has ended, by the requests' numbers, in any order.
 
         Requests may be missing.
-
-        Raises:
-            FaultError: they cannot be fetched to the end.
         """
         ...
 
@@ -178,13 +151,7 @@ class Connection:
     """HTTP requests to a provider: JSON in both directions, and results line by line."""
 
     def __init__(self, address: str, headers: Mapping[str, str], *, backoff_s: float = 1.0) -> None:
-        """Describe it; nothing is connected before the first request.
-
-        Args:
-            address: what paths are joined to, without a slash at the end.
-            headers: of every request; the key among them.
-            backoff_s: the first pause before another attempt, in seconds.
-        """
+        """Describe it; nothing is connected before the first request."""
         self.address = address
         self._headers = dict(headers)
         self._backoff_s = backoff_s
@@ -192,11 +159,7 @@ class Connection:
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def get(self, path: str) -> dict[str, Any]:
-        """Get an object; a request that may succeed the next time is repeated.
-
-        Raises:
-            FaultError: there is none.
-        """
+        """Get an object; a request that may succeed the next time is repeated."""
         for attempt in range(ATTEMPTS):
             try:
                 return (await self.send("GET", path))[0]
@@ -212,11 +175,7 @@ class Connection:
     async def send(
         self, method: str, path: str, **content: Any
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        """Send a request once; return the object that it is answered with, and the headers.
-
-        Raises:
-            FaultError: the answer isn't one, or there is none.
-        """
+        """Send a request once; return the object that it is answered with, and the headers."""
         async with _faults(), await self._open(method, path, content) as response:
             body = bytearray()
             async for chunk in response.content.iter_any():
@@ -228,11 +187,7 @@ class Connection:
             return (_object(bytes(body)) if body else {}), response.headers
 
     async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
-        """Yield the objects of a file of JSON lines.
-
-        Raises:
-            FaultError: it cannot be read to its end.
-        """
+        """Yield the objects of a file of JSON lines."""
         async with _faults(), await self._open("GET", path, {}) as response:
             if response.status != OK:
                 body = await response.content.read(BODY_LIMIT)
@@ -327,11 +282,7 @@ def count(value: object) -> int:
 
 
 def name(value: object, where: str) -> str:
-    """Take a name from a server that goes into a path.
-
-    Raises:
-        FaultError: it is none.
-    """
+    """Take a name from a server that goes into a path."""
     if not (isinstance(value, str) and _NAME.fullmatch(value)) or ".." in value:
         raise FaultError(Fault(FaultKind.TRANSIENT, f"the server names {where} {value!r:.80}"))
     return value

@@ -57,14 +57,7 @@ class GeminiBatches(KeyedService):
     def __init__(
         self, model: str, *, api_key: str, base_url: str | None = None, backoff_s: float = 1.0
     ) -> None:
-        """Describe the endpoint.
-
-        Args:
-            model: the model's name at Google.
-            api_key: the key.
-            base_url: another address, without ``/v1beta``.
-            backoff_s: the first pause before another attempt, in seconds.
-        """
+        """Describe the endpoint."""
         address = (base_url or ADDRESS).rstrip("/").removesuffix("/v1beta")
         http = Connection(address, {"x-goog-api-key": api_key}, backoff_s=backoff_s)
         super().__init__(model.removeprefix("models/"), api_key, http)

@@ -45,12 +45,7 @@ class OpenAIBatches:
     size = 200 * 10**6
 
     def __init__(self, model: OpenAIModel, *, backoff_s: float = 1.0) -> None:
-        """Take the address and the key of a model.
-
-        Args:
-            model: the model.
-            backoff_s: the first pause before another attempt, in seconds.
-        """
+        """Take the address and the key of a model."""
         self._model = model
         headers = {key: value for key, value in model.headers.items() if key != "Content-Type"}
         self._http = Connection(model.address, headers, backoff_s=backoff_s)

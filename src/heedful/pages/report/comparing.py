@@ -38,12 +38,7 @@ PairResult = dict[str, Any]
 
 
 def comparison(runs: Sequence[Path], named: Sequence[str]) -> Section:
-    """Compare runs two by two, and say of those that are unlike why they are not compared.
-
-    Args:
-        runs: their directories, two or more.
-        named: how the report calls them.
-    """
+    """Compare runs two by two, and say of those that are unlike why they are not compared."""
     compared, refused = _compared(runs, named)
     folds = [
         Fold(

@@ -113,9 +113,6 @@ class ReportGroups:
     """Rows by a number that they have, in groups.
 
     Rows with the same outcome are interchangeable, so a group counts the numbers of outcomes.
-
-    Args:
-        name: of the number.
     """
 
     def __init__(self, name: str) -> None:
@@ -123,15 +120,7 @@ class ReportGroups:
         self._rows: dict[tuple[int, str], Counter[int]] = {}
 
     def add(self, group: tuple[int, str], outcome: int) -> Cell:
-        """Count a row.
-
-        Args:
-            group: where the group stands among the others, and what it is called.
-            outcome: the number of the row's outcome.
-
-        Returns:
-            The group, for which contributions of rows in one cluster are summed.
-        """
+        """Count a row."""
         rows = self._rows.get(group)
         if rows is None:
             rows = self._rows[group] = Counter()
@@ -148,13 +137,7 @@ class ReportGroups:
     def measures(
         self, parts: Sequence[Mapping[str, ClusterShare]], together: Spreads, *, readable: float
     ) -> dict[str, dict[str, RateEstimate]]:
-        """Return the measures of each rate by group, the groups in order.
-
-        Args:
-            parts: what each outcome contributes to each rate, by the outcome's number.
-            together: what changes because rows go together.
-            readable: share of the rows that could be read, 0 to 1.
-        """
+        """Return the measures of each rate by group, the groups in order."""
         measures: dict[str, dict[str, RateEstimate]] = {rate: {} for rate in RATES}
         for group in sorted(self._rows):
             shares: dict[str, Counter[ClusterShare]] = {}
@@ -252,13 +235,7 @@ class _Pass:
 
 
 def read(run: SavedRun, name: str, *, examples: int) -> RunReading:
-    """Read what a report says of a run.
-
-    Args:
-        run: the run.
-        name: how the report calls it.
-        examples: how many samples with an unmet constraint are chosen.
-    """
+    """Read what a report says of a run."""
     summary = run.summary
     gathered = _Pass(run.config["scoring"], examples)
     with Texts() as texts:
@@ -311,11 +288,7 @@ def _size(constraints: int) -> tuple[int, str]:
 
 
 def _length(characters: int) -> tuple[int, str]:
-    """Name the group of texts about as long as this one: lengths double from group to group.
-
-    >>> _length(0), _length(63), _length(64), _length(1500)
-    ((0, '0'), (1, '1 – 63'), (64, '64 – 127'), (1024, '1,024 – 2,047'))
-    """
+    """Name the group of texts about as long as this one: lengths double from group to group."""
     if not characters:
         return 0, "0"
     low = 1 << characters.bit_length() - 1

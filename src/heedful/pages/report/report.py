@@ -83,11 +83,7 @@ def report(
 
 
 def _names(folders: Sequence[Path]) -> list[str]:
-    """Name runs by their directories, those of one name by their paths.
-
-    Raises:
-        UsageError: a run is named twice.
-    """
+    """Name runs by their directories, those of one name by their paths."""
     places = [folder.resolve() for folder in folders]
     for number, place in enumerate(places):
         if place in places[:number]:

@@ -102,11 +102,7 @@ class Section:
 
 
 def leading(summary: Mapping[str, Any]) -> tuple[str, list[str]] | None:
-    """Find the rates that a run is quoted by: its benchmark's own before the general ones.
-
-    Returns:
-        The family, and the names of its first rates; ``None`` where there are no rates.
-    """
+    """Find the rates that a run is quoted by: its benchmark's own before the general ones."""
     for family in ranked(summary["metrics"]):
         return family, list(summary["metrics"][family])[:RATES_SHOWN]
     return None
@@ -290,17 +286,7 @@ def measured(
     worst: bool = False,
     natural: bool = False,
 ) -> SectionPart:
-    """Lay out measures by group, with a chart.
-
-    Args:
-        title: what they are.
-        column: what the groups are.
-        series: whose they are: the names of runs, or of rates.
-        by_series: the measures of each of the series, by the group's name.
-        rate: what the measures are, where the title of the chart's axis should say it.
-        worst: put the groups first that went worst, in the first of the series that has them.
-        natural: sort the groups by name, and by the numbers in it.
-    """
+    """Lay out measures by group, with a chart."""
     names = list(dict.fromkeys(name for groups in by_series for name in groups))
     if worst:
         names.sort(key=lambda name: _value(by_series, name))

@@ -45,12 +45,7 @@ HERE = Path(__file__).parent
 
 
 def make_app(viewer: Viewer, keys: Keys) -> Guard:
-    """Make the application.
-
-    Args:
-        viewer: what its pages share.
-        keys: what a browser must know.
-    """
+    """Make the application."""
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:

@@ -49,14 +49,7 @@ class AuditProgress(NamedTuple):
 
 
 class Audit:
-    """The file of an audit.
-
-    Args:
-        path: as :func:`heedful.critic.data.audit.draw` wrote it: CSV or JSON lines.
-
-    Raises:
-        InputError: it isn't an audit, or it is damaged.
-    """
+    """The file of an audit."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -115,19 +108,6 @@ class Audit:
         """Write an answer or a note into the file; what else was changed there meanwhile stays.
 
         The file is replaced as a whole once all of it is on the disk.
-
-        Args:
-            path: the file.
-            at: the row, from 0.
-            column: a question, or ``note``.
-            value: one of :data:`ANSWERS`, or the note.
-
-        Returns:
-            The audit as it is now.
-
-        Raises:
-            InputError: the file isn't an audit any more.
-            UsageError: no such row, question or answer, or the file cannot be written.
         """
         with _writing:
             audit = cls(path)

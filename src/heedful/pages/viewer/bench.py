@@ -27,11 +27,7 @@ LEVELS = ("constraints", "rows")
 
 
 def document_of(run: Run) -> Document | None:
-    """Return the document on a run; ``None`` where it is not finished, or has nothing to show.
-
-    Raises:
-        RunError: its files are damaged, or of another version of heedful.
-    """
+    """Return the document on a run; ``None`` where it is not finished, or has nothing to show."""
     if run.command not in MAKERS or run.summary is None:
         return None
     return _cached_document(
@@ -51,11 +47,7 @@ def _cached_document(directory: Path, command: str, _: int) -> Document:
 
 
 def report_of(folder: Path) -> Document:
-    """Return what a benchmark's report, the folder of a ``report.json``, shows.
-
-    Raises:
-        RunError: it is damaged, or no report of ours.
-    """
+    """Return what a benchmark's report, the folder of a ``report.json``, shows."""
 
     def read() -> Document:
         from heedful.bench.criticbench.charts import document as criticbench

@@ -77,12 +77,7 @@ def identity(run: SavedRun) -> str:
 
 
 class Builder:
-    """Brings an index up to date.
-
-    Args:
-        directory: the run's.
-        path: the index's; it is made, or rebuilt if it isn't this run's.
-    """
+    """Brings an index up to date."""
 
     def __init__(self, directory: Path, path: Path) -> None:
         self._run = SavedRun(directory, marks_damaged=True)
@@ -99,11 +94,7 @@ class Builder:
         self._db.close()
 
     def update(self, rows: int | None = None) -> None:
-        """Put in what is done and not in yet: first the columns, which take little, then the text.
-
-        Args:
-            rows: how many at most; by default all.
-        """
+        """Put in what is done and not in yet: first the columns, which take little, then the text."""
         for key, add in ((COLUMNS, self._add), (TEXT, self._add_text)):
             settled = islice(self._settled(int(about(self._db, key) or 0)), rows)
             while batch := list(islice(settled, BATCH)):

@@ -23,11 +23,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def known_kind(request: Request) -> str:
-    """Return the kind that an address asks for.
-
-    Raises:
-        HTTPException: there is none such.
-    """
+    """Return the kind that an address asks for."""
     kind = str(request.path_params["kind"])
     if kind not in KINDS:
         raise HTTPException(404, f"There are {' and '.join(KINDS)}.")
@@ -35,12 +31,7 @@ def known_kind(request: Request) -> str:
 
 
 def table_response(records: Sequence[Mapping[str, Any]], name: str) -> Response:
-    """Give a short list as a file.
-
-    Args:
-        records: its rows; those of CSV have the columns of all.
-        name: of the file; its end says which kind.
-    """
+    """Give a short list as a file."""
     columns = list(dict.fromkeys(column for record in records for column in record))
     return file_response(records, columns, name)
 
@@ -48,13 +39,7 @@ def table_response(records: Sequence[Mapping[str, Any]], name: str) -> Response:
 def file_response(
     records: Iterable[Mapping[str, Any]], columns: Sequence[str], name: str
 ) -> Response:
-    """Give a list as a file, row by row.
-
-    Args:
-        records: its rows.
-        columns: the columns of CSV.
-        name: of the file; its end says which kind.
-    """
+    """Give a list as a file, row by row."""
     kind = name.rpartition(".")[2]
     body = _csv(records, columns) if kind == "csv" else _lines(records)
     quoted = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in name)

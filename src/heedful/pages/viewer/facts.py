@@ -65,13 +65,7 @@ class Facts(NamedTuple):
 
 
 def row(entry: Entry, *, judged: bool) -> Scored:
-    """Read a row of a run.
-
-    Args:
-        entry: as stored.
-        judged: whether the run judged responses; the others add to samples, and their judgments
-            are those of the critique that a sample holds.
-    """
+    """Read a row of a run."""
     if judged:
         scored = scored_entry(entry)
         return scored._replace(critique=None, problem=WAITING) if _waits(entry) else scored
@@ -142,13 +136,7 @@ def _judgments(checklist: Any, judgments: Any, labels: Any) -> Iterator[Fact]:
 
 
 def fact(kind: str | None, judgment: Mapping[str, Any], label: bool | None) -> Fact:  # noqa: FBT001
-    """Say what is known of a judgment.
-
-    Args:
-        kind: the constraint's type.
-        judgment: as JSON.
-        label: whether the data says that the constraint is met.
-    """
+    """Say what is known of a judgment."""
     status = str(judgment["status"])
     cast = {vote["status"] for vote in judgment.get("votes") or () if vote["status"] in DECIDED}
     against = label is not None and status in DECIDED and label != (status == "met")

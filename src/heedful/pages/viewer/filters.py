@@ -60,11 +60,7 @@ class Filter:
 
     @classmethod
     def of(cls, query: QueryParams) -> Filter:
-        """Read a filter from the query of an address.
-
-        Raises:
-            UsageError: it asks for what there cannot be.
-        """
+        """Read a filter from the query of an address."""
         status, disagreement = query.get("status", ""), query.get("disagreement", "")
         if status and status not in (*STATUSES, *GROUPS, PROBLEM):
             raise UsageError(f"no such status: {status!r}", hint="choose one of the list")

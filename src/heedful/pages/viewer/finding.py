@@ -37,14 +37,7 @@ class ViewedItem:
 
 
 def find(root: Path) -> dict[str, ViewedItem]:
-    """Search a folder, by name and in the same order each time.
-
-    Args:
-        root: the folder; it may be a run itself.
-
-    Returns:
-        What was found, by key.
-    """
+    """Search a folder, by name and in the same order each time."""
     items: dict[str, ViewedItem] = {}
     for folder, files in folders(root):
         for kind, path in _items(folder, files):

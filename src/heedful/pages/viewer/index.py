@@ -47,12 +47,7 @@ class Covered(NamedTuple):
 
 
 class Index:
-    """The index of a run, for reading; each query opens the file again.
-
-    Args:
-        path: the file, which need not be there.
-        whose: the :func:`~heedful.pages.viewer.building.identity` of the run.
-    """
+    """The index of a run, for reading; each query opens the file again."""
 
     def __init__(self, path: Path, whose: str) -> None:
         self._path = path
@@ -95,9 +90,6 @@ class Index:
 
         The rows with a text of more than three characters are among those that are found, which
         have all of its trigrams.
-
-        Raises:
-            UsageError: a text of one or two characters is too common to look up.
         """
         with closing(self._open()) as db:
             query, values = _query(db, wanted)
@@ -110,11 +102,7 @@ class Index:
         return positions
 
     def order(self, column: str) -> array[int]:
-        """Return the rows that are covered, those with most such verdicts first.
-
-        Args:
-            column: ``unmet`` or ``undecided``.
-        """
+        """Return the rows that are covered, those with most such verdicts first."""
         assert column in ORDERS  # noqa: S101 - filters hold no other
         query = f"SELECT position FROM samples ORDER BY {column} DESC, position"  # noqa: S608
         with closing(self._open()) as db:
@@ -170,10 +158,7 @@ def _of_sample(wanted: Filter) -> Iterator[tuple[str, list[object]]]:
 
 
 def _find_text(db: sqlite3.Connection, text: str) -> None:
-    """Put the rows with all trigrams of a text into a temporary table.
-
-    A text of less than three characters begins some trigrams, and one of them is enough.
-    """
+    """Put the rows with all trigrams of a text into a temporary table."""
     db.execute("CREATE TEMP TABLE found (position INTEGER PRIMARY KEY)")
     text = text.replace("\0", "")
     trigrams = list(dict.fromkeys(text[at : at + TRIGRAM] for at in range(len(text) - TRIGRAM + 1)))

@@ -35,12 +35,6 @@ class LabelFile:
     Attributes:
         path: where they are, or would be.
         rows: by the sample's id.
-
-    Args:
-        run: the run's directory.
-
-    Raises:
-        InputError: the file is damaged.
     """
 
     def __init__(self, run: Path) -> None:
@@ -73,19 +67,7 @@ class LabelFile:
 
     @classmethod
     def put(cls, run: Path, sample: Sample, number: int, said: str) -> None:
-        """Write a label; the file is replaced as a whole once all of it is on the disk.
-
-        Args:
-            run: the run's directory.
-            sample: the sample, as the run holds it.
-            number: the constraint's, from 1.
-            said: one of :data:`LABELS`.
-
-        Raises:
-            InputError: the file is damaged.
-            UsageError: no such constraint or label, a row that was not drawn, or the file cannot
-                be written.
-        """
+        """Write a label; the file is replaced as a whole once all of it is on the disk."""
         with _writing:
             file = cls(run)
             if said not in LABELS or not 1 <= number <= len(sample.checklist):

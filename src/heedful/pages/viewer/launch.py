@@ -30,19 +30,7 @@ def serve(
     browser: bool = False,
     say: Callable[[str], None] = print,
 ) -> None:
-    """Serve the pages until interrupted.
-
-    Args:
-        root: the folder whose runs are shown.
-        host: the address to listen at. Whoever reaches it needs the token, but what is sent is
-            not encrypted: leave it at loopback, and reach it from elsewhere by a tunnel.
-        port: the port; by default any free one.
-        browser: open a browser.
-        say: prints the address, and what else a person should know.
-
-    Raises:
-        UsageError: the folder is not there, or the port is taken.
-    """
+    """Serve the pages until interrupted."""
     import uvicorn
 
     if not root.is_dir():

@@ -97,11 +97,7 @@ async def draw(request: Request) -> Response:
 
 
 async def form_of(request: Request) -> dict[str, str]:
-    """Read the fields of a form, as browsers send them.
-
-    Raises:
-        UsageError: it is longer than any of ours.
-    """
+    """Read the fields of a form, as browsers send them."""
     body = bytearray()
     async for chunk in request.stream():
         body += chunk

@@ -42,12 +42,7 @@ async def label(request: Request) -> Response:
 
 
 def labelling(opened: Run, sample: Sample | None) -> dict[str, Any]:
-    """Return what a sample's page says of its labels.
-
-    Returns:
-        ``given``: a label for each constraint, ``None`` where none may be given; ``labels``: the
-        file; ``to_label``: the position of the next drawn row with a label missing.
-    """
+    """Return what a sample's page says of its labels."""
     nothing = {"given": None, "labels": None, "to_label": None}
     if sample is None or not opened.judged:
         return nothing

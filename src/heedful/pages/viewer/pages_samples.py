@@ -129,11 +129,7 @@ JUDGMENTS = (
 
 
 def download(request: Request) -> Response:
-    """Give the samples that a filter wants: as JSON lines, or a row of CSV for each judgment.
-
-    Raises:
-        UsageError: the filter makes no sense.
-    """
+    """Give the samples that a filter wants: as JSON lines, or a row of CSV for each judgment."""
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "run")
     kind = known_kind(request)
@@ -288,16 +284,7 @@ def sample(request: Request) -> Response:
 
 
 def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
-    """Lay out a row for its page.
-
-    Args:
-        row: the row.
-        wanted: the filter: what it looks for is marked.
-        whole: show long texts to their end.
-
-    Returns:
-        ``turns``, ``response``, ``judged``, ``cut`` (whether a text was), ``source``.
-    """
+    """Lay out a row for its page."""
     judged = _judged(row, wanted)
     limit = None if whole else LONG
     sample = row.sample

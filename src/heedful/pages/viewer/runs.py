@@ -99,16 +99,7 @@ class Memory:
 
 
 class Run(Closing):
-    """A run, open for as long as one page is made.
-
-    Args:
-        directory: the run's.
-        indexes: the folder of indexes.
-        memory: of selections.
-
-    Raises:
-        RunError: the directory holds no run, a damaged one, or one of another version.
-    """
+    """A run, open for as long as one page is made."""
 
     def __init__(self, directory: Path, indexes: Path, memory: Memory) -> None:
         self.directory = directory
@@ -178,11 +169,7 @@ class Run(Closing):
         return state(self.directory)
 
     def row(self, position: int) -> Scored:
-        """Return a row, with its judgments.
-
-        Raises:
-            RunError: no such row, or it is damaged.
-        """
+        """Return a row, with its judgments."""
         if not 0 <= position < self.total:
             raise NoRowError(f"no row {position + 1:,}", where=str(self.directory))
         return self.saved.row(position, lambda entry: row(entry, judged=self.judged))
@@ -210,11 +197,7 @@ class Run(Closing):
         return result
 
     def _found(self, wanted: Filter) -> RowSelection:
-        """Find the rows that a filter wants: by the index, and those that are not in it by looking.
-
-        Longer texts are looked for in the rows that have all of their trigrams. Looking ends after
-        :data:`LOOKING_SECONDS`; the selection says how far it came, and the next look goes on.
-        """
+        """Find the rows that a filter wants: by the index, and those that are not in it by looking."""
         if not wanted:
             return RowSelection(range(self.total), self.total, self.total)
         limit = min(self.covered.text if wanted.text else self.covered.columns, self.total)
@@ -280,10 +263,7 @@ class Run(Closing):
         return facts(entry, judged=self.judged)
 
     def _candidates(self, wanted: Filter, since: int) -> Iterator[tuple[int, Entry | None]]:
-        """Yield rows to look at; ``None`` for one in which the text cannot be.
-
-        The database sees that sooner than we do, but knows upper and lower case of ASCII only.
-        """
+        """Yield rows to look at; ``None`` for one in which the text cannot be."""
         text = json.dumps(wanted.text, ensure_ascii=False)[1:-1]
         if not text or any(not c.isascii() and c.lower() != c.upper() for c in text):
             for entry in self.saved.entries(since):

@@ -45,11 +45,7 @@ def saved_filters(root: Path) -> dict[str, str]:
 
 
 async def save(request: Request) -> Response:
-    """Save a filter under a name, or remove it, and show the samples that it wants.
-
-    Raises:
-        UsageError: it has no name, asks for nothing, or there are too many.
-    """
+    """Save a filter under a name, or remove it, and show the samples that it wants."""
     viewer: Viewer = request.app.state.viewer
     item = viewer.item(request.path_params["key"], "run")
     form = await form_of(request)

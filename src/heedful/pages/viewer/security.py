@@ -66,12 +66,7 @@ class Keys:
 
 
 class Guard:
-    """Lets through what may see the pages, and puts the headers on what goes out.
-
-    Args:
-        app: the pages.
-        keys: what a browser must know.
-    """
+    """Lets through what may see the pages, and puts the headers on what goes out."""
 
     def __init__(self, app: ASGIApp, keys: Keys) -> None:
         self._app = app

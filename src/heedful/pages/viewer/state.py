@@ -33,10 +33,6 @@ class Viewer:
         builds: keeps indexes up to date.
         watch: looks at runs under way.
         comparisons: compares runs.
-
-    Args:
-        root: the folder.
-        indexes: where indexes go; by default the user's cache.
     """
 
     def __init__(self, root: Path, indexes: Path | None = None) -> None:
@@ -64,22 +60,14 @@ class Viewer:
         self._due = 0.0
 
     def item(self, key: str, *kinds: str) -> ViewedItem:
-        """Return one of them.
-
-        Raises:
-            HTTPException: there is none.
-        """
+        """Return one of them."""
         item = self.items().get(key)
         if item is None or item.kind not in kinds:
             raise HTTPException(404, "It is not there (any more).")
         return item
 
     def open(self, item: ViewedItem) -> Run:
-        """Open a run.
-
-        Raises:
-            RunError: it is damaged, or of another version of heedful.
-        """
+        """Open a run."""
         return Run(item.path, self._indexes, self._memory)
 
     def page(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:

@@ -45,12 +45,7 @@ def quotes(explanation: str) -> list[str]:
 
 
 def spans(text: str, parts: Iterable[tuple[int, str]]) -> list[Span]:
-    """Find parts in a text, each where it stands first and no earlier one does.
-
-    Args:
-        text: the text.
-        parts: the number of a constraint, and words to find.
-    """
+    """Find parts in a text, each where it stands first and no earlier one does."""
     taken: list[Span] = []
     for number, part in parts:
         start = text.find(part) if part else -1
@@ -67,11 +62,6 @@ def marked(text: str, spans: Sequence[Span], limit: int | None = LONG) -> Markup
     """Make a text safe to show, with its marks.
 
     See :func:`heedful.reporting.html.environment.said`.
-
-    Args:
-        text: the text.
-        spans: what is marked, in order.
-        limit: how many characters are shown.
     """
     from markupsafe import Markup
 

@@ -51,15 +51,7 @@ def asset(name: str) -> str:
 
 
 def self_contained(*, charts: bool) -> dict[str, Any]:
-    """Return what the template of a page needs that makes no request.
-
-    Args:
-        charts: whether it draws charts; their scripts are most of its size.
-
-    Returns:
-        ``style``, ``theme``, ``scripts``, their ``licences``, and the content security ``policy``
-        that allows these and nothing else.
-    """
+    """Return what the template of a page needs that makes no request."""
     from markupsafe import Markup
 
     style, theme = asset("theme.css"), asset("theme.js")
@@ -96,10 +88,6 @@ def said(text: object, limit: int | None = None) -> Markup:
 
     >>> print(said("<b>\x00"))
     &lt;b&gt;<span class="control">U+0000</span>
-
-    Args:
-        text: what was said.
-        limit: how many characters are shown at most; it says how many more there are.
     """
     from markupsafe import Markup, escape
 

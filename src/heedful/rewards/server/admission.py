@@ -60,11 +60,7 @@ class JudgingService:
         return min(asyncio.get_running_loop().time() + self.limits.deadline, self._closes)
 
     def close(self, grace: float) -> None:
-        """Stop waiting for judges after a while, however far requests are.
-
-        Args:
-            grace: in seconds; a second call may shorten what the first one left.
-        """
+        """Stop waiting for judges after a while, however far requests are."""
         self.closing = True
         self._closes = min(self._closes, asyncio.get_running_loop().time() + grace)
         for timeout in self._waiting:
@@ -79,17 +75,7 @@ class JudgingService:
     async def body(
         self, stream: AsyncIterator[bytes], declared: int, counted: Body, until: float
     ) -> bytearray:
-        """Read a request's body, up to the limit and until the deadline.
-
-        Args:
-            stream: its chunks.
-            declared: how many bytes the request says that it has, at least 0.
-            counted: counts them.
-            until: the deadline.
-
-        Raises:
-            RefusedError: it is too large or too late, or the server is full.
-        """
+        """Read a request's body, up to the limit and until the deadline."""
         if declared > self.limits.body:
             raise self._too_large()
         try:
@@ -143,21 +129,7 @@ class JudgingService:
         counted: Body | None,
         until: float,
     ) -> list[T | HeedfulError]:
-        """Judge samples and wait until the deadline.
-
-        Args:
-            rows: samples; errors stay what they are.
-            begin: begins to judge a sample.
-            counted: the body that they are from.
-            until: the deadline, as :meth:`deadline` says it.
-
-        Returns:
-            For each row the result or the error: :class:`LateError` for a row still in work.
-
-        Raises:
-            RefusedError: the request has too many samples, or the server is full.
-            StopRunError: no call to the judge's model can succeed.
-        """
+        """Judge samples and wait until the deadline."""
         samples = [row for row in rows if not isinstance(row, HeedfulError)]
         if len(rows) > self.limits.batch:
             raise RefusedError(
@@ -218,12 +190,7 @@ class JudgingService:
 
 
 async def sliced(work: Callable[..., T], *columns: Iterable[Any]) -> list[T]:
-    """Do some work for each sample of a batch, yielding to other requests in between.
-
-    Args:
-        work: the function.
-        columns: its arguments, each a value for every sample.
-    """
+    """Do some work for each sample of a batch, yielding to other requests in between."""
     done = []
     began = time.perf_counter()
     for given in zip(*columns, strict=True):

@@ -46,14 +46,7 @@ class Endpoints:
     def __init__(
         self, reward: Reward, session: RewardSession, service: JudgingService, metrics: Metrics
     ) -> None:
-        """Put the parts together.
-
-        Args:
-            reward: knows its terms.
-            session: judges.
-            service: judges samples, within the limits.
-            metrics: counts.
-        """
+        """Put the parts together."""
         self._reward = reward
         self._session = session
         self._service = service
@@ -157,11 +150,7 @@ class Endpoints:
         )
 
     async def _json(self, request: Request, until: float) -> Any:
-        """Read a request's JSON.
-
-        Raises:
-            RefusedError: it is too large, too late, or isn't JSON.
-        """
+        """Read a request's JSON."""
         counted = counts_of(request.scope).body = Body(self._service.admission)
         said = request.headers.get("content-length", "")
         declared = int(said) if said.isdecimal() else 0
@@ -174,11 +163,7 @@ class Endpoints:
             ) from None
 
     async def _read(self, request: Request, shape: type[B], until: float) -> B:
-        """Read a request of a shape.
-
-        Raises:
-            RefusedError: it is not of that shape, or cannot be read.
-        """
+        """Read a request of a shape."""
         data = await self._json(request, until)
         if not isinstance(data, dict):
             what = f"the request is {shown(data)}, not an object"
@@ -229,15 +214,7 @@ def application(
     *,
     secured: bool,
 ) -> FastAPI:
-    """Make the app that answers.
-
-    Args:
-        reward: knows its terms.
-        session: judges.
-        service: judges samples, within the limits.
-        metrics: counts.
-        secured: whether a token is required; the document says so.
-    """
+    """Make the app that answers."""
     app = document.described(secured=secured)
     here = Endpoints(reward, session, service, metrics)
     for path, endpoint, request, reply in (

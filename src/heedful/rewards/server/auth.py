@@ -65,13 +65,7 @@ class AuthMiddleware:
     """Checks the token, and counts and logs each request."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics, token: str | None) -> None:
-        """Wrap an app.
-
-        Args:
-            app: answers the requests.
-            metrics: count them.
-            token: required of clients; ``None`` admits all.
-        """
+        """Wrap an app."""
         self._app = app
         self._metrics = metrics
         self._token = None if token is None else token.encode()
@@ -127,11 +121,7 @@ class AuthMiddleware:
 
 
 def _of_a_page(headers: Iterable[tuple[bytes, bytes]]) -> RefusedError | None:
-    """Return why a request is refused that only a web page would send, if it is.
-
-    A page in the user's browser reaches the loopback too, and could spend money there: under its
-    own origin, or under a name of its own that points here (DNS rebinding).
-    """
+    """Return why a request is refused that only a web page would send, if it is."""
     for name, value in headers:
         if name == b"origin" and not _is_here(value):
             return RefusedError(
@@ -167,11 +157,7 @@ async def answer(refused: RefusedError, send: Send) -> None:
 
 
 def checked(host: str, token: str | None) -> str | None:
-    """Return the token without what surrounds it.
-
-    Raises:
-        UsageError: it isn't a valid token, or it is missing and other machines reach the server.
-    """
+    """Return the token without what surrounds it."""
     if token is None:
         if not is_loopback(host):
             raise UsageError(
@@ -186,10 +172,7 @@ def checked(host: str, token: str | None) -> str | None:
 
 
 def _token_of(headers: Mapping[bytes, bytes]) -> bytes:
-    """Return the token of a request: a bearer's, or the password of any user.
-
-    The latter is for clients that can be given a URL only: http://heedful:TOKEN@host:8765/…
-    """
+    """Return the token of a request: a bearer's, or the password of any user."""
     kind, _, value = headers.get(b"authorization", b"").partition(b" ")
     if kind.lower() == b"bearer":
         return value.strip()

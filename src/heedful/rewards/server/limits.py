@@ -45,11 +45,7 @@ class Limits:
     grace: float = 30.0
 
     def __post_init__(self) -> None:
-        """Refuse limits that let nothing through.
-
-        Raises:
-            UsageError: a limit is not above 0, or a batch could exceed the capacity.
-        """
+        """Refuse limits that let nothing through."""
         for field in fields(self):
             value = getattr(self, field.name)
             if not 0 < value < math.inf:
@@ -89,11 +85,7 @@ class Admission:
         self._seconds: float | None = None
 
     def enter(self, samples: int) -> None:
-        """Accept samples.
-
-        Raises:
-            RefusedError: the server is full; ``Retry-After`` says when to try again.
-        """
+        """Accept samples."""
         if self.held + samples > self.capacity:
             raise self._full(
                 f"{amount(self.held, 'sample')} of at most {self.capacity:,} are being judged",
@@ -102,11 +94,7 @@ class Admission:
         self.held += samples
 
     def take(self, size: int) -> None:
-        """Accept bytes.
-
-        Raises:
-            RefusedError: the server is full.
-        """
+        """Accept bytes."""
         if self.bytes + size > self.bodies:
             raise self._full(
                 f"requests of {self.bytes / MIB:.1f} MiB are being answered, at most "
@@ -120,12 +108,7 @@ class Admission:
         return RefusedError(FULL, what, hint=hint, headers=headers)
 
     def leave(self, seconds: float | None = None, samples: int = 1) -> None:
-        """Release samples.
-
-        Args:
-            seconds: how long they took; ``None`` where they were not judged.
-            samples: how many they are.
-        """
+        """Release samples."""
         self.held -= samples
         if seconds is not None:
             before = seconds if self._seconds is None else self._seconds
@@ -148,11 +131,7 @@ class Body:
         self._users = 1
 
     def take(self, size: int) -> None:
-        """Accept that there are this many bytes, or more than before.
-
-        Raises:
-            RefusedError: the server is full.
-        """
+        """Accept that there are this many bytes, or more than before."""
         if size > self._size:
             self._admission.take(size - self._size)
             self._size = size

@@ -38,13 +38,7 @@ class Metrics:
     def __init__(
         self, reward: Reward, admission: Admission, prices: Mapping[str, Price] | None = None
     ) -> None:
-        """Start to count.
-
-        Args:
-            reward: knows the usage of models.
-            admission: counts the samples in work.
-            prices: dollars by model; by default heedful's table.
-        """
+        """Start to count."""
         self.registry = own = CollectorRegistry()
         self._requests = Counter(
             "heedful_requests", "Requests answered.", ["endpoint", "status"], registry=own

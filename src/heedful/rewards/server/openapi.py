@@ -68,11 +68,7 @@ class _Documented(FastAPI):
 
 
 def described(*, secured: bool) -> FastAPI:
-    """Make an app without endpoints; it has no page, as that would load scripts from the net.
-
-    Args:
-        secured: whether a token is required.
-    """
+    """Make an app without endpoints; it has no page, as that would load scripts from the net."""
     app = _Documented(
         title="heedful",
         version=__version__,
@@ -85,12 +81,7 @@ def described(*, secured: bool) -> FastAPI:
 
 
 def posted(request: type[BaseModel], reply: type[BaseModel]) -> dict[str, Any]:
-    """Describe an endpoint that judges.
-
-    Args:
-        request: the shape of its requests.
-        reply: the shape of its responses.
-    """
+    """Describe an endpoint that judges."""
     content = {"application/json": {"schema": {"$ref": REF.format(model=request.__name__)}}}
     refusals = {
         status: {"model": shapes.Refusal, "description": text} for status, text in REFUSALS.items()

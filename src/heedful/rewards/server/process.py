@@ -48,22 +48,6 @@ def serve(
 
     Then no new connection is accepted, and accepted requests are answered within the grace
     period. Call it in the main thread, where signals arrive.
-
-    Args:
-        reward: judges; nothing else may use it meanwhile.
-        host: the address to listen at.
-        port: the port; 0 takes a free one.
-        token: required of clients, as ``Authorization: Bearer TOKEN``.
-        limits: of the server.
-        prices: dollars by model, for the metrics; by default heedful's table.
-        announce: called with the URL once clients can connect.
-
-    Returns:
-        Whether all accepted requests were answered in full.
-
-    Raises:
-        UsageError: the extra ``serve`` is not installed, the port is taken, or other machines
-            would reach a server without a token.
     """
     try:
         import fastapi  # noqa: F401 - whether it is there

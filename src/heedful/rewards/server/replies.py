@@ -19,12 +19,7 @@ _HINT = "give it a field checklist with the constraints; see /openapi.json"
 
 
 def read(row: Any, at: int) -> Sample | HeedfulError:
-    """Read a row of a request; what cannot be judged is an error.
-
-    Args:
-        row: the row, as JSON has it.
-        at: its place in the request, from 0; errors name it, and rows without an id are named so.
-    """
+    """Read a row of a request; what cannot be judged is an error."""
     where = f"samples[{at}]"
     try:
         if not isinstance(row, dict):

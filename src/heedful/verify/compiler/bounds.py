@@ -57,12 +57,7 @@ def _is_of_page(bound: dict[str, Any]) -> bool:
 
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
-    """Make the check of a count; ``None`` where its unit or its number leaves open what is meant.
-
-    Args:
-        bound: the unit, the numbers, the part.
-        named: whether the text names what is counted in.
-    """
+    """Make the check of a count; ``None`` where its unit or its number leaves open what is meant."""
     if "unit" not in bound or _is_of_page(bound):
         return None
     limits = [name for name in _NUMBERS if name in bound]
@@ -111,10 +106,7 @@ _Range = tuple[int | None, int | None]
 
 
 def _ranges(bound: dict[str, Any], lengths: bool) -> list[_Range]:  # noqa: FBT001 - a kind of unit
-    """Work out the bounds that a number stands for; several where it has several readings.
-
-    None at all where it stays open which.
-    """
+    """Work out the bounds that a number stands for; several where it has several readings."""
     if "limit" in bound:
         return [_around(bound["limit"]), (None, bound["limit"])]
     number = bound.get("about") or (lengths and (bound.get("plain") or bound.get("holds")))

@@ -113,16 +113,7 @@ class Clause(NamedTuple):
 
 
 def together(grammar: Grammar, clauses: Iterable[Clause]) -> Check | None:
-    """Join the checks of clauses.
-
-    Args:
-        grammar: that the clauses were matched by.
-        clauses: of one text, in order.
-
-    Returns:
-        One check; ``None`` where it is open what a later clause speaks of, or where no text could
-        do all that they say.
-    """
+    """Join the checks of clauses."""
     clauses = _with_verses(_with_parts(_with_open_numbers(list(clauses))))
     if _is_open(grammar, clauses):
         return None
@@ -162,11 +153,7 @@ _NUMBERS = ("at_least", "at_most", "more", "less", "exactly", "plain", "holds", 
 
 
 def _may_be_of_each(before: Clause, after: Clause) -> bool:
-    """Check whether a number may be meant for each of the things that an earlier clause counts.
-
-    "Three paragraphs, max 2 sentences": three paragraphs hold more than two sentences.
-    "3 sentences, 2 questions" may be five sentences.
-    """
+    """Check whether a number may be meant for each of the things that an earlier clause counts."""
     earlier, later = dict(before.values), dict(after.values)
     part, unit = _COUNTED_PARTS.get(earlier.get("unit", "")), later.get("unit", "")
     if part is None or {"of", "part"} & later.keys() or "part" in earlier or part == unit[:-1]:
@@ -221,10 +208,7 @@ def _is_open_between(grammar: Grammar, before: Clause, after: Clause) -> bool:
 
 
 def _reaches_on(earlier: dict[str, Any], later: dict[str, Any]) -> bool:
-    """Check whether what is said of one number may hold for the bare one that follows.
-
-    "At most 3 emojis and 2 hashtags", "3 emojis and 2 hashtags per paragraph".
-    """
+    """Check whether what is said of one number may hold for the bare one that follows."""
     part = later.get("part")
     if "unit" in earlier and part not in {None, _COUNTED_PARTS.get(earlier["unit"])}:
         return True

@@ -114,10 +114,7 @@ def _compile(written: str, grammar: Grammar) -> CompiledConstraint:
 
 
 def _together(grammar: Grammar, clauses: _Clauses, bare: str) -> Check | None:
-    """Join the checks of clauses; a short length that is all the text says is the response's.
-
-    Beside other clauses, or in Chinese, "at most 12 words" may go on about a slogan.
-    """
+    """Join the checks of clauses; a short length that is all the text says is the response's."""
     check = together(grammar, clauses)
     alone = len(clauses) == 1 and not {_IN_PASSAGE, _OF_LETTER} & set(clauses[0].values)
     if check is None or not alone or scripts.HAN_CHARACTER.search(bare):
@@ -137,14 +134,7 @@ def _cover(
     start: int,
     known: dict[int, list[_Clauses]] | None = None,
 ) -> list[_Clauses]:
-    """Find the ways to cover a text from a position to its end by clauses and conjunctions.
-
-    Args:
-        grammar: of the clauses.
-        text: to be covered.
-        start: the position.
-        known: what was found from other positions, so that the work stays bounded.
-    """
+    """Find the ways to cover a text from a position to its end by clauses and conjunctions."""
     known = {} if known is None else known
     if start in known:
         return known[start]
@@ -210,11 +200,7 @@ def _key(check: Check) -> str:
 
 
 def _readings_within(check: Check) -> Iterator[Check]:
-    """Find the checks that give way to one that covers the same text.
-
-    Where it is open whether "three" or "at least three" is meant, the open reading holds; where
-    the text names the whole response, no passage within it is meant; a word is not just a phrase.
-    """
+    """Find the checks that give way to one that covers the same text."""
     if check.id == "heedful:either_reading":
         yield from map(Check.model_validate, check.args["checks"])
     elif {"words", "alone"} & check.args.keys():

@@ -47,15 +47,7 @@ def matching_form(text: str) -> str:
 
 @dataclass(slots=True)
 class _Node:
-    """A part of a pattern.
-
-    Attributes:
-        kind: ``word``, ``phrase`` (a name), ``slot``, ``all`` (one after the other), ``any``.
-        text: the word or the name.
-        parts: of ``all`` and ``any``.
-        bind: what a slot's value is called.
-        gives: what a matched alternative binds.
-    """
+    """A part of a pattern."""
 
     kind: str
     text: str = ""
@@ -82,16 +74,7 @@ class Grammar:
     """
 
     def __init__(self, text: str, slots: dict[str, Slot], where: str = "grammar") -> None:
-        """Read a grammar.
-
-        Args:
-            text: the content of a grammar file.
-            slots: what ``<name>`` means where it isn't a phrase of the file.
-            where: the file's name, for messages.
-
-        Raises:
-            InputError: a line cannot be read, a phrase is missing or contains itself.
-        """
+        """Read a grammar."""
         self._slots = slots
         self._where = where
         self._visited: set[str] = set()

@@ -31,11 +31,7 @@ _OTHERWISE = {
 
 
 def _equals(id_: str, bound: dict[str, Any]) -> Check:
-    """Make the check of a whole response; "answer yes or no" may allow an explanation after it.
-
-    The answer that "must be one of: …" may be only a part of the response; and what isn't quoted
-    may only describe it, as "an apology" does.
-    """
+    """Make the check of a whole response; "answer yes or no" may allow an explanation after it."""
     loose = bound.pop("loose", None)
     check = Check(id=id_, args=bound)
     if loose == _OF_LABELS and not all(
@@ -167,10 +163,7 @@ def _any_of(id_: str, bound: dict[str, Any]) -> Check:
 
 
 def _neither(id_: str, bound: dict[str, Any]) -> Check | None:
-    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”".
-
-    "Use “a”, not “b”" may find nothing to use it for.
-    """
+    """Make the check of phrases that are listed, or of two: "neither “a” nor “b”"."""
     if bound.pop("instead", None):
         instead = Check(id="heedful:mentions", args={"phrases": [*bound["first"]]})
         without = Check(id=id_, args={"phrases": [*bound["second"]]})

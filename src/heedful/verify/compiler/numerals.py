@@ -29,13 +29,6 @@ def number_at(text: str, start: int) -> tuple[int, int] | None:
 
     >>> number_at("1,200 words", 0), number_at("twenty-five", 0), number_at("三百五十字", 0)
     ((1200, 5), (25, 11), (350, 4))
-
-    Args:
-        text: in lower case, with half-width digits.
-        start: the position.
-
-    Returns:
-        The number and the position after it; ``None`` where none starts.
     """
     sign = text[start : start + 1]
     if sign.isdigit():

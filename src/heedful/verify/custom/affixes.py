@@ -45,22 +45,7 @@ def words_with(
     part: Part = "response",
     which: Which = "each",
 ) -> Finding:
-    """There are enough words that begin or end in some letters, and not too many.
-
-    Args:
-        response: to be judged.
-        starts: letters of which a word begins with one.
-        ends: letters of which a word ends in one.
-        at_least: words; the same word twice may count once.
-        at_most: words.
-        part: where they are counted.
-        which: all of these parts, or one.
-
-    Raises:
-        UndecidedError: it depends on the parts of a compound, on a repeated word or a title; or
-            the script doesn't part words by spaces.
-        VerifierError: no letters or no bound are given.
-    """
+    """There are enough words that begin or end in some letters, and not too many."""
     if not starts and not ends:
         raise VerifierError("no letters are given", hint="give starts or ends")
     required = bounds(at_least, at_most)
@@ -84,11 +69,7 @@ def _bare(text: str) -> str:
 
 
 def _count(text: str, starts: tuple[str, ...], ends: tuple[str, ...]) -> CountRange:
-    """Count the words that fit, and those that may: compounds by their parts, the same twice.
-
-    >>> _count("The bad bear-cub has bad luck.", ("b",), ("",))
-    CountRange(low=1, high=3)
-    """
+    """Count the words that fit, and those that may: compounds by their parts, the same twice."""
 
     def fits(word: str) -> bool:
         bare = _bare(word)

@@ -47,11 +47,7 @@ class StepBudget:
     left = MOST_WORK
 
     def spend(self, work: int) -> None:
-        """Take some of it.
-
-        Raises:
-            TimeoutError: nothing is left.
-        """
+        """Take some of it."""
         self.left -= work
         if self.left < 0:
             raise TimeoutError
@@ -67,11 +63,7 @@ class Automaton:
         self._cache: dict[_Start, tuple[bool, frozenset[int]]] = {}
 
     def search(self, text: str) -> bool:
-        """Say whether the program matches anywhere in a text.
-
-        Raises:
-            TimeoutError: it takes too long.
-        """
+        """Say whether the program matches anywhere in a text."""
         return self._run(text, 0, len(text), anywhere=True)
 
     def matches_from(self, text: str, start: int) -> bool:

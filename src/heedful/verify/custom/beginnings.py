@@ -69,12 +69,7 @@ def _past_title(layout: Layout, part: Part, test: _Test) -> _Test:
 def starts_with_letter(
     response: Response, *, letters: list[str], part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, starts with one of the letters, large or small.
-
-    Raises:
-        UndecidedError: it does so only past a title, a number or a quotation mark, or with an
-            accent on the letter.
-    """
+    """The response, or a part of it, starts with one of the letters, large or small."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         return _letter_first(layout.text, letters)
@@ -116,20 +111,7 @@ def each_word(
     at_most: int | None = None,
     capitals: bool = False,
 ) -> Finding:
-    """Each word starts with one of the letters or a capital, or has so many letters.
-
-    Args:
-        response: to be judged.
-        letters: large or small.
-        at_least: letters of a word.
-        at_most: letters of a word.
-        capitals: whether each starts with a capital letter.
-
-    Raises:
-        UndecidedError: it depends on a title, a number, or the parts of a compound; or the script
-            doesn't part words by spaces.
-        VerifierError: nothing is asked of the words.
-    """
+    """Each word starts with one of the letters or a capital, or has so many letters."""
     if letters is None and at_least is None and at_most is None and not capitals:
         raise VerifierError("nothing is asked of the words", hint="give letters or a bound")
     least, most = at_least or 0, float("inf") if at_most is None else at_most
@@ -188,12 +170,7 @@ _KINDS: dict[Kind, str] = {
 def starts_with_kind(
     response: Response, *, kind: Kind, part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, starts with a capital letter, a number or an emoji.
-
-    Raises:
-        UndecidedError: it does so only past a title or with other signs before it, or starts with
-            a number in words.
-    """
+    """The response, or a part of it, starts with a capital letter, a number or an emoji."""
     if kind == "heading":
         return decide(*_heading_first(response.layout))
 
@@ -255,16 +232,7 @@ def _joined(outcomes: list[Outcome]) -> Outcome:
     describe=lambda text, part: f"Let the first letters of {named(part, 'each')} spell '{text}'.",
 )
 def acrostic(response: Response, *, text: str, part: Part = "line") -> Finding:
-    """The first letters of the parts spell a text, in order.
-
-    Args:
-        response: to be judged.
-        text: that they spell; case, accents and spaces make no difference.
-        part: of a Chinese sentence, a verse or a line may be meant.
-
-    Raises:
-        UndecidedError: they do with something left out, or it depends on what a part is.
-    """
+    """The first letters of the parts spell a text, in order."""
     wanted = [_bare(sign) for sign in folded(text) if sign.isalnum()]
     parts: tuple[Part, ...] = (part,)
     if part in {"sentence", "verse"} and scripts.HAN_CHARACTER.search(response.text):
@@ -322,12 +290,7 @@ def letters(
     part: Part = "response",
     which: Which = "each",
 ) -> Finding:
-    """Each of the letters occurs often enough, and not too often, large or small, in any word.
-
-    Raises:
-        UndecidedError: it depends on whether title, headings and code count.
-        VerifierError: no bound is given.
-    """
+    """Each of the letters occurs often enough, and not too often, large or small, in any word."""
     required = bounds(at_least, at_most)
     most = float("inf") if at_most is None else at_most
 

@@ -82,21 +82,7 @@ def table(
     at_least: int | None = None,
     at_most: int | None = None,
 ) -> Finding:
-    """There is a table of a shape.
-
-    Args:
-        response: to be judged.
-        columns: how many there are.
-        rows: how many there are; the header may or may not be one.
-        headers: names that stand above the columns; in another order it isn't decided.
-        at_least: rows.
-        at_most: rows.
-
-    Raises:
-        UndecidedError: there is a table that is not Markdown's, or the count of rows depends on
-            the header, or a name is only part of a header.
-        VerifierError: no shape is given.
-    """
+    """There is a table of a shape."""
     if rows is not None:
         at_least = at_most = rows
     if columns is None and at_least is None and at_most is None and not headers:
@@ -190,18 +176,7 @@ def _as_written(
 def wrapped(
     response: Response, *, marks: list[str], part: Written = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, starts with one mark and ends with another.
-
-    Args:
-        response: to be judged.
-        marks: the opening one and the closing one.
-        part: what is wrapped.
-        which: all of them, or one.
-
-    Raises:
-        UndecidedError: the marks are there, but with something before or after them.
-        VerifierError: there are not two marks.
-    """
+    """The response, or a part of it, starts with one mark and ends with another."""
     if len(marks) != 2 or not all(marks):  # noqa: PLR2004 - a pair
         raise VerifierError(f"marks is {marks!r}", hint="give the opening and the closing one")
     opening, closing = marks
@@ -235,11 +210,7 @@ Style = Literal["bold", "italic"]
 def emphasis(
     response: Response, *, style: Style, part: Written = "title", which: Which = "each"
 ) -> Finding:
-    """A part is bold or italic from its first word to its last.
-
-    Raises:
-        UndecidedError: only some of it is; or it is a heading, which is shown in bold by itself.
-    """
+    """A part is bold or italic from its first word to its last."""
     pattern, marks = (_BOLD, ("**", "__", "<")) if style == "bold" else (_ITALIC, ("*", "_", "<"))
 
     def test(layout: Layout) -> tuple[Outcome, str]:
@@ -261,15 +232,7 @@ _POSTSCRIPT = re.compile(r"p\W{0,2}s\b|postscript|附言|又及|附[:：]", re.I
 
 @verifier("heedful:postscript", describe="End with a postscript that starts with '{marker}'.")
 def postscript(response: Response, *, marker: str = "P.S.") -> Finding:
-    """The response ends with a postscript.
-
-    Args:
-        response: to be judged.
-        marker: what the postscript starts with.
-
-    Raises:
-        UndecidedError: it starts with another marker, or stands in the midst of the response.
-    """
+    """The response ends with a postscript."""
     lines = [unmarked(line).strip() for line in response.text.split("\n")]
     lines = [line for line in lines if line]
     wanted = folded(marker)

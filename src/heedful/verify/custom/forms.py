@@ -83,11 +83,7 @@ def _named(form: Format) -> str:
     describe=lambda **args: f"Respond in this form: {_named(args['format'])}.",
 )
 def form(response: Response, *, format: Format) -> Finding:  # noqa: A002 - what users call it
-    """The response has a form, or holds what has it (a table, a list, a code block).
-
-    Raises:
-        UndecidedError: there is something of the kind, but not surely enough.
-    """
+    """The response has a form, or holds what has it (a table, a list, a code block)."""
     return decide(*_FORMS[format](response.layout))
 
 
@@ -255,17 +251,7 @@ def csv_table(
     at_least: int | None = None,
     at_most: int | None = None,
 ) -> Finding:
-    """The response is CSV with so many columns and rows.
-
-    Args:
-        response: to be judged.
-        columns: how many there are.
-        at_least: rows; the first line may be a header, which may not count.
-        at_most: rows.
-
-    Raises:
-        UndecidedError: it may be CSV, or it depends on the first line.
-    """
+    """The response is CSV with so many columns and rows."""
 
     def test(rows: list[list[str]]) -> tuple[Outcome, str]:
         shape = f"{amount(len(rows), 'line')} of {amount(len(rows[0]), 'field')}"

@@ -40,21 +40,7 @@ def json_value(
     at_most: int | None = None,
     alone: bool = False,
 ) -> Finding:
-    """The response is JSON, alone or in one code block.
-
-    Args:
-        response: to be judged.
-        keys: the object, or each object of the array, has them all.
-        schema: a JSON schema; see :func:`heedful.verify.custom.json_schema.fault` for its keywords.
-        at_least: keys of the object; those of objects within it may count.
-        at_most: keys.
-        alone: whether text around it is too much for certain.
-
-    Raises:
-        UndecidedError: there is JSON, but also text around it (unless it must be alone), a key
-            stands deeper, or a schema is given and cannot be decided: see
-            :func:`~heedful.verify.custom.json_schema.fault`.
-    """
+    """The response is JSON, alone or in one code block."""
     text = response.text.strip(BLANKS)
     blocks = code_blocks(text)
     block = code_block_alone(text) if len(blocks) == 1 else None

@@ -106,9 +106,6 @@ def fits(name: str, text: str) -> bool:
 
     >>> fits("date", "2024-02-29"), fits("date", "2023-02-29")
     (True, False)
-
-    Raises:
-        UndecidedError: the format isn't known here, or the text is unusual.
     """
     outcome = _FORMATS[name](text) if name in _FORMATS else None
     if outcome is None:

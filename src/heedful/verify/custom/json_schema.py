@@ -31,14 +31,6 @@ def parse(text: str) -> tuple[Any, bool]:
 
     >>> parse("[1, 2.5]")
     ([1, 2.5], True)
-
-    Returns:
-        The value, and whether it is as written: a number that a float cannot hold is rounded, and
-        of a name that occurs twice in an object the last value is taken.
-
-    Raises:
-        ValueError: the text isn't JSON.
-        RecursionError: it is nested too deeply.
     """
     exact = True
 
@@ -75,11 +67,7 @@ def _is_exact(value: float, written: str) -> bool:
 
 
 def refuse_constant(name: str) -> Any:
-    """Refuse ``NaN``, ``Infinity`` and ``-Infinity``, as ``parse_constant`` of :mod:`json`.
-
-    Raises:
-        ValueError: always.
-    """
+    """Refuse ``NaN``, ``Infinity`` and ``-Infinity``, as ``parse_constant`` of :mod:`json`."""
     raise ValueError(f"{name} is not a JSON value")
 
 
@@ -110,11 +98,6 @@ def fault(value: Any, schema: Any) -> str | None:
 
     >>> fault({"age": "9"}, {"properties": {"age": {"type": "integer"}}})
     '$.age must be integer'
-
-    Raises:
-        UndecidedError: a pattern takes too long on one of the texts, a format is not known, or a
-            number is too large to be divided.
-        VerifierError: the schema has a keyword that is not known, or isn't one.
     """
     from fastjsonschema import JsonSchemaValueException
 
@@ -153,18 +136,7 @@ def _is_large(number: float) -> bool:
 
 
 def _cleaned(schema: Any, place: str, texts: list[tuple[str, str]]) -> Any:
-    """Leave of a schema what validates, and refuse what is not on the list.
-
-    Its patterns and formats become formats that are numbers, which we decide.
-
-    Args:
-        schema: to be cleaned.
-        place: where it stands, for messages.
-        texts: collects the patterns and formats, each with its keyword.
-
-    Raises:
-        VerifierError: it has an unknown keyword, or isn't a schema.
-    """
+    """Leave of a schema what validates, and refuse what is not on the list."""
     if isinstance(schema, bool):
         return schema
     if not isinstance(schema, dict):
@@ -215,11 +187,7 @@ def _cleaned_value(keyword: str, value: Any, place: str, texts: list[tuple[str, 
 
 @lru_cache(maxsize=_COMPILED)
 def _compiled(schema: str, texts: tuple[tuple[str, str], ...]) -> Callable[[Any], object]:
-    """Compile a cleaned schema, written as JSON, and what the numbers of its formats stand for.
-
-    Raises:
-        VerifierError: it isn't a schema.
-    """
+    """Compile a cleaned schema, written as JSON, and what the numbers of its formats stand for."""
     import fastjsonschema
 
     invalid = fastjsonschema.JsonSchemaDefinitionException

@@ -33,9 +33,6 @@ def language(response: Response, *, language: str) -> Finding:
     """The response is in a language, given as ISO 639-1 code.
 
     Detects Chinese by its characters, and other languages by langdetect and their script.
-
-    Raises:
-        UndecidedError: scripts are mixed, or the text is too short to detect its language.
     """
     return decide(*_in_language(response, language))
 
@@ -74,11 +71,7 @@ _FEWEST_TO_TELL = 3
 
 @lru_cache(maxsize=4096)
 def _script_of(sign: str) -> ChineseScript | None:
-    """Say whether only one script has a character: GB 2312 codes simplified ones, Big5 the others.
-
-    >>> _script_of("书"), _script_of("書"), _script_of("山")
-    ('simplified', 'traditional', None)
-    """
+    """Say whether only one script has a character: GB 2312 codes simplified ones, Big5 the others."""
     coded = []
     for encoding in ("gb2312", "big5"):
         try:
@@ -92,11 +85,7 @@ def _script_of(sign: str) -> ChineseScript | None:
 
 @verifier("heedful:chinese_script", describe="Write in {script} Chinese characters.")
 def chinese_script(response: Response, *, script: ChineseScript) -> Finding:
-    """The response is in traditional or in simplified Chinese characters.
-
-    Raises:
-        UndecidedError: it holds characters of both, or few that tell.
-    """
+    """The response is in traditional or in simplified Chinese characters."""
     text = response.layout.plain
     signs = scripts.HAN_CHARACTER.findall(text)
     if not signs or _KANA.search(text):
@@ -151,11 +140,7 @@ def _in_title_case(text: str) -> tuple[Outcome, str]:
 def case(
     response: Response, *, case: Case, part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """All letters are capitals, or none is, or each word but small ones starts with one.
-
-    Raises:
-        UndecidedError: there are no letters of two cases, or a few stray ones of the other.
-    """
+    """All letters are capitals, or none is, or each word but small ones starts with one."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         upper = sum(map(str.isupper, layout.plain))
@@ -206,11 +191,7 @@ _DATE = re.compile(
     ),
 )
 def dates(response: Response, *, style: DateStyle, at_least: int = 0) -> Finding:
-    """All dates are written in a style; or so many are, whatever the others look like.
-
-    Raises:
-        UndecidedError: there is no date, though none is asked for.
-    """
+    """All dates are written in a style; or so many are, whatever the others look like."""
     if at_least:
         number = len(re.findall(rf"(?<!\d){_DATE_STYLES[style]}(?!\d)", response.text, re.ASCII))
         return Finding(met=number >= at_least, found=f"{amount(number, 'date')} as {style}")

@@ -38,17 +38,7 @@ def _describe_delimited(sign: Separator, at_least: int | None, at_most: int | No
 def delimited(
     response: Response, *, sign: Separator, at_least: int | None = None, at_most: int | None = None
 ) -> Finding:
-    """The response is a list, on one line, whose items a sign parts.
-
-    Args:
-        response: to be judged.
-        sign: that stands between two items.
-        at_least: items.
-        at_most: items.
-
-    Raises:
-        UndecidedError: there is more than a list, or another sign may part its items.
-    """
+    """The response is a list, on one line, whose items a sign parts."""
     whole = (response.text if sign == "bar" else response.layout.plain).strip()
     text = whole.rstrip(".。")
     pieces = re.split(f"[{_SEPARATORS[sign]}]", text)
@@ -80,11 +70,7 @@ _MARKED = re.compile(r"\s*([^\w\s])")
 
 @verifier("heedful:bullet_sign", describe="Mark each bullet point with '{sign}'.")
 def bullet_sign(response: Response, *, sign: str) -> Finding:
-    """There are bullet points, and all have one sign.
-
-    Raises:
-        UndecidedError: there are none, signs look alike, or other lines may be bullet points.
-    """
+    """There are bullet points, and all have one sign."""
     lines = response.layout.lines
     marked = [line for line in lines if line.kind == "bullet"]
     count = count_units(response.layout, "bullet_points") or CountRange(0, 0)
@@ -125,11 +111,7 @@ def at_end(
     at_least: int | None = None,
     at_most: int | None = None,
 ) -> Finding:
-    """So many hashtags or emojis stand at the end of the response.
-
-    Raises:
-        UndecidedError: others stand elsewhere, or only some would call them so.
-    """
+    """So many hashtags or emojis stand at the end of the response."""
     text = response.text.rstrip()
     last = _LAST[unit].search(text[-_LONGEST_END:])
     total = count_units(response.layout, unit) or CountRange(0, 0)

@@ -127,17 +127,7 @@ Outcome = bool | None
 def judged(
     layout: Layout, part: Part, which: Which, test: Callable[[Layout], tuple[Outcome, str]]
 ) -> tuple[Outcome, str]:
-    """Test a part, under each reading of where it lies.
-
-    Args:
-        layout: the response.
-        part: what is tested.
-        which: all of them, or one.
-        test: returns whether a text meets the requirement, and an explanation.
-
-    Returns:
-        The outcome that all readings share, else ``None``; and what was found.
-    """
+    """Test a part, under each reading of where it lies."""
     texts_by_reading = readings(layout, part)
     if part == "line" and isinstance(which, int):
         # With nothing around them, the first is the first.
@@ -209,11 +199,7 @@ def _layout(text: str, part: Part) -> Layout:
 
 
 def decide(outcome: Outcome, reason: str) -> Finding:
-    """Turn an outcome into a finding.
-
-    Raises:
-        UndecidedError: readings disagree.
-    """
+    """Turn an outcome into a finding."""
     from heedful.verify.base import Finding
 
     if outcome is None:

@@ -48,15 +48,7 @@ _CATEGORY = re.compile("L[Cultmo]?|M[nce]?|N[dlo]?|P[cdseifo]?|S[mcko]?|Z[slp]?|
 
 
 class Pattern:
-    """An expression, ready to be searched for.
-
-    Args:
-        pattern: as it is written.
-
-    Raises:
-        ValueError: it isn't an expression.
-        UndecidedError: it needs an engine that backtracks.
-    """
+    """An expression, ready to be searched for."""
 
     def __init__(self, pattern: str) -> None:
         self.pattern = pattern
@@ -65,9 +57,6 @@ class Pattern:
 
     def __call__(self, text: str) -> bool:
         r"""Say whether the expression occurs in a text.
-
-        Raises:
-            UndecidedError: to find out would take too long.
 
         >>> Pattern(r"^\d{2}$")("42"), Pattern("^(a+)+$")("a" * 40 + "b")
         (True, False)
@@ -83,12 +72,7 @@ class Pattern:
 
 
 def _parsed(pattern: str, budget: StepBudget) -> Program:
-    """Read an expression; its conditions on what is around a place spend the same budget.
-
-    Raises:
-        ValueError: it isn't one.
-        UndecidedError: it refers back to a group, or is too large.
-    """
+    """Read an expression; its conditions on what is around a place spend the same budget."""
     parser = _Parser(pattern, budget)
     program = parser.choice()
     if parser.at < len(pattern):

@@ -63,13 +63,7 @@ class _Patterns(NamedTuple):
 
 
 def _sure_places(text: str, phrase: str, longest_inside: int) -> list[int]:
-    """Find where a phrase surely starts.
-
-    Args:
-        text: folded, but for its capitals.
-        phrase: folded, but for its capitals.
-        longest_inside: Chinese letters. A phrase of no more may cross the bounds of words.
-    """
+    """Find where a phrase surely starts."""
     matches = _patterns(phrase).sure.finditer(text)
     if len(phrase) > longest_inside or not _CHINESE.fullmatch(phrase):
         return [match.start() for match in matches]
@@ -133,14 +127,7 @@ def _other_spellings(text: str, phrase: str) -> int:
 
 
 class _Doubt(NamedTuple):
-    """Where an occurrence of a phrase may be something else.
-
-    Attributes:
-        longest_inside: Chinese letters. A phrase of no more may be part of another word.
-        shortest_inside: Chinese letters. Of fewer, the characters are what is asked for.
-        names: whether several capitalised words may be a name, as one word may be.
-        inside: whether the phrase may be part of a longer word.
-    """
+    """Where an occurrence of a phrase may be something else."""
 
     longest_inside: int
     shortest_inside: int
@@ -229,10 +216,6 @@ def contains(
     """Each of the phrases occurs often enough, and not too often.
 
     A phrase of Latin letters counts as a whole word; ``inside`` of longer ones, too.
-
-    Raises:
-        UndecidedError: a phrase occurs only inflected or with other punctuation, or the response's
-            parts can be separated in several ways that matter.
     """
     required = bounds(at_least, at_most)
 
@@ -270,11 +253,7 @@ def excludes(
     which: Which = "each",
     inside: bool = False,
 ) -> Finding:
-    """None of the phrases occurs as a whole word; ``inside`` of longer ones neither.
-
-    Raises:
-        UndecidedError: as for ``heedful:contains``.
-    """
+    """None of the phrases occurs as a whole word; ``inside`` of longer ones neither."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         unused = f"{quoted(phrases)} not used"
@@ -303,11 +282,7 @@ def contains_any(
     part: Part = "response",
     which: Which = "each",
 ) -> Finding:
-    """At least one of the phrases occurs, or so many of them.
-
-    Raises:
-        UndecidedError: as for ``heedful:contains``.
-    """
+    """At least one of the phrases occurs, or so many of them."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         counts = [occurrences(layout, phrase, _PRESENT) for phrase in phrases]
@@ -325,11 +300,7 @@ def _describe_mention(phrases: list[str]) -> str:
 
 @verifier("heedful:mentions", describe=_describe_mention)
 def mentions(response: Response, *, phrases: list[str]) -> Finding:
-    """One of the names of a topic occurs.
-
-    Raises:
-        UndecidedError: none occurs: the response may speak of the topic in other words.
-    """
+    """One of the names of a topic occurs."""
     outcome, reason = _any_used(
         response.layout, phrases, _NAMED, wanted=True, unused="not by that name"
     )
@@ -341,11 +312,7 @@ def mentions(response: Response, *, phrases: list[str]) -> Finding:
     describe=lambda phrases: f"Do not mention {quoted(phrases)}, not even in other words.",
 )
 def does_not_mention(response: Response, *, phrases: list[str]) -> Finding:
-    """None of the names of a topic occurs; where one does, this is unmet.
-
-    Raises:
-        UndecidedError: none occurs: the response may speak of the topic in other words.
-    """
+    """None of the names of a topic occurs; where one does, this is unmet."""
     outcome, reason = _any_used(
         response.layout, phrases, _NAMED, wanted=False, unused="not by that name"
     )

@@ -19,12 +19,7 @@ from heedful.verify.text.prepared import Response  # noqa: TC001 - read at run t
     describe=lambda phrases: f"Of {quoted(phrases)}, let each stand before the next.",
 )
 def order(response: Response, *, phrases: list[str]) -> Finding:
-    """Each of the phrases stands before the next one.
-
-    Raises:
-        UndecidedError: they alternate, one is missing and none after it is there, or one occurs
-            only in another form.
-    """
+    """Each of the phrases stands before the next one."""
     spans = [places(response.layout, phrase) for phrase in phrases]
     missing = [phrase for phrase, (_, maybe) in zip(phrases, spans, strict=True) if not maybe]
     outcomes = [_before(*earlier, *later) for earlier, later in pairwise(spans)]
@@ -60,11 +55,7 @@ _AROUND_HEADING = re.compile(r"^[\W\d_]+|[\W_]+$")
     describe=lambda phrases: f"Write sections with the headings {quoted(phrases)}.",
 )
 def headed(response: Response, *, phrases: list[str]) -> Finding:
-    """Each of the phrases is a heading.
-
-    Raises:
-        UndecidedError: one stands in a line that no mark shows to be a heading, or within one.
-    """
+    """Each of the phrases is a heading."""
     marked = {
         _AROUND_HEADING.sub("", folded(unmarked(line.text)))
         for line in response.layout.lines
@@ -89,11 +80,7 @@ _LABELLED = re.compile(r"\W{0,5}[^\W\d]{1,20}\W{1,3}\d")
 
 @verifier("heedful:numbered", describe="Number the items from {first} to {last}, in order.")
 def numbered(response: Response, *, first: int, last: int) -> Finding:
-    """Lines are numbered, each with the next number, from the first number to the last.
-
-    Raises:
-        UndecidedError: other lines start with a number too, or with one in words or another form.
-    """
+    """Lines are numbered, each with the next number, from the first number to the last."""
     lines = [unmarked(line).strip() for line in response.text.split("\n")]
     numbers = [int(match[1]) for line in lines if (match := _NUMBERED.match(line))]
     wanted = list(range(first, last + 1))
@@ -115,15 +102,7 @@ _SENTENCE_END = re.compile("[.!?。！？…][\"'”’」』）)*_]*$")
 
 @verifier("heedful:separated", describe="Separate paragraphs with {mark} lines.")
 def separated(response: Response, *, mark: str = "blank") -> Finding:
-    """Paragraphs are parted by blank lines, or by lines that hold a mark and nothing else.
-
-    Args:
-        response: to be judged.
-        mark: such as ``***``; ``blank`` for blank lines.
-
-    Raises:
-        UndecidedError: there is one paragraph alone, or it is open what a paragraph is.
-    """
+    """Paragraphs are parted by blank lines, or by lines that hold a mark and nothing else."""
     lines = [line.strip() for line in response.text.strip().split("\n")]
     if mark != "blank":
         return decide(*_parted_by(lines, mark))

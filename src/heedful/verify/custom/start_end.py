@@ -53,18 +53,7 @@ def starts_with(
     which: Which = "each",
     words: bool = False,
 ) -> Finding:
-    """The response, or a part of it, starts with one of the phrases.
-
-    Args:
-        response: to be judged.
-        phrases: of which one is asked for.
-        part: that starts so.
-        which: all of them, or one.
-        words: the phrases are words, so that signs around them make no difference.
-
-    Raises:
-        UndecidedError: it does so only past a title or an opening remark, or with other signs.
-    """
+    """The response, or a part of it, starts with one of the phrases."""
     test = _of_words(_starting(phrases), phrases, 0) if words else _starting(phrases)
     return decide(*judged(response.layout, part, which, test))
 
@@ -76,11 +65,7 @@ def starts_with(
 def does_not_start_with(
     response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, starts with none of the phrases.
-
-    Raises:
-        UndecidedError: as for ``heedful:starts_with``.
-    """
+    """The response, or a part of it, starts with none of the phrases."""
     return decide(*judged(response.layout, part, which, _not(_starting(phrases))))
 
 
@@ -98,18 +83,7 @@ def ends_with(
     which: Which = "each",
     words: bool = False,
 ) -> Finding:
-    """The response, or a part of it, ends with one of the phrases; quotes after it do not count.
-
-    Args:
-        response: to be judged.
-        phrases: of which one is asked for.
-        part: that ends so.
-        which: all of them, or one.
-        words: the phrases are words, so that signs around them make no difference.
-
-    Raises:
-        UndecidedError: other signs stand after it, or its punctuation differs.
-    """
+    """The response, or a part of it, ends with one of the phrases; quotes after it do not count."""
     test = _of_words(_ending(phrases), phrases, -1) if words else _ending(phrases)
     return decide(*judged(response.layout, part, which, test))
 
@@ -121,11 +95,7 @@ def ends_with(
 def does_not_end_with(
     response: Response, *, phrases: list[str], part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, ends with none of the phrases.
-
-    Raises:
-        UndecidedError: as for ``heedful:ends_with``.
-    """
+    """The response, or a part of it, ends with none of the phrases."""
     return decide(*judged(response.layout, part, which, _not(_ending(phrases))))
 
 
@@ -137,11 +107,7 @@ def _describe_emoji_end(part: Part, which: Which) -> str:
 def ends_with_emoji(
     response: Response, *, part: Part = "response", which: Which = "each"
 ) -> Finding:
-    """The response, or a part of it, ends with an emoji, whichever.
-
-    Raises:
-        UndecidedError: a full stop or the like stands after it, or only some call it an emoji.
-    """
+    """The response, or a part of it, ends with an emoji, whichever."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         text = layout.plain.strip()
@@ -169,18 +135,7 @@ def equals(
     which: Which = "each",
     words: bool = False,
 ) -> Finding:
-    """The response, or a part of it, is one of the phrases; quotes around it do not count.
-
-    Args:
-        response: to be judged.
-        phrases: of which one is asked for.
-        part: that is to be it.
-        which: all of them, or one.
-        words: the phrases are words, so that signs around them make no difference.
-
-    Raises:
-        UndecidedError: its punctuation differs.
-    """
+    """The response, or a part of it, is one of the phrases; quotes around it do not count."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         text = layout.text.strip()
@@ -212,11 +167,7 @@ def equals(
     describe=lambda part, which: f"Let {named(part, which)} be a question.",
 )
 def question(response: Response, *, part: Part = "response", which: Which = "each") -> Finding:
-    """The response, or a part of it, is a question, or several.
-
-    Raises:
-        UndecidedError: only some of its sentences are, or it only sounds like one.
-    """
+    """The response, or a part of it, is a question, or several."""
 
     def test(layout: Layout) -> tuple[Outcome, str]:
         number = count_units(layout, "questions")

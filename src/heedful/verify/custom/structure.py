@@ -30,9 +30,6 @@ def bounds(at_least: int | None, at_most: int | None) -> str:
 
     >>> bounds(3, 3), bounds(None, 5), bounds(2, 4)
     ('exactly 3', 'at most 5', '2 to 4')
-
-    Raises:
-        VerifierError: no bound is given, or no count can meet both.
     """
     if at_least is None and at_most is None:
         raise VerifierError("no bound is given", hint="give at_least, at_most or both")
@@ -84,10 +81,6 @@ def count(
     Of a passage that code cannot find, only the length of the whole response is known, and it is
     no longer than that: so too short a response is unmet, a short enough one is met, and all else
     is not decided.
-
-    Raises:
-        UndecidedError: readings of the unit or of the part disagree.
-        VerifierError: no bound is given.
     """
     required = bounds(at_least, at_most)
 
@@ -144,11 +137,7 @@ _MOST_AROUND = 3
     describe=lambda verses, length: f"Write a classical poem of {verses} verses of {length} 字.",
 )
 def classical_poem(response: Response, *, verses: int, length: int) -> Finding:
-    """There is a classical Chinese poem of so many verses of so many 字.
-
-    Raises:
-        UndecidedError: verses of that length are there. Rhyme and tones are for others to judge.
-    """
+    """There is a classical Chinese poem of so many verses of so many 字."""
     runs: list[int] = []
     for block in re.split(r"\n\s*\n", response.text):
         for text in (block, re.sub(r"[、“”‘’「」『』*_ \t\u3000]", "", block)):
@@ -170,11 +159,7 @@ _SHORTEST_CHINESE = "its script does not part words by spaces"
 
 @verifier("heedful:no_repetition", describe="Use no {unit} twice.")
 def no_repetition(response: Response, *, unit: Repeated) -> Finding:
-    """No two words, sentences, … are the same, but for case, marks and punctuation.
-
-    Raises:
-        UndecidedError: readings of what a sentence, a paragraph, … is disagree.
-    """
+    """No two words, sentences, … are the same, but for case, marks and punctuation."""
     if unit == "word":
         if count_units(response.layout, "words") is None:
             return decide(None, _SHORTEST_CHINESE)
@@ -201,11 +186,7 @@ def _repeated(texts: list[str]) -> tuple[Outcome, str]:
 
 @verifier("heedful:all", describe=lambda checks: " ".join(map(base.describe, checks)))
 def all_of(response: Response, *, checks: list[Check]) -> Finding:
-    """All of the checks are met.
-
-    Raises:
-        UndecidedError: one is not decided, and none is unmet.
-    """
+    """All of the checks are met."""
     outcomes = [_outcome(response, each) for each in checks]
     unmet = [reason for outcome, reason in outcomes if outcome is False]
     if unmet:
@@ -225,9 +206,6 @@ def either_reading(response: Response, *, checks: list[Check]) -> Finding:
     """Of checks that are readings of one constraint, all are met or none is.
 
     "Contain three links" may mean exactly or at least three: a fourth leaves it undecided.
-
-    Raises:
-        UndecidedError: the readings disagree.
     """
     outcomes = [_outcome(response, each) for each in checks]
     first, reason = outcomes[0]

@@ -60,23 +60,7 @@ def tool_calls(
     at_most: int | None = None,
     turns: Turns = "last",
 ) -> Finding:
-    """A tool is called, so often and with such arguments.
-
-    Args:
-        response: with its calls, and those before it.
-        name: the tool's; any by default.
-        arguments: what the arguments are compared with, where they count.
-        match: ``subset``: each given argument has the given value, within objects too, and there
-            may be others. ``equal``: there are no others. ``schema``: they fit a JSON schema, see
-            :func:`heedful.verify.custom.json_schema.fault`.
-        at_least: calls; 1 unless a bound is given.
-        at_most: calls; 0 for none.
-        turns: ``last`` or ``all``.
-
-    Raises:
-        UndecidedError: whether enough calls fit a schema cannot be decided.
-        VerifierError: no count can meet both bounds.
-    """
+    """A tool is called, so often and with such arguments."""
     if (at_least, at_most) == (None, None):
         at_least = 1
     required = bounds(at_least, at_most)
@@ -108,18 +92,7 @@ def tool_order(
     match: Literal["subset", "equal"] = "subset",
     turns: Turns = "last",
 ) -> Finding:
-    """Tools are called in an order.
-
-    Args:
-        response: with its calls, and those before it.
-        names: the tools, in order; one may stand there several times.
-        match: ``subset``: there may be other calls before, between and after. ``equal``: there
-            are none.
-        turns: ``last`` or ``all``.
-
-    Raises:
-        VerifierError: no name is given.
-    """
+    """Tools are called in an order."""
     if not names:
         raise VerifierError("names is empty", hint="name the tools in their order")
     calls = _calls(response, turns)
@@ -135,13 +108,7 @@ def tool_order(
     decides_empty=True,
 )
 def tools_only(response: Response, *, names: list[str], turns: Turns = "last") -> Finding:
-    """No tool is called but these; none need be.
-
-    Args:
-        response: with its calls, and those before it.
-        names: the tools that may be called.
-        turns: ``last`` or ``all``.
-    """
+    """No tool is called but these; none need be."""
     others = [call for call in _calls(response, turns) if call.name not in names]
     return Finding(met=not others, found=f"of other tools {_listed(others)}")
 

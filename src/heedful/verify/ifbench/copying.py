@@ -68,15 +68,6 @@ def span(response: Response, size: int, n_start: int, n_end: int) -> slice:
 
     In faithful scoring the last place is not included, and a place 0, which the published code
     takes for none, is replaced by a random one.
-
-    Args:
-        response: holds the scoring and its random numbers.
-        size: the number of places in the request, words or characters.
-        n_start: the first place, counted from 0.
-        n_end: the last place.
-
-    Raises:
-        VerifierError: the request has no such places in this order.
     """
     if not n_start <= n_end < size:
         raise VerifierError(

@@ -37,11 +37,7 @@ __all__: list[str] = []
 def word_count_range(
     response: Response, *, min_words: NonNegativeInt, max_words: NonNegativeInt
 ) -> Finding:
-    """The number of words, counted as IFEval does, is in the range, its ends included.
-
-    Raises:
-        VerifierError: the range is empty.
-    """
+    """The number of words, counted as IFEval does, is in the range, its ends included."""
     if min_words > max_words:
         raise VerifierError(
             f"min_words {min_words} is more than max_words {max_words}",

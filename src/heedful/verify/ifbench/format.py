@@ -204,11 +204,7 @@ def line_indent(response: Response) -> Finding:
 
 
 def _without_some_blanks(lines: list[str]) -> list[str]:
-    """Leave out blank lines as the published code does, which removes them while it goes through.
-
-    A removal makes it pass over the next line; and what it removes is the first line that is equal
-    to the blank one it is at, which may be one that it has passed over before.
-    """
+    """Leave out blank lines as the published code does, which removes them while it goes through."""
     remaining: list[str | None] = []
     passed: defaultdict[str, deque[int]] = defaultdict(deque)  # blank lines that remained
     pass_over = False

@@ -91,10 +91,7 @@ def quotes(response: Response) -> Finding:
 
 
 def _quoted_depth(text: str) -> int:
-    """Find how deep quotations are nested at most, counting those that are closed.
-
-    A mark closes the quotation that the same mark opened last, else it opens one.
-    """
+    """Find how deep quotations are nested at most, counting those that are closed."""
     deepest = 0
     inside: list[tuple[str, int]] = []  # open marks, and how many levels are inside of each
     for mark in re.findall("[\"']", text):
@@ -148,9 +145,6 @@ def emoji(response: Response) -> Finding:
 
     Faithful: an emoji is a single character, so that flags and keycaps are none; it may be the last
     but one; and a piece of nothing but marks counts as a sentence.
-
-    Raises:
-        VerifierError: the emoji package is not installed.
     """
     package = imported("emoji")
     if response.faithful is None:

@@ -54,15 +54,7 @@ def keywords_specific_position(
 def word_in_sentence(
     sentences: list[list[str]], word: str, n: int, m: int, *, cased: bool = False
 ) -> Finding:
-    """Compare the mth word of the nth sentence with a required one, in any case by default.
-
-    Args:
-        sentences: the words of the first n sentences, or of all, if there are fewer.
-        word: the required one.
-        n: the sentence, counted from 1.
-        m: the word, counted from 1.
-        cased: whether the case counts.
-    """
+    """Compare the mth word of the nth sentence with a required one, in any case by default."""
     if len(sentences) < n:
         return Finding(met=False, found=f"{amount(len(sentences), 'sentence')}, no sentence {n}")
     words = sentences[n - 1]

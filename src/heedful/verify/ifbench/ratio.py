@@ -100,10 +100,7 @@ def _trigrams(items: str | list[str]) -> set[tuple[str, ...]]:
 
 
 def _kinds(response: Response) -> dict[str, int]:
-    """Count the sentences that end in ``.``, ``?`` and ``!``.
-
-    Strictly, quotes, brackets and asterisks after the mark do not hide it.
-    """
+    """Count the sentences that end in ``.``, ``?`` and ``!``."""
     sentences = response.sentences
     if response.faithful is None:
         sentences = [unclosed(sentence) for sentence in sentences]

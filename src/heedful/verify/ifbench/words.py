@@ -28,11 +28,7 @@ __all__: list[str] = []
 
 
 def _words(response: Response) -> list[str]:
-    """Cut into words in lower case.
-
-    Faithful: cut at white space once ASCII's marks are deleted, so that other dashes and quotes
-    are words, or part of one.
-    """
+    """Cut into words in lower case."""
     if response.faithful is None:
         return bare_words(response.lower)
     return without_punctuation(response.lower).split()
@@ -202,9 +198,6 @@ def odd_even_syllables(response: Response) -> Finding:
 
     Faithful: a word with a digit has no syllables; strictly it cannot be counted, and where the
     verdict would depend on it, it is undecided.
-
-    Raises:
-        VerifierError: syllapy is not installed, or a number decides.
     """
     count = imported("syllapy").count
     words = _words(response)
@@ -252,9 +245,6 @@ def start_verb(response: Response) -> Finding:
 
     The published code uses NLTK's tagger, whose model must be downloaded. Both scorings use HanTa,
     whose model is part of the package. docs/agreement.md compares them.
-
-    Raises:
-        VerifierError: HanTa is not installed.
     """
     tagger = _tagger(imported("HanTa.HanoverTagger"))
     tokens = treebank_words(response.sentences[:1])

@@ -24,10 +24,7 @@ __all__: list[str] = []
 
 
 def _count(response: Response, words: str) -> int:
-    """Count words of the data, in any case and also inside of longer words.
-
-    The published code reads them as regular expressions.
-    """
+    """Count words of the data, in any case and also inside of longer words."""
     if response.faithful is None:
         return response.lower.count(words.lower())
     return len(re.findall(words, response.text, re.IGNORECASE))

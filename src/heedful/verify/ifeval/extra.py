@@ -91,9 +91,6 @@ def repeat_phrase(response: Response, *, phrase: str, small_n: PositiveInt) -> F
 
     Faithful: from each first word on up to the next last word is a repetition, in that case, and
     must be no longer; all may have one word replaced, the last one must.
-
-    Raises:
-        VerifierError: the phrase has no word in its middle.
     """
     words = phrase.split()
     if len(words) < _SHORTEST_PHRASE:

@@ -72,9 +72,6 @@ def count_words(response: Response) -> int:
     Faithful: punctuation is dropped before words are split, so that ``a.b`` is one, and
     signs that are not on its list count as words; so do Thai punctuation and spaces; the vowel
     signs of Hindi part words, so that हिन्दी is three.
-
-    Raises:
-        VerifierError: the response is Thai and PyThaiNLP is not installed.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None
@@ -114,9 +111,6 @@ def count_sentences(response: Response) -> int:
     Faithful: pieces without a letter count, such as a closing quote after a full stop or the
     ``1`` of ``1.``; a decimal point ends a Chinese sentence; other languages that write a danda
     (Marathi, Bengali, …) are split as English.
-
-    Raises:
-        VerifierError: the response is Thai and PyThaiNLP is not installed.
     """
     text, writing = response.text, written_in(response)
     faithful = response.faithful is not None

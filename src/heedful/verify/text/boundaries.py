@@ -170,18 +170,7 @@ def _enclosed(line: str) -> list[tuple[int, int]]:
 
 
 class _Context(NamedTuple):
-    """A stop and the text around it.
-
-    Attributes:
-        before: the word before it, without opening quotes.
-        mark: the stop, or a run of them.
-        closed: whether quotes, brackets or pictures stand behind it.
-        gap: whether white space follows.
-        after: the beginning of what follows.
-        first: whether the sentence is the first of its line.
-        alone: whether the word before it is the first of the sentence.
-        named: whether a name or a number may stand before that word, as in "on Main St.".
-    """
+    """A stop and the text around it."""
 
     before: str
     mark: str

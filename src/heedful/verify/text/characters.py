@@ -122,13 +122,7 @@ _TONE = re.compile("[\ufe0f\U0001f3fb-\U0001f3ff]")
 
 
 def counted(signs: str, doubt: str, maybe: str) -> Callable[[Layout], list[int]]:
-    """Make the count of a sign.
-
-    Args:
-        signs: the characters that are one.
-        doubt: the pattern of where one of them may be something else; it begins with the sign.
-        maybe: the pattern of what else some take for one.
-    """
+    """Make the count of a sign."""
     doubtful, possible = re.compile(doubt), re.compile(maybe)
     of_ascii = "".join(filter(str.isascii, signs))
     only_beyond = not any(map(str.isascii, maybe.strip("[]")))

@@ -40,11 +40,6 @@ def stands_alone(text: str, start: int, end: int) -> bool:
     >>> text = "东北京剧和北京烤鸭"
     >>> stands_alone(text, 1, 3), stands_alone(text, 5, 7)
     (False, True)
-
-    Args:
-        text: that holds the phrase.
-        start: of the phrase.
-        end: of the phrase.
     """
     before, after = text[max(0, start - 1) : start], text[end : end + 1]
     inside = [bool(_LETTER.match(sign)) and sign not in _ENDS_WORDS for sign in (before, after)]

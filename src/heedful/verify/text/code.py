@@ -50,9 +50,6 @@ _OPENING = re.compile(r"\s*(`{3,}|~{3,})(?:markdown|md)\s*", re.IGNORECASE)
 def without_markdown_fences(text: str) -> tuple[str, bool] | None:
     r"""Leave out the fences around blocks of Markdown, which a reader sees as what they hold.
 
-    Returns:
-        The text, and whether a single block is all of it; ``None`` without such a block.
-
     >>> without_markdown_fences("```markdown\n- a\n```"), without_markdown_fences("```\na\n```")
     (('- a', True), None)
     """

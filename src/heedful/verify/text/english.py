@@ -31,30 +31,18 @@ if TYPE_CHECKING:
 
 
 def sentence_rules() -> str:
-    """Say what sentences are split by: ``"built in"`` or ``"punkt_tab at <folder>"``.
-
-    Raises:
-        VerifierError: there is Punkt data and it cannot be read.
-    """
+    """Say what sentences are split by: ``"built in"`` or ``"punkt_tab at <folder>"``."""
     return splitter().parameters.source
 
 
 @functools.cache
 def splitter() -> Splitter:
-    """Return the splitter for English, the same one as long as the process runs.
-
-    Raises:
-        VerifierError: there is Punkt data and it cannot be read.
-    """
+    """Return the splitter for English, the same one as long as the process runs."""
     return Splitter(punkt() or built_in())
 
 
 def punkt() -> Parameters | None:
-    """Read the trained parameters where NLTK looks for them; ``None`` where there are none.
-
-    Raises:
-        VerifierError: there are some and they cannot be read.
-    """
+    """Read the trained parameters where NLTK looks for them; ``None`` where there are none."""
     for folder in _places():
         try:
             present = all((folder / name).is_file() for name in _FILES)

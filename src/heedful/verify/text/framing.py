@@ -64,10 +64,6 @@ _HAN_NAME = re.compile(r"[\u4e00-\u9fff·]{2,4}")
 def greetings(lines: Sequence[str], alone: Sequence[bool]) -> int:
     """Count the lines at the start that greet, or stand above a text as "Subject: …" does.
 
-    Args:
-        lines: that are not blank. The last is never such a line.
-        alone: for each, whether blank lines stand around it, so that a name may be a greeting too.
-
     >>> greetings(["Subject: Rain", "Ann,", "It rained."], [True, True, True])
     2
     >>> greetings(["Rain,", "snow."], [False, False])
@@ -95,9 +91,6 @@ def _is_name(bare: str) -> bool:
 def remarks(lines: Sequence[str]) -> int:
     """Count the lines at the end that speak of the text or to its reader: "(40 words)".
 
-    Args:
-        lines: that are not blank. The first is never such a remark.
-
     >>> remarks(["Rain fell.", "(Word count: 2)", "Let me know if you need more!"])
     2
     """
@@ -111,10 +104,6 @@ def remarks(lines: Sequence[str]) -> int:
 
 def closings(lines: Sequence[str], alone: Sequence[bool]) -> Iterator[int]:
     """Say how many lines at the end may be no part of the text: each possible number above 0.
-
-    Args:
-        lines: that are not blank. The first is never such a line.
-        alone: for each, whether blank lines stand around it.
 
     >>> list(closings(["Rain fell.", "Kind regards,", "Ann"], [True, False, False]))
     [1, 2]

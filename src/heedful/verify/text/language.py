@@ -101,10 +101,7 @@ class _Profiles:
         return grams
 
     def _find_grams(self, word: str, end: str = " ") -> list[str]:
-        """List the n-grams of a word, which starts with a space; after two capitals, none.
-
-        They begin again after the next character that isn't a capital, the final space included.
-        """
+        """List the n-grams of a word, which starts with a space; after two capitals, none."""
         known = self._known
         if any(map(str.isupper, word[1:])):
             return [gram for gram in _grams_past_capitals(word, end) if gram in known]
@@ -198,10 +195,7 @@ def _clean(text: str) -> str:
 
 
 def _without_addresses(text: str) -> str:
-    """Blank out addresses in the part of a long text that is read afterwards.
-
-    Addresses hold no white space, so a text may be cut there.
-    """
+    """Blank out addresses in the part of a long text that is read afterwards."""
     size = 2 * _LONGEST_TEXT
     while True:
         cut = _SPACE.search(text, size)

@@ -144,11 +144,7 @@ class Layout:
 
     @cached_property
     def _frames(self) -> list[tuple[int, int]]:
-        """How many written lines at the start and at the end may be no part of the text.
-
-        One pair for each reading; the first is (0, 0). A greeting may be none while a signature is
-        one, and only a part of either may be.
-        """
+        """How many written lines at the start and at the end may be no part of the text."""
         places = self._written
         if not self.titled or len(places) < 2:  # noqa: PLR2004 - a text and what frames it
             return [(0, 0)]

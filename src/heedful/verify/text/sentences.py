@@ -184,14 +184,7 @@ class Splitter:
 
 
 def _candidates(text: str) -> Iterator[tuple[int, int, str]]:
-    """Find the marks that may end a sentence, each with the words around it.
-
-    Of the marks between two blanks the last one counts, and the very first character if it is a
-    mark. The context of a mark starts at the blank before it.
-
-    Yields:
-        The end of the mark, the start of what follows it, and the context.
-    """
+    """Find the marks that may end a sentence, each with the words around it."""
     held: re.Match[str] | None = None
     begin = last = 0
     blanks = [each for each in _BLANKS if each in text]

@@ -32,11 +32,6 @@ _LETTER = re.compile(r"[^\W_]")
 def readings(text: str) -> list[list[str]]:
     """Split a text into sentences, by each reading.
 
-    Returns:
-        The finished sentences that surely end, and all sentences that may end, with unfinished
-        lines. Where lines seem to be wrapped, also the finished ones of the text without line
-        breaks. The numbers of a list belong to none.
-
     >>> readings("1. It rains. 下雨了！真的")
     [['It rains.', '下雨了！'], ['It rains.', '下雨了！', '真的']]
     """

@@ -124,11 +124,7 @@ def _tokens(text: str, marks: str) -> list[str]:
 
 
 def _final_stop(sentence: str) -> tuple[str, str, str]:
-    """Part the full stop that ends a sentence from what is before and after it.
-
-    Any other full stop is part of its word (U.S.); where none ends the sentence, the second and
-    third part are empty.
-    """
+    """Part the full stop that ends a sentence from what is before and after it."""
     body = sentence.rstrip()
     core = body.rstrip(_CLOSERS)
     if core.endswith(".") and not core.endswith(".."):

@@ -77,10 +77,6 @@ def count_words(text: str) -> int:
     Emoji and punctuation aren't words. IFEval and its family count by rules of their own; see
     :attr:`heedful.verify.Response.words`.
 
-    Raises:
-        VerifierError: the text holds Thai and PyThaiNLP is not installed; or Lao, Khmer or
-            Burmese, for which there is no dictionary.
-
     >>> count_words("It's a well-known fact: 3.5 > 2"), count_words("我有3只cat。")
     (6, 5)
     """
@@ -125,21 +121,13 @@ def without_marks(text: str) -> str:
 
 
 def thai_words(text: str) -> list[str]:
-    """Split a Thai text into words, spaces and punctuation included, by PyThaiNLP's dictionary.
-
-    Raises:
-        VerifierError: PyThaiNLP is not installed.
-    """
+    """Split a Thai text into words, spaces and punctuation included, by PyThaiNLP's dictionary."""
     split, _ = _thai()
     return split(text)
 
 
 def thai_sentences(line: str) -> list[str]:
-    """Split a line of Thai into sentences, by PyThaiNLP's trained model.
-
-    Raises:
-        VerifierError: PyThaiNLP is not installed.
-    """
+    """Split a line of Thai into sentences, by PyThaiNLP's trained model."""
     _, split = _thai()
     return split(line)
 
