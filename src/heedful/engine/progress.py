@@ -21,7 +21,7 @@ PLAIN_SECONDS = 10.0
 
 
 def line(progress: Progress, now: float) -> str:
-    """Say how far a run is: rows, rate, time left (where that is known), failures, coverage, cost."""
+    """Describe progress: rows, rate, time left where known, failures, coverage, cost."""
     elapsed = max(now - progress.started, 1e-9)
     rate = (progress.done - progress.resumed) / elapsed
     parts = [amount(progress.done, "row")]

@@ -53,7 +53,7 @@ async def judge_in_order(
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
-    """Divide positions into rounds, each after those that it depends on, in the checklist's order."""
+    """Divide positions into rounds, each after those it depends on, in checklist order."""
     asked = {*positions}
     parents = {at: {n - 1 for n in checklist[at].depends_on} & asked for at in positions}
     children: dict[int, list[int]] = {}

@@ -126,7 +126,7 @@ def small_sample(strata: Sequence[Stratum], powered: Powered) -> Powered:
 
 
 def _of_share(mean: float, normal: Sequence[float], labels: int, quantile: float) -> list[float]:
-    """Turn a normal interval of a share into Wilson's, with as many trials as its width stands for."""
+    """Turn a normal interval of a share into Wilson's with the same effective sample size."""
     share = min(1.0, max(0.0, mean))
     variance = ((normal[1] - normal[0]) / 2 / NORMAL_QUANTILE) ** 2
     spread = share * (1 - share)

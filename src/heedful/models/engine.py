@@ -284,7 +284,7 @@ def _control_tokens(tokenizer: Any) -> re.Pattern[str] | None:
 
 
 def _load(folder: ModelFolder, dtype: str) -> tuple[Any, Any]:
-    """Load tokenizer and weights, without transformers' progress bars, which would go through ours."""
+    """Load tokenizer and weights without transformers' progress bars."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging

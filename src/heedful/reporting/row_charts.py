@@ -171,7 +171,7 @@ def _side(field: str, title: str) -> Spec:
 def _stacked_bars(
     down: tuple[str, str], across: Spec, kind: tuple[str, str], colours: Mapping[str, str]
 ) -> Spec:
-    """Draw a bar for each name, of a part for each kind, in the order in which the rows have them."""
+    """Draw a stacked bar for each name, in the order of the rows."""
     kinds = list(colours)
     scale = {"domain": kinds, "range": list(colours.values())}
     legend = legend_columns(kinds)

@@ -84,7 +84,7 @@ def judging_compute(
     per_call: Sequence[int | None] = (None, 3, 1),
     reasoning: int = 1000,
 ) -> dict[str, Any]:
-    """Estimate what judging responses takes: whole checklists, parts of them, single constraints."""
+    """Estimate the compute of judging whole checklists, parts of them, single constraints."""
     if parameters <= 0 or reasoning < 0 or any(each is not None and each < 1 for each in per_call):
         raise UsageError(
             f"{parameters} parameters, {reasoning} tokens of reasoning and {list(per_call)} "

@@ -94,7 +94,7 @@ def numeral(text: str) -> Numeral | None:
 
 
 def localized(text: str) -> tuple[Numeral, bool] | None:
-    """Read a number that other places write so: ``0,5``, ``1.234,56``, ``1.000.000``, ``1,00,000``."""
+    """Read a number in local notation: ``0,5``, ``1.234,56``, ``1.000.000``, ``1,00,000``."""
     match = _LOCALIZED.fullmatch(text.strip())
     if match is None:
         return None

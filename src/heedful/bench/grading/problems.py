@@ -163,7 +163,7 @@ _LABEL = re.compile(r"(?<![A-Za-z])([A-J])(?=[).:])")
 
 
 def _choices(record: Mapping[str, Any], gold: str) -> dict[str, str]:
-    """Return the choices of a multiple-choice question: from their field, else from the question."""
+    """Return the choices of a question: from their field, else from the question."""
     given = record.get("choices", record.get("options"))
     texts: list[str] = []
     labels: list[str] = []

@@ -110,7 +110,7 @@ def value_equal(gold: Numeral, answer: str) -> bool | None:
 
 
 def equal_equations(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
-    """Check whether two equations say the same: one is the other times a number that is not zero."""
+    """Check whether one equation is the other times a number that is not zero."""
     sides = [read(side) for side in (*gold, *answer)]
     if any(side is None for side in sides):
         return None

@@ -248,7 +248,7 @@ def _right(case: Case) -> bool | None:
 
 
 def _verdict(cases: Sequence[Case], readable: float) -> dict[str, Any]:
-    """Compute the accuracy of verdicts, and how it goes with the correction (the paper's Table 2)."""
+    """Compute verdict accuracy and its relation to the correction (the paper's Table 2)."""
     table = Counter((case.after, _right(case)) for case in cases)
     quality = {"high": True, "low": False}
     cells = {

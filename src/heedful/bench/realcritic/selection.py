@@ -124,7 +124,7 @@ def _group(candidates: Sequence[CandidateSolution]) -> str:
 def _balanced(
     groups: Mapping[str, Sequence[str]], rng: random.Random
 ) -> tuple[frozenset[str], frozenset[str]]:
-    """Divide questions into as many for correct solutions as for wrong ones, the most there can be."""
+    """Divide questions evenly between correct and wrong solutions."""
     right, wrong, both = (list(groups[name]) for name in ("only_correct", "only_wrong", "both"))
     for keys in (right, wrong, both):
         rng.shuffle(keys)

@@ -94,7 +94,7 @@ class Builder:
         self._db.close()
 
     def update(self, rows: int | None = None) -> None:
-        """Put in what is done and not in yet: first the columns, which take little, then the text."""
+        """Index finished rows: first the columns, which take little, then the text."""
         for key, add in ((COLUMNS, self._add), (TEXT, self._add_text)):
             settled = islice(self._settled(int(about(self._db, key) or 0)), rows)
             while batch := list(islice(settled, BATCH)):

@@ -197,7 +197,7 @@ class Run(Closing):
         return result
 
     def _found(self, wanted: Filter) -> RowSelection:
-        """Find the rows that a filter wants: by the index, and those that are not in it by looking."""
+        """Find the rows a filter selects, in the index and among rows not indexed yet."""
         if not wanted:
             return RowSelection(range(self.total), self.total, self.total)
         limit = min(self.covered.text if wanted.text else self.covered.columns, self.total)

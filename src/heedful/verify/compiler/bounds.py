@@ -57,7 +57,7 @@ def _is_of_page(bound: dict[str, Any]) -> bool:
 
 
 def count_check(bound: dict[str, Any], *, named: bool) -> Check | None:
-    """Make the check of a count; ``None`` where its unit or its number leaves open what is meant."""
+    """Make the check of a count; ``None`` where unit or number is ambiguous."""
     if "unit" not in bound or _is_of_page(bound):
         return None
     limits = [name for name in _NUMBERS if name in bound]

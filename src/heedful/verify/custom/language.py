@@ -71,7 +71,7 @@ _FEWEST_TO_TELL = 3
 
 @lru_cache(maxsize=4096)
 def _script_of(sign: str) -> ChineseScript | None:
-    """Say whether only one script has a character: GB 2312 codes simplified ones, Big5 the others."""
+    """Check the script of a character: GB 2312 encodes simplified ones, Big5 traditional ones."""
     coded = []
     for encoding in ("gb2312", "big5"):
         try:

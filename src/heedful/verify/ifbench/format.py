@@ -204,7 +204,7 @@ def line_indent(response: Response) -> Finding:
 
 
 def _without_some_blanks(lines: list[str]) -> list[str]:
-    """Leave out blank lines as the published code does, which removes them while it goes through."""
+    """Leave out blank lines as the published code does, which removes them while iterating."""
     remaining: list[str | None] = []
     passed: defaultdict[str, deque[int]] = defaultdict(deque)  # blank lines that remained
     pass_over = False

@@ -59,7 +59,7 @@ def split_by_rules(text: str) -> list[str]:
 
 
 def sentences(response: Response, text: str | None = None) -> list[str]:
-    """Split a response, or a part of it, into sentences: by these rules where scoring is faithful."""
+    """Split a response, or a part of it, into sentences; by rules where scoring is faithful."""
     if response.faithful is not None:
         return split_by_rules(response.text if text is None else text)
     return response.sentences if text is None else splitter().split(text)
