@@ -30,7 +30,7 @@ STATUSES = {"1": Status.MET, "0": Status.UNMET, "?": Status.UNPARSED}
 MOST = 5
 """Undecided verdicts of all rows, of which every completion is computed."""
 
-BENCHMARKS = {
+BENCHMARKS: dict[str, dict[str, Any]] = {
     "": {"kind": "x"},
     "advancedif": {"task": "a"},
     "sysbench": {"system_id": 1, "turn": 1},
@@ -80,7 +80,7 @@ def rows(draw: st.DrawFn) -> list[Row]:
                 tags[step] = number % 3 + 1
         sample = Sample(
             id=f"r{number}",
-            conversation=({"role": "user", "content": f"p{number // 2}"},),  # type: ignore[arg-type]
+            conversation=({"role": "user", "content": f"p{number // 2}"},),
             instruction_id=f"i{number // 2}",
             checklist=tuple(checklist),
             response="r",
