@@ -170,7 +170,8 @@ def write_map() -> None:
     for old in STATE.glob("coverage*"):
         old.unlink()
     command = [sys.executable, "-m", "pytest", "-m", "not heavy", "-n", "auto"]
-    command += ["--durations=60", "--cov=heedful", "--cov-context=test", "--cov-report=", "--dist", "worksteal"]
+    command += ["--dist", "worksteal", "--durations=60"]
+    command += ["--cov=heedful", "--cov-context=test", "--cov-report="]
     environment = os.environ | {"COVERAGE_FILE": str(STATE / "coverage")}
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
 
