@@ -97,7 +97,16 @@ def test_a_disk_that_is_full_at_any_place_costs_only_time(kib: int, executor: st
     seen = "Seen. " * 100
     text = "".join(f"<c{number}>\n{seen}\nVERDICT: MET\n</c{number}>\n" for number in (1, 2))
     with serving(completion(text)) as server:
-        words = (*EVALUATE[:2], "--run", "run", "-o", "out.jsonl", "-q", "--judge", "checklist")
+        words: tuple[str, ...] = (
+            *EVALUATE[:2],
+            "--run",
+            "run",
+            "-o",
+            "out.jsonl",
+            "-q",
+            "--judge",
+            "checklist",
+        )
         words += ("--model", "m", "--base-url", server.url, "--prompt", "plain")
         code, _, said = heedful(*words, "--executor", executor, before=bounded)
         assert code == 2

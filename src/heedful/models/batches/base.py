@@ -191,17 +191,14 @@ class Connection:
                 if len(body) > BODY_LIMIT:
                     raise FaultError(_too_large())
             if response.status != OK:
-                content = self.redact.body(bytes(body))
-                raise FaultError(fault_of(response.status, response.headers, content))
+                raise self._error(response, bytes(body))
             return (self._object(body) if body else {}), response.headers
 
     async def lines(self, path: str) -> AsyncIterator[dict[str, Any]]:
         """Yield the objects of a file of JSON lines."""
         async with _faults(), await self._open("GET", path, {}) as response:
             if response.status != OK:
-                body = await response.content.read(BODY_LIMIT)
-                body = self.redact.body(body)
-                raise FaultError(fault_of(response.status, response.headers, body))
+                raise self._error(response, await response.content.read(BODY_LIMIT))
             rest = bytearray()
             async for chunk in response.content.iter_any():
                 *whole, last = chunk.split(b"\n")
@@ -215,6 +212,9 @@ class Connection:
                     raise FaultError(_too_large())
             if rest.strip():
                 yield self._object(rest)
+
+    def _error(self, response: aiohttp.ClientResponse, body: bytes) -> FaultError:
+        return FaultError(fault_of(response.status, response.headers, self.redact.body(body)))
 
     def _object(self, body: bytearray) -> dict[str, Any]:
         try:
