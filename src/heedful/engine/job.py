@@ -9,31 +9,42 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from contextlib import nullcontext, suppress
+from contextlib import asynccontextmanager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from heedful.core.errors import HeedfulError, ModelError
+from heedful.core.errors import HeedfulError, InputError, ModelError, RunError, UsageError
 from heedful.core.log import logger
 from heedful.core.text import amount
 from heedful.engine.cost import CostSummary
 from heedful.engine.dry_run import EndOfDryRun, RemainingRows, is_dry_run, opened_for_dry_run
-from heedful.engine.executors import calls_in, in_passes
 from heedful.engine.inputs import fingerprints
-from heedful.engine.integrity import refuse_unusable
+from heedful.engine.integrity import drop_damaged, refuse_incomplete, refuse_unusable, seal, unseal
 from heedful.engine.lock import only_writer
-from heedful.engine.options import CONCURRENCY, executor_of, ignore, refuse_unusable_options
+from heedful.engine.options import (
+    CONCURRENCY,
+    EXECUTOR_PLUGINS,
+    executor_of,
+    ignore,
+    refuse_unusable_options,
+)
 from heedful.engine.progress import by_default
-from heedful.engine.reuse import in_batches, reused_run
 from heedful.engine.runner import Item, Progress, finish
 from heedful.engine.runner import run as run_all
-from heedful.engine.salvage import drop_damaged, refuse_incomplete, seal, unseal
+from heedful.engine.schema import OPEN
 from heedful.engine.sessions import recorded
 from heedful.engine.store import Store
-from heedful.engine.unchanged import unchanged
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        AsyncIterator,
+        Awaitable,
+        Callable,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from contextlib import AbstractAsyncContextManager, AbstractContextManager
     from typing import Unpack
 
@@ -42,9 +53,165 @@ if TYPE_CHECKING:
     from heedful.engine.inputs import Fingerprint
     from heedful.engine.options import RunOptions
     from heedful.engine.store import Entry
-    from heedful.models import Price
+    from heedful.models import Model, Price
 
 __all__ = ["Job"]
+
+TRUSTED = "trusted_rows"
+"""Key under which the store counts the first rows that are known to be the input's."""
+
+
+@contextmanager
+def unchanged(files: Sequence[Fingerprint], store: Store) -> Iterator[int | None]:
+    """Hold that the inputs are the same at the end of a session as at its beginning.
+
+    This holds however it ends: rows of a session that could not check are compared in the next.
+    """
+    before = store.count()
+    changed: list[Fingerprint] = []
+    try:
+        yield (store.meta(TRUSTED) or 0) if files else None
+    finally:
+        changed.extend(file for file in files if not file.unchanged())
+        if files and not changed:
+            store.set_meta(TRUSTED, store.count())
+    if changed:
+        read = store.count() - before
+        raise InputError(
+            f"the input changed while it was read; the {amount(read, 'row')} read since then may "
+            "be missing some, or be a mixture, so the run is not finished",
+            where=str(changed[0].path),
+            hint="put the file back and give the same command again: no answer is paid for twice; "
+            "or name another --run for the file as it is now",
+        )
+
+
+@contextmanager
+def reused_run(options: RunOptions) -> Iterator[Store | None]:
+    """Open the run whose answers are taken, if there is one."""
+    reuse = options.get("reuse")
+    if reuse is None:
+        yield None
+        return
+    from heedful.engine.saved_run import Reader
+
+    with Reader(Path(reuse)) as earlier:
+        if waiting := len(in_batches(earlier)):
+            raise RunError(
+                f"{amount(waiting, 'request')} of it in batches would be paid for twice",
+                where=str(reuse),
+                hint="fetch them first: re-run the command that submitted them",
+            )
+        yield earlier
+
+
+def in_batches(store: Store) -> set[bytes]:
+    """Return the keys of the calls that were submitted in batches and have no answer yet."""
+    if not store.meta(OPEN):
+        return set()
+    return {key for (key,) in store.query("SELECT key FROM batch_requests WHERE answered = 0")}
+
+
+@asynccontextmanager
+async def calls_in(store: Store, options: RunOptions) -> AsyncIterator[BatchQueue | None]:
+    """Cache calls in a run's store and record their usage.
+
+    A job without models doesn't pay for their import.
+    """
+    max_cost, prices = options.get("max_cost"), options.get("prices")
+    executor = executor_of(options)
+    batched = executor == "batch"
+    if executor == "processes" and max_cost is not None:
+        raise UsageError(
+            "--max-cost cannot be enforced across several processes", hint="use --executor local"
+        )
+    left = store.meta(OPEN)
+    if left and not batched:
+        count = sum(batch["count"] for batch in left.values())
+        raise RunError(
+            f"{amount(count, 'request')} of this run may be in batches that were submitted",
+            where=str(store.directory),
+            hint="--executor batch fetches them; otherwise they would be paid for twice",
+        )
+    if "heedful.models.base" not in sys.modules and max_cost is None:
+        yield None
+        return
+    from heedful.engine.call_cache import cache_calls
+    from heedful.engine.fan_out import first_ahead
+    from heedful.models.pricing import PRICES
+
+    retries = store.meta("retries") or 0
+    if batched:
+        from heedful.engine.batches import BatchQueue
+
+        again = bool(options.get("retry_failed"))
+        queue = BatchQueue(store, max_cost, prices, buys_again=again)
+        try:
+            async with cache_calls(store, retries=retries, queue=queue):
+                yield queue
+        finally:
+            await queue.close()
+        return
+    budget = None
+    if max_cost is not None:
+        from heedful.engine.budget import Budget
+
+        budget = Budget(max_cost, PRICES if prices is None else prices, store.usage_records())
+    async with (
+        _placed(executor, options) as place,
+        cache_calls(store, retries=retries, budget=budget, place=place),
+    ):
+        # In a batch nothing can go ahead.
+        with first_ahead(options.get("concurrency", CONCURRENCY)):
+            yield None
+
+
+@asynccontextmanager
+async def _placed(executor: str, options: RunOptions) -> AsyncIterator[Callable[[Model], Model]]:
+    """Give what returns a model to call in a model's place."""
+    concurrency = options.get("concurrency", CONCURRENCY)
+    if executor in {"local", "processes"}:
+        yield lambda model: model
+    elif executor == "ray":
+        from heedful.engine.ray_calls import ray_calls
+
+        async with ray_calls(concurrency) as place:
+            yield place
+    else:
+        from heedful.core.plugins import make
+
+        needs = ("__aenter__", "__aexit__")
+        plugin = make(EXECUTOR_PLUGINS, executor, needs=needs, concurrency=concurrency)
+        async with plugin as place:
+            yield place
+
+
+async def in_passes(
+    one_pass: Callable[[], Awaitable[Progress]],
+    queue: BatchQueue,
+    again: Callable[[], bool],
+    on_progress: Callable[[Progress], None],
+) -> None:
+    """Go through the rows until all are done, and exchange batches between two passes."""
+    resumed: int | None = None
+    while True:
+        progress = await one_pass()
+        resumed = progress.resumed = progress.resumed if resumed is None else resumed
+        if not progress.postponed:
+            return
+        if not again():
+            raise UsageError(
+                "--executor batch reads the rows several times, and these can be read only once",
+                hint="give a file or a list",
+            )
+
+        def tell(note: str, progress: Progress = progress) -> None:
+            progress.note = note
+            on_progress(progress)
+
+        await queue.exchange(tell)
+        progress.begin_pass()
+
 
 Row = TypeVar("Row")
 Result = TypeVar("Result")
@@ -284,8 +451,7 @@ class Job(ABC, Generic[Row, Result]):
     async def dry_run_async(self, **options: Unpack[RunOptions]) -> Estimate:
         """Count inside a running event loop; see :meth:`dry_run`."""
         from heedful.engine.call_cache import cache_calls
-        from heedful.engine.call_counter import CallCounter
-        from heedful.engine.prefixes import CACHE_TOKENS
+        from heedful.engine.call_counter import CACHE_TOKENS, CallCounter
 
         refuse_unusable_options(options, sendable=self.sendable)
         prices = options.get("prices")
