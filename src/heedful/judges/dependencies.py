@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.core.reasoning import NO_ANSWER, has_no_answer
 from heedful.engine.dry_run import is_dry_run
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ __all__ = ["DEPENDENCY", "judge_in_order"]
 
 DEPENDENCY = "dependency"
 """The judge in judgments that follow from others."""
+
+REASONING = "reasoning"
+"""The judge in judgments on responses without an answer."""
 
 _MET = Judgment(status=Status.MET)
 
@@ -31,10 +35,16 @@ async def judge_in_order(
     """Judge a checklist, a constraint only after those that it depends on.
 
     Where one of these is unmet, it is unmet; where one is not applicable, so is it; where one is
-    undecided, it is undecided for the same reason. In none of these cases is the judge asked.
+    undecided, it is undecided for the same reason. In none of these cases is the judge asked, nor
+    where the response is reasoning without an answer: that meets nothing.
     """
     checklist = sample.checklist
     positions = list(range(len(checklist))) if requested is None else list(requested)
+    if has_no_answer(sample):
+        unmet = Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING)
+        loose = unmet.model_copy(update={"loose": Status.UNMET})
+        judgments = [unmet if checklist[at].check is None else loose for at in positions]
+        return Critique(judgments=tuple(judgments))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
     if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":

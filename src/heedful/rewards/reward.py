@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Sample, Status
+from heedful.core.reasoning import ReasoningMode, answered
 from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
@@ -62,6 +63,7 @@ class Reward(Closing):
         terms: how critiques become rewards.
         judge: decides what code does not.
         guard_judge: decides the guards, if it isn't the judge.
+        reasoning: ``strip``: the answer after it is judged; ``keep``: the whole response.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
@@ -75,12 +77,15 @@ class Reward(Closing):
         length: LengthPenalty | None = None,
         undecided: float | None = None,
         judge_empty: bool = False,
+        reasoning: ReasoningMode = "strip",
         dropout: RubricDropout | None = None,
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe the reward; nothing is started before the first response."""
         check_how(concurrency, dropout, cache, judge_empty=judge_empty)
+        if reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"reasoning is {reasoning!r:.40}", hint="give strip or keep")
         check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
@@ -88,6 +93,7 @@ class Reward(Closing):
         self.judge = make_judge(judge) if isinstance(judge, str) else judge
         self.guard_judge = guard_judge
         self.dropout = dropout
+        self.reasoning = reasoning
         self._rules = Rules()
         self._concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
@@ -162,12 +168,20 @@ class Reward(Closing):
                 self._foreground = place = Foreground(store, self._concurrency)
                 try:
                     yield RewardSession(
-                        reward=lambda sample: place.begin(self._counted(sample, place.turn)),
-                        critique=lambda sample: place.begin(self._critique(sample, place.turn)),
+                        reward=lambda sample: place.begin(
+                            self._counted(self._judgeable(sample), place.turn)
+                        ),
+                        critique=lambda sample: place.begin(
+                            self._critique(self._judgeable(sample), place.turn)
+                        ),
                     )
                 finally:
                     await place.close()
                     self._foreground = None
+
+    def _judgeable(self, sample: Sample) -> Sample:
+        """Return a sample as it is judged."""
+        return answered(sample) if self.reasoning == "strip" else sample
 
     def _opened(self) -> Store:
         store = Store(self._cache)
@@ -177,7 +191,7 @@ class Reward(Closing):
     def _submitted(
         self, samples: Sequence[Sample | Mapping[str, Any]], step: int | None
     ) -> Future[list[Rewarded]]:
-        checked = _checked(samples)
+        checked = list(map(self._judgeable, _checked(samples)))
         if self.dropout is not None and step is None:
             raise UsageError(
                 "dropout needs the step of the training",
