@@ -41,10 +41,7 @@ async def judge_in_order(
     checklist = sample.checklist
     positions = list(range(len(checklist))) if requested is None else list(requested)
     if has_no_answer(sample):
-        unmet = Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING)
-        loose = unmet.model_copy(update={"loose": Status.UNMET})
-        judgments = [unmet if checklist[at].check is None else loose for at in positions]
-        return Critique(judgments=tuple(judgments))
+        return Critique(judgments=tuple(_unanswered(checklist[at]) for at in positions))
     if not any(checklist[position].depends_on for position in positions):
         return await judge.judge(sample, requested)
     if scoring == "faithful" and sample.tags.get("benchmark") == "complexbench":
@@ -60,6 +57,12 @@ async def judge_in_order(
             judgments |= dict(zip(open_now, part.judgments, strict=True))
             parts.append(part)
     return _together(parts, [judgments[at] for at in positions])
+
+
+def _unanswered(constraint: Constraint) -> Judgment:
+    """Judge a response without an answer; verifiers give a loose verdict too."""
+    loose = None if constraint.check is None else Status.UNMET
+    return Judgment(status=Status.UNMET, explanation=NO_ANSWER, judge=REASONING, loose=loose)
 
 
 def _rounds(checklist: Sequence[Constraint], positions: Sequence[int]) -> Iterator[list[int]]:
