@@ -62,6 +62,7 @@ class Reward(Closing):
         terms: how critiques become rewards.
         judge: decides what code does not.
         guard_judge: decides the guards, if it isn't the judge.
+        concurrency: how many responses a judge is asked about at a time.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
@@ -89,7 +90,7 @@ class Reward(Closing):
         self.guard_judge = guard_judge
         self.dropout = dropout
         self._rules = Rules()
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
         self._background: Background | None = None
         self._foreground: Foreground | None = None
@@ -159,7 +160,7 @@ class Reward(Closing):
             raise UsageError("the reward is in use", hint="make another, or close this one first")
         with self._opened() as store:
             async with cache_calls(store):
-                self._foreground = place = Foreground(store, self._concurrency)
+                self._foreground = place = Foreground(store, self.concurrency)
                 try:
                     yield RewardSession(
                         reward=lambda sample: place.begin(self._counted(sample, place.turn)),
@@ -187,7 +188,7 @@ class Reward(Closing):
             if self._foreground is not None:
                 raise UsageError("the reward is in use in a session", hint="use the session")
             if self._background is None:
-                self._background = Background(self._opened(), self._concurrency)
+                self._background = Background(self._opened(), self.concurrency)
             background = self._background
         return background.submit(self._score(checked, background.turn, step))
 
