@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from typing import Any
 
 import pytest
@@ -90,6 +91,6 @@ def test_requests_take_turns_and_no_more_rows_are_read_than_there_is_room_for(
     for number, size in enumerate(sizes):
         # A request waits for at most one row of each other between two of its own.
         places = [at for at, request in enumerate(begun) if request == number]
-        gaps = (later - earlier for earlier, later in zip(places, places[1:], strict=False))
+        gaps = (later - earlier for earlier, later in itertools.pairwise(places))
         assert len(places) == size
         assert all(gap <= len(sizes) for gap in gaps)

@@ -116,8 +116,8 @@ class Endpoints:
                 f"{len(outcomes) - len(scored)} of {len(outcomes)} samples are not judged yet",
                 hint=replies.AGAIN,
             )
-        rewards, undecided, coverage = zip(*scored, strict=True)
-        logs = {"undecided": undecided, "coverage": coverage}
+        rewards, undecided, gated, coverage = zip(*scored, strict=True)
+        logs = {"undecided": undecided, "gated": gated, "coverage": coverage}
         body = {"rewards": rewards, "scores": rewards, "extra_logs": logs}
         return _reply(OK, body)
 
@@ -143,10 +143,11 @@ class Endpoints:
 
     async def _openrlhf(
         self, row: tuple[str, str, Any], at: int, counts: RequestCounts
-    ) -> tuple[float | None, float, float]:
+    ) -> tuple[float | None, float, float, float]:
         scored = await self._session.reward(openrlhf_sample(*row, at + 1))
         self._count(scored, counts)
-        return scored.value, float(not scored.decided), scored.coverage or 0.0
+        undecided, gated = float(not scored.decided), float(scored.gate is not None)
+        return scored.value, undecided, gated, scored.coverage or 0.0
 
     async def _judged(
         self,
