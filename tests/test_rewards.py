@@ -195,19 +195,14 @@ def test_a_stopped_response_pays_for_its_length_too() -> None:
 # --- empty responses -----------------------------------------------------------------------------
 
 EMPTY = ["", " \n\t", "\u200b" * 9, "\ufeff", "\u2060\u00ad\u200d", "\u3164", "\u2800", "\u034f"]
-EMPTY += [
-    "\ufffc",
-    "<think>long</think>",
-    "<think>only",
-    "<think>\n\n</think>\n\n",
-    "So.\n</think>\n",
-]
+EMPTY += ["\ufffc"]
+REASONING = ["<think>long</think>", "<think>only", "<think>\n\n</think>\n\n", "So.\n</think>\n"]
 EMPTY += ["<!-- -->", "<!-- a\n", "<!-->", "```\n```", "```python\n```", "~~~~", "``````"]
 EMPTY += ["<|im_end|>", "<|endoftext|>", "</s>", "<｜end▁of▁sentence｜>", "<end_of_turn>\n"]
 EMPTY += ["<Reasoning>a</Reasoning>\u200b<!-- b -->\n```\n\n```\n<|im_end|>\n</s>"]
 
 
-@pytest.mark.parametrize("response", EMPTY)
+@pytest.mark.parametrize("response", EMPTY + REASONING)
 @pytest.mark.parametrize("aggregate", ["fraction", "all_or_nothing", "gate", "weighted"])
 def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     aggregate: str, response: str

@@ -93,10 +93,12 @@ class ServedJudgeFlags:
         judge: rules (code; goes first in any case), compiled (code, from the constraints' words),
             checklist (a model); with commas, in turn.
         ask_guards: The guards of --guards, and the judge is asked about what code finds nothing in.
+        reasoning: strip: the answer after a response's reasoning is judged. keep: all of it.
     """
 
     judge: Annotated[str, Parameter(name=["--judge", "-j"])] = CODE
     ask_guards: Annotated[bool, Parameter(negative="")] = False
+    reasoning: Literal["strip", "keep"] = "strip"
 
 
 def serve(
@@ -137,6 +139,7 @@ def serve(
         length=terms.length,
         undecided=terms.undecided,
         gates=terms.gates,
+        reasoning=judging_flags.reasoning,
         concurrency=RESPONSES_PER_CALL * model_flags.max_concurrency,
         cache=serving.cache,
     )

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.closing import Closing
 from heedful.core.errors import HeedfulError, RowError, StopRunError, UsageError
 from heedful.core.log import logger
 from heedful.core.nouns import Critique, Sample, Status
+from heedful.core.reasoning import ReasoningMode, answered
 from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.cost import CostSummary
@@ -66,6 +67,7 @@ class Reward(Closing):
             ``None`` where checks are all (``"rules"``).
         guard_judge: decides the guards, if it isn't the judge.
         concurrency: how many responses a judge is asked about at a time.
+        reasoning: ``strip``: the answer after it is judged; ``keep``: the whole response.
     """
 
     def __init__(  # noqa: PLR0913 - each is a choice that users make
@@ -79,11 +81,14 @@ class Reward(Closing):
         length: LengthPenalty | None = None,
         undecided: float | None = None,
         judge_empty: bool = False,
+        reasoning: ReasoningMode = "strip",
         concurrency: int = 256,
         cache: str | os.PathLike[str] | None = None,
     ) -> None:
         """Describe the reward; nothing is started before the first response."""
         check_how(concurrency, cache, judge_empty=judge_empty)
+        if reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"reasoning is {reasoning!r:.40}", hint="give strip or keep")
         check_judges(guards, judge, guard_judge)
         self.terms = terms(
             aggregate, guards, length, undecided, judge_empty=judge_empty, gates=gates
@@ -93,6 +98,7 @@ class Reward(Closing):
         made = make_judge(judge) if isinstance(judge, str) else judge
         self.judge = None if isinstance(made, Rules) else made  # rules go first in any case
         self.guard_judge = guard_judge
+        self.reasoning = reasoning
         self._rules = Rules()
         self.concurrency = concurrency
         self._cache = None if cache is None else Path(cache)
@@ -171,12 +177,20 @@ class Reward(Closing):
                 self._foreground = place = Foreground(store, self.concurrency)
                 try:
                     yield RewardSession(
-                        reward=lambda sample: place.begin(self._counted(sample, place.turn)),
-                        critique=lambda sample: place.begin(self._critique(sample, place.turn)),
+                        reward=lambda sample: place.begin(
+                            self._counted(self._judgeable(sample), place.turn)
+                        ),
+                        critique=lambda sample: place.begin(
+                            self._critique(self._judgeable(sample), place.turn)
+                        ),
                     )
                 finally:
                     await place.close()
                     self._foreground = None
+
+    def _judgeable(self, sample: Sample) -> Sample:
+        """Return a sample as it is judged."""
+        return answered(sample) if self.reasoning == "strip" else sample
 
     def _opened(self) -> Store:
         store = Store(self._cache)
@@ -184,7 +198,7 @@ class Reward(Closing):
         return store
 
     def _submitted(self, samples: Sequence[Sample | Mapping[str, Any]]) -> Future[list[Rewarded]]:
-        checked = _checked(samples)
+        checked = list(map(self._judgeable, _checked(samples)))
         with self._starting:
             if self._foreground is not None:
                 raise UsageError("the reward is in use in a session", hint="use the session")

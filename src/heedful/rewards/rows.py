@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError
 from heedful.core.nouns import Sample
 from heedful.core.text import is_blank
-from heedful.core.turns import ToolCall
 from heedful.data.formats import chat, if_critic, native
 from heedful.data.formats.fields import messages
 from heedful.data.formats.files import shown
@@ -91,13 +90,11 @@ def _with_calls(sample: Sample, completion: Any) -> Sample:
     if not isinstance(completion, list) or not any(map(_calls_tools, completion)):
         return sample
     turns = messages(_plain(completion), "completion")
-    text, calls = "", tuple[ToolCall, ...]()
+    said: dict[str, Any] = {"response": ""}
     if turns[-1].role == "assistant":
-        text, calls = chat.answered(turns[-1], "completion")
+        said = chat.answered(turns[-1], "completion")
         turns = turns[:-1]
-    conversation = (*sample.conversation, *turns)
-    update = {"conversation": conversation, "response": text, "tool_calls": calls}
-    return sample.model_copy(update=update)
+    return sample.model_copy(update={**said, "conversation": (*sample.conversation, *turns)})
 
 
 def _calls_tools(turn: Any) -> bool:
