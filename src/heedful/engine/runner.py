@@ -148,18 +148,17 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
             await asyncio.sleep(FLUSH_SECONDS)
             store.flush_if_due()
 
-    keeper = asyncio.ensure_future(keep())
     try:
         with _rare_collections():
             async with asyncio.TaskGroup() as group:
-                for _ in range(concurrency):
-                    group.create_task(worker())
+                keeper = group.create_task(keep())
+                await asyncio.wait([group.create_task(worker()) for _ in range(concurrency)])
+                keeper.cancel()
             in_order.finish()
     except BaseExceptionGroup as group:
         # Work does not raise; what does is the source or the store, and the first of them says why.
         raise group.exceptions[0] from None
     finally:
-        keeper.cancel()
         store.flush()
         on_progress(progress)
     return progress

@@ -18,6 +18,7 @@ import json
 import sqlite3
 import time
 import weakref
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -78,6 +79,7 @@ class Store(StoredRows):
         self._earlier: Store | None = None
         self._flushed = time.monotonic()
         self._due = False
+        self._broken: Exception | None = None
         self._log = StoreLog(None if directory is None else directory / NAME)
         weakref.finalize(self, self._log.stop)
         # A store that is forgotten rather than closed must not leave the file open.
@@ -102,9 +104,11 @@ class Store(StoredRows):
 
     def close(self) -> None:
         """Commit what is pending and close the file."""
-        self.flush()
-        self._log.stop()
-        self._db.close()
+        try:
+            self.flush()
+        finally:
+            self._log.stop()
+            self._db.close()
 
     def configure(self, config: Mapping[str, Any]) -> None:
         """Record the configuration of a new run, or check that a resumed run has the same."""
@@ -145,13 +149,13 @@ class Store(StoredRows):
         """
         if not rows:  # nothing would commit the transaction, and the file would stay locked
             return []
-        self._begin(len(rows))
-        before = self._db.total_changes
         summed = [(*row, checksum(*row)) for row in rows]
-        self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
-        if self._db.total_changes - before == len(rows):
-            return [row.problem for row in rows]
-        return [self._settle(row) for row in rows]
+        with self._writing(len(rows)):
+            before = self._db.total_changes
+            self._db.executemany(f"INSERT OR IGNORE {schema.INTO_INPUTS}", summed)
+            if self._db.total_changes - before == len(rows):
+                return [row.problem for row in rows]
+            return [self._settle(row) for row in rows]
 
     def _settle(self, row: Input) -> str | None:
         """Record a row that may have been left out because an earlier one has its id."""
@@ -246,9 +250,22 @@ class Store(StoredRows):
                 raise self.damaged("an answer is damaged")
             yield value
 
-    def _begin(self, changes: int) -> None:
-        if not self._db.in_transaction:
-            self._db.execute("BEGIN IMMEDIATE")
+    @contextmanager
+    def _writing(self, changes: int = 0) -> Iterator[None]:
+        """Change the file with what is committed next.
+
+        A failure may have undone what was written since the last commit, so after one nothing is
+        written any more: outputs would be there without their inputs.
+        """
+        if self._broken is not None:
+            raise self._broken
+        try:
+            if not self._db.in_transaction:
+                self._db.execute("BEGIN IMMEDIATE")
+            yield
+        except DATABASE_ERRORS as error:
+            self._broken = error
+            raise
         self._waiting += changes
 
     def flush_if_due(self) -> None:
@@ -260,22 +277,27 @@ class Store(StoredRows):
     def flush_soon(self) -> None:
         """Commit what is pending before the event loop does anything else that isn't due yet.
 
-        What came together is committed together.
+        What came together is committed together. If that fails, whoever commits next is told.
         """
+
+        def flush() -> None:
+            with suppress(*DATABASE_ERRORS):
+                self.flush()
+
         if not self._due:
             self._due = True
-            asyncio.get_running_loop().call_soon(self.flush)
+            asyncio.get_running_loop().call_soon(flush)
 
     def flush(self) -> None:
         """Commit what is pending."""
         self._due = False
         if self._waiting:
-            self._begin(0)
             calls = ((*call, _call_checksum(*call)) for call in self._calls.items())
-            self._db.executemany(schema.INSERT_CALL, calls)
-            self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
-            self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
-            self._db.execute("COMMIT")
+            with self._writing():
+                self._db.executemany(schema.INSERT_CALL, calls)
+                self._db.executemany(schema.INSERT_USAGE, [*self._usage_sums()])
+                self._db.executemany(schema.INSERT_OUTPUT, self._outputs)
+                self._db.execute("COMMIT")
             if self._digests is not None:
                 for key in self._calls:
                     self._digests.add(key)
@@ -299,29 +321,26 @@ class Store(StoredRows):
     def change(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Execute a statement for each of some rows, with what is committed next."""
         if rows:
-            self._begin(len(rows))
-            self._db.executemany(statement, rows)
+            with self._writing(len(rows)):
+                self._db.executemany(statement, rows)
 
     def forget(self, positions: Iterable[int]) -> None:
         """Drop the outputs of rows that are to be worked on again."""
         self.flush()
-        self._begin(1)
-        self._db.executemany(
-            "DELETE FROM outputs WHERE position = ?", ((position,) for position in positions)
+        self.change(
+            "DELETE FROM outputs WHERE position = ?", [(position,) for position in positions]
         )
 
     def forget_calls(self, keys: Iterable[bytes]) -> None:
         """Drop answers, so that they are requested again."""
         self.flush()
-        self._begin(1)
-        self._db.executemany("DELETE FROM calls WHERE key = ?", ((key,) for key in keys))
+        self.change("DELETE FROM calls WHERE key = ?", [(key,) for key in keys])
 
     def truncate(self, position: int) -> None:
         """Drop the rows from a place on, with their outputs; answers are kept."""
         self.flush()
-        self._begin(1)
         for table in ("inputs", "outputs"):
-            self._db.execute(f"DELETE FROM {table} WHERE position >= ?", (position,))  # noqa: S608
+            self.change(f"DELETE FROM {table} WHERE position >= ?", [(position,)])  # noqa: S608
         self.flush()
 
     def empty_log(self) -> None:

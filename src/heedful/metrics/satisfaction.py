@@ -298,9 +298,10 @@ def _advancedif_declared(
         return {"overall": ClusterShare(0, 1, 0, 1, 1, 0), "micro": micro, "row_rate": left_out}
     if reply is None:
         passed, yes, answers = int(verdicts.met == total), verdicts.met, verdicts.decided
+        rate = yes / total
     else:
         passed, yes, answers = int(reply.satisfied_all == "YES"), reply.yes, reply.answers
-    rate = yes / total
+        rate = reply.passes / total
     return {
         "overall": ClusterShare(passed, 1, passed, passed, 1, 1),
         "micro": ClusterShare(yes, answers, yes, yes, answers, answers),

@@ -151,7 +151,7 @@ class AnyLLMModel:
             # Refused by the package before anything is sent, or an answer it cannot read.
             what = f"{type(error).__name__}: {error}"
             raise FaultError(Fault(FaultKind.INVALID, what)) from None
-        completion = read_completion(_body(answer))
+        completion = read_completion(self._redact.body(_body(answer)))
         return completion, time.perf_counter() - started
 
     def _open(self) -> Any:
