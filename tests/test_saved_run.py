@@ -186,7 +186,6 @@ TAKE_NONE = {
     "init",
     "completion",
     "reward attack",
-    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",

@@ -163,14 +163,14 @@ def serve(
     return 0 if whole else CUT_SHORT
 
 
-def _judge(names: str, model_flags: JudgeFlags) -> Judge | None:
-    """Make what judges after code; ``None`` where code is all."""
+def _judge(names: str, model_flags: JudgeFlags) -> Judge | str:
+    """Make what judges after code; its own name where code is all."""
     from heedful.judges import check_names
 
     check_names(names, SERVED)
     rest = [name for name in map(str.strip, names.split(",")) if name != CODE]
     if not rest and not model_flags.model:
-        return None
+        return CODE
     return judging.make(",".join(rest) or CODE, model_flags, scoring="strict", seed=0)
 
 

@@ -134,13 +134,17 @@ def truth(value: Any) -> dict[str, Any]:
 
 
 def reply_text(completion: Any) -> str:
-    """Return the text of a completion, which may be messages: the last one's content."""
+    """Return the text of a completion: messages, of which the last counts, or parts of one."""
     if isinstance(completion, str):
         return completion
+    completion = _plain(completion)
     last = completion[-1] if isinstance(completion, list) and completion else None
-    if not isinstance(last, dict) or "content" not in last:
+    if not isinstance(last, dict) or not {"content", "tool_calls", "type"} & last.keys():
         raise RowError(f"the completion is {shown(completion)}, neither text nor messages")
-    return "" if last["content"] is None else str(last["content"])
+    message = {"content": completion} if "type" in last else last
+    if message.get("content") in (None, "", []):
+        return ""
+    return chat.turns({"role": "assistant", **message}, "completion")[-1].content
 
 
 def _from_if_critic(record: dict[str, Any], number: int) -> Sample:
