@@ -88,7 +88,6 @@ FROM_RUNS: Mapping[str, str] = {
 FOLDERS = {
     "critic export",
     "reward attack",
-    "reward compute",
     "critic train sft",
     "critic train dpo",
     "critic gguf",

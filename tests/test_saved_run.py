@@ -188,7 +188,6 @@ TAKE_NONE = {
     "trust",
     "completion",
     "reward attack",
-    "reward compute",
     "critic select",
     "critic sample",
     "critic filter",

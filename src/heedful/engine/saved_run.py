@@ -155,7 +155,18 @@ def _stamp(path: Path) -> tuple[int, int]:
 SUMMARY = "summary.json"
 """The file that a job writes when it is finished."""
 
-NOT_THE_JUDGE = ("store", "input", "format", "task", "scoring", "seed")
+NOT_THE_JUDGE = (
+    "store",
+    "input",
+    "format",
+    "task",
+    "limit",
+    "sample",
+    "reasoning",
+    "exclude_generation_failures",
+    "scoring",
+    "seed",
+)
 """The keys of a run's configuration that do not describe its judge."""
 
 READ_BY = {

@@ -97,6 +97,8 @@ class EvaluationJob(Job[Sample, Evaluation]):
         self._seed = seed
         self._output = None if output is None else Path(output)
         self._replies = replies
+        if reading.get("reasoning") is None:
+            reading["reasoning"] = "keep" if scoring == "faithful" else "strip"
         self._data = OpenedData(data, reading, responses=responses, seed=seed)
         if isinstance(data, SavedRun):
             data.require("evaluate")

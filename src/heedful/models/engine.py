@@ -14,8 +14,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from heedful.core.errors import HeedfulWarning, ModelError, StopRunError
+from heedful.core.reasoning import separate
 from heedful.models.base import Completion, ModelNotFound, Usage
-from heedful.models.replies import split_thinking
 from heedful.models.roles import fitting
 from heedful.models.token_sampling import Draft, RowLimits, TokenSampler
 
@@ -259,8 +259,8 @@ class Engine:
         ended = bool(ids) and ids[-1] in self._ends
         written = str(self._tokenizer.decode(ids, skip_special_tokens=True))
         text = _THINK + written if draft.thinking else written
-        text, thought = split_thinking(text, cut=not ended)
-        thoughts = self._tokenizer(thought, add_special_tokens=False)["input_ids"]
+        text, thought = separate(text, lost_opening=False)
+        thoughts = self._tokenizer(thought or "", add_special_tokens=False)["input_ids"]
         return Completion(
             text=text,
             reasoning=thought or None,

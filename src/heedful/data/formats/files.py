@@ -105,8 +105,8 @@ def records(path: Path) -> Iterator[Record]:
         "array": _array,
         "lines": _lines,
         "csv": csv_rows,
-        "parquet": _parquet,
-        "xlsx": _xlsx,
+        "parquet": parquet.rows,
+        "xlsx": xlsx.rows,
     }
     rows = readers[kind(path)](path)
     return _until_damaged(rows) if is_compressed(path) else rows
@@ -293,12 +293,3 @@ def _after_array(window: Window) -> Iterator[Record]:
             {},
             f"broken JSON: text after the array's closing bracket{lost(window.line)}",
         )
-
-
-def _parquet(path: Path) -> Iterator[Record]:
-    numbered = enumerate(parquet.rows(path), start=1)
-    return (Record(number, row, problem) for number, (row, problem) in numbered)
-
-
-def _xlsx(path: Path) -> Iterator[Record]:
-    return (Record(number, row) for number, row in xlsx.rows(path))

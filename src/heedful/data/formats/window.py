@@ -7,6 +7,8 @@ import json
 import re
 from typing import Any, BinaryIO
 
+from heedful.data.formats.raw import CELL_LIMIT
+
 CHUNK = 1 << 16
 """Bytes that are read at a time."""
 
@@ -34,6 +36,9 @@ class Window:
         """Read on, forgetting what lies behind; false at the end of the file."""
         if self._ended:
             return False
+        if len(self.text) - self.at > CELL_LIMIT:
+            what = f"a row is longer than {CELL_LIMIT:,} characters"
+            raise json.JSONDecodeError(what, "", 0)
         self.text = self.text[self.at :]
         self.at = 0
         # As much again as is held: an element of n characters is tried log(n) times, not n.
