@@ -25,7 +25,7 @@ from heedful.core.machine import available_cores
 from heedful.core.text import amount
 from heedful.engine.call_cache import cache_calls
 from heedful.engine.fan_out import divide_room
-from heedful.engine.runner import READ_AHEAD, outcome
+from heedful.engine.runner import READ_AHEAD, failure_of
 from heedful.engine.schema import LOST, UsageRecord
 from heedful.models.base import Completion
 
@@ -186,15 +186,14 @@ async def serve(job: SentWork, connection: socket.socket, retries: int) -> None:
 
 
 async def _work(job: SentWork, remote: RemoteStore, number: int, text: str) -> None:
-    async def work(text: str) -> str:
-        return await job.work(job.decode(text))
-
     try:
-        output, failure, hopeless = await outcome(work, text)
+        output = await job.work(job.decode(text))
     except StopRunError as error:
         remote.send("stop", number, error.what, error.where, error.hint)
+    except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
+        remote.send("done", number, None, failure_of(error), isinstance(error, RowError))
     else:
-        remote.send("done", number, output, failure, hopeless)
+        remote.send("done", number, output, None, False)  # noqa: FBT003 - a message
 
 
 FEWEST = 2

@@ -221,18 +221,20 @@ async def run(  # noqa: PLR0913 - the parts of a run, each named by the caller
 
     async def worker() -> None:
         for row, value in pending:
+            output = failure = None
             try:
-                output, failure, hopeless = await outcome(work, value)
+                output = await work(value)
             except Postponed:
                 progress.postponed += 1
                 on_progress(progress)
                 continue
-            if failure is not None:
+            except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
+                failure = failure_of(error)
+                progress.failed += 1
+                progress.hopeless += isinstance(error, RowError)
                 logger.warning("line %d: %s: %s", row.line, row.id, failure)
             store.add_output(row.position, output, failure)
             in_order.add(Entry(*row, output, failure))
-            progress.failed += failure is not None
-            progress.hopeless += hopeless
             progress.done += 1
             store.flush_if_due()
             on_progress(progress)
@@ -329,19 +331,14 @@ async def together(work: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         raise
 
 
-async def outcome(
-    work: Callable[[T], Awaitable[str]], value: T
-) -> tuple[str | None, str | None, bool]:
-    """Do the work on one row."""
-    try:
-        return await work(value), None, False
-    except StopRunError:
-        raise
-    except HeedfulError as error:
-        return None, str(error), isinstance(error, RowError)
-    except Exception as error:  # noqa: BLE001 - one row's defect must not end the run
-        logger.debug("what failed the next row", exc_info=True)
-        return None, f"{type(error).__name__}: {error}", False
+def failure_of(error: Exception) -> str:
+    """Say why the work on a row failed; what stops the run is raised again."""
+    if isinstance(error, StopRunError):
+        raise error
+    if isinstance(error, HeedfulError):
+        return str(error)
+    logger.debug("what failed the next row", exc_info=error)
+    return f"{type(error).__name__}: {error}"
 
 
 def _pending(

@@ -17,6 +17,7 @@ from heedful.engine.inputs import DataOptions, OpenedData, split_options
 from heedful.engine.job import Job
 from heedful.engine.options import refuse_unknown
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
+from heedful.engine.runner import finish
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.evaluation import Evaluation
 from heedful.jobs.results import (
@@ -250,7 +251,7 @@ def evaluate(
         UsageError: the judge or an option is unknown.
     """
     job, running = _opened(data, judge, options, scoring=scoring, seed=seed)
-    return job.run(**running)
+    return finish(job.run_async(**running))
 
 
 async def evaluate_async(
