@@ -31,7 +31,7 @@ from heedful.judges.prompts import if_critic
 from heedful.judges.prompts.fence import Fence
 from heedful.models import ScriptedModel
 from heedful.models.base import Sampling
-from heedful.models.replies import read_completion, without_thinking
+from heedful.models.replies import read_completion, without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -599,6 +599,6 @@ def test_a_review_is_read_from_before_a_closing_tag_too(text: str) -> None:
 
 def test_a_response_has_no_reasoning_that_the_template_opened() -> None:
     thought = read(("why\n</think>\n\nyes", "stop", None))
-    assert (without_thinking(thought).text, without_thinking(thought).reasoning) == ("yes", "why")
+    assert (without_reasoning(thought).text, without_reasoning(thought).reasoning) == ("yes", "why")
     apart = read(("a\n</think>\nb", "stop", "why"))
-    assert without_thinking(apart).text == "a\n</think>\nb"
+    assert without_reasoning(apart).text == "a\n</think>\nb"

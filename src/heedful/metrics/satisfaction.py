@@ -265,12 +265,14 @@ def _advancedif_declared(
         return {"overall": Share.known(0)}
     if reply is None:
         passed, yes, answers = int(verdicts.met == verdicts.total), verdicts.met, verdicts.decided
+        rate = yes / verdicts.total
     else:
         passed, yes, answers = int(reply.satisfied_all == "YES"), reply.yes, reply.answers
+        rate = reply.passes / verdicts.total
     return {
         "overall": Share.known(passed),
         "micro": Share.known(yes, answers),
-        "row_rate": Share.known(yes / verdicts.total),
+        "row_rate": Share.known(rate),
     }
 
 

@@ -323,7 +323,7 @@ class Summary:
             name = f"tag {tag}" if tag in DIMENSIONS else tag
             if groups.dropped:
                 by_name[name] = dict(DROPPED)
-            elif groups.tells_apart(read):
+            elif groups.tells_apart(read) or tag == "split":  # rates are published by split
                 by_name[name] = {
                     value: {"samples": counts.total()}
                     | self._measures(collect(counts, parts), ("tag", tag, value))

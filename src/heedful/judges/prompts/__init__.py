@@ -7,7 +7,7 @@ by the parser of the prompt that the recording names. A prompt is imported when 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from heedful.core import plugins
 from heedful.core.errors import UsageError
@@ -35,6 +35,7 @@ __all__ = [
     "JudgePrompt",
     "Plain",
     "Structured",
+    "declared",
     "make",
     "names",
     "read",
@@ -61,6 +62,9 @@ _TEXTS = (
 _VERDICTS = ("native", "sysbench")
 """The modules whose ``parse`` reads text, and those whose reads verdicts that are data; data of
 other names are read as heedful's own."""
+
+_PUBLISHED = ("advancedif", "cfbench")
+"""Those whose replies their own code reads in another way; see :func:`declared`."""
 
 _PLUGINS = "heedful.prompts"
 _BUILT_IN = (*NAMES, *_TEXTS, *_VERDICTS)
@@ -177,6 +181,13 @@ def reply(name: str, critique: Critique, constraints: Sequence[Constraint]) -> R
     prompt = import_module(f"{__name__}.{name}")
     written: Reply = prompt.reply(critique.text, critique.judgments, constraints)
     return written
+
+
+def declared(name: str, text: str | None, constraints: Sequence[Constraint]) -> dict[str, Any]:
+    """Return what a benchmark's own code makes of a reply; faithful scoring goes by it."""
+    if text is None or name not in _PUBLISHED:
+        return {}
+    return {name: import_module(f"{__name__}.{name}").declared(text, constraints)}
 
 
 def read(

@@ -234,7 +234,7 @@ def reply(
     )
 
 
-def declared(text: str) -> dict[str, Any]:
+def declared(text: str, _constraints: Sequence[Constraint] = ()) -> dict[str, Any]:
     """Return what the judge said, as the published metrics take it."""
     replies = objects.find(text, _is_reply)
     reply = replies[-1] if replies else {"rubrics_check": {}}

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from heedful.core.errors import UsageError
 from heedful.core.noun import trusted
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.reasoning import separate
 from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
 from heedful.judges.prompts.contradiction import contradicts
@@ -256,6 +257,7 @@ def answer(text: str, holds: Callable[[str], object]) -> str:
         ends = list(re.finditer(f"</{opened[1]}>", text, re.IGNORECASE))
         text = _behind(text, ends, holds) if ends else ""
     else:
+        text, _ = separate(text, lost_opening=False)  # other forms than these tags
         end = _REASONED.search(text)
         if end and not holds(text[: end.start()]):
             text = _behind(text, [end, *_ANY_END.finditer(text, end.end())], holds)

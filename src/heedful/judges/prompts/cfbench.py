@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
 from heedful.core.text import amount, unix_lines
@@ -109,6 +109,12 @@ def parse(text: str, constraints: Sequence[Constraint]) -> list[Judgment]:
     if isinstance(read, str):
         return undecided(constraints, read)
     return [_judgment(value) for value in read]
+
+
+def declared(text: str, constraints: Sequence[Constraint]) -> dict[str, Any]:
+    """Return the scores that the published code computes, and which of its parsers read them."""
+    scores, parsing = faithful_scores(text, [constraint.text for constraint in constraints])
+    return {"scores": scores, "parsing": parsing}
 
 
 def faithful_scores(
