@@ -185,7 +185,6 @@ TAKE_NONE = {
     "serve",
     "init",
     "completion",
-    "reward attack",
     "critic select",
     "critic sample",
     "critic filter",
