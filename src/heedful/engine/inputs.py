@@ -30,7 +30,6 @@ __all__ = [
     "Data",
     "DataOptions",
     "ReadingOptions",
-    "content",
     "default_run",
     "encode",
     "fingerprint",

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from heedful.core.nouns import Sample
 
-__all__ = ["GATES", "Violation", "enabled", "normalised", "quoted_match", "violation"]
 
 LONGEST = 50_000
 """Characters of a response that are looked at, and the most that a response may have."""
