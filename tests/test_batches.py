@@ -37,8 +37,8 @@ COUNT = 25
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("heedful.engine.batches.SETTLED_S", 2.0)
-    monkeypatch.setattr("heedful.engine.queue_room.PAUSE_S", 0.2)
-    monkeypatch.setattr("heedful.engine.queue_room.FEWEST", 1)
+    monkeypatch.setattr("heedful.engine.batches.PAUSE_S", 0.2)
+    monkeypatch.setattr("heedful.engine.batches.FEWEST", 1)
 
 
 def outputs(run: Path) -> list[Any]:
@@ -263,7 +263,7 @@ def test_a_run_waits_while_others_fill_the_providers_queue(tmp_path: Path) -> No
 def test_a_provider_without_room_for_a_day_ends_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("heedful.engine.queue_room.LONGEST_S", 0.5)
+    monkeypatch.setattr("heedful.engine.batches.LONGEST_S", 0.5)
     with serving(verdict) as server:
         server.room = 0
         with pytest.raises(StopRunError, match="queue"):

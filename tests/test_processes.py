@@ -20,7 +20,7 @@ from fault_server import refusal
 from heedful import Message, StopRunError, respond
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.call_cache import cache_calls, complete
-from heedful.engine.worker import RemoteStore
+from heedful.engine.processes import RemoteStore
 from heedful.models import OpenAIModel, Sampling, ScriptedModel
 from numbered_rows import children, judge, lives, rows, serving, usage, verdicts
 

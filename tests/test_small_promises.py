@@ -15,7 +15,7 @@ from heedful.core.errors import InputError
 from heedful.engine.budget import Budget
 from heedful.engine.call_cache import cache_calls, complete
 from heedful.engine.purpose import Purpose
-from heedful.engine.records import UsageRecord
+from heedful.engine.schema import UsageRecord
 from heedful.engine.store import Store
 from heedful.judges import prompts
 from heedful.models import Price, Sampling, ScriptedModel
