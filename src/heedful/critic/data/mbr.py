@@ -10,8 +10,6 @@ from heedful.core.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["pick"]
-
 SIMILARITIES = ("ratio", "quick_ratio", "edit")
 """difflib's ``ratio`` and ``quick_ratio``, and ``edit``: one minus the edit distance of insertions
 and deletions divided by the sum of the lengths."""
