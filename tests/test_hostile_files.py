@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import properties
 from heedful import evaluate
 from heedful.core.errors import InputError
-from heedful.data.formats import open_source, window
+from heedful.data.formats import files, open_source
 from heedful.data.formats.files import records
 from heedful.data.formats.raw import UNPACKED
 from heedful.data.formats.source import FORMATS
@@ -118,9 +118,9 @@ def test_a_small_workbook_that_unpacks_to_a_lot_is_refused(tmp_path: Path) -> No
 def test_a_compressed_array_is_given_up_at_an_element_that_is_too_long(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "CELL_LIMIT", window.CHUNK)
+    monkeypatch.setattr(files, "CELL_LIMIT", files.CHUNK)
     path = tmp_path / "rows.json.gz"
-    texts = ["a", "x" * 8 * window.CHUNK, "b"]
+    texts = ["a", "x" * 8 * files.CHUNK, "b"]
     path.write_bytes(gzip.compress(json.dumps([{"response": text} for text in texts]).encode()))
     first, broken = records(path)
     assert (first.data, broken.data) == ({"response": "a"}, {})

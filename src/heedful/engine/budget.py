@@ -10,10 +10,10 @@ from heedful.core.text import dollars
 from heedful.engine.cost import TOKENS, CostSummary
 from heedful.engine.runner import Postponed
 from heedful.engine.schema import CACHE_WRITE
+from heedful.models.attempts import METER
 from heedful.models.base import Usage
-from heedful.models.metering import METER
-from heedful.models.prefix import content
 from heedful.models.pricing import BATCH_SHARE, cost, estimate_tokens
+from heedful.models.turns import content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

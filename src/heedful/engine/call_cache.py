@@ -20,8 +20,8 @@ from heedful.core.noun import to_text, trusted
 from heedful.core.nouns import Expense
 from heedful.engine.purpose import Purpose
 from heedful.engine.schema import CACHE_WRITE, LOST, UsageRecord
+from heedful.models.attempts import METER
 from heedful.models.base import Completion
-from heedful.models.metering import METER
 from heedful.models.turns import check_parts
 
 if TYPE_CHECKING:

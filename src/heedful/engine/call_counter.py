@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NoReturn
 from heedful.core.errors import ModelError, UsageError
 from heedful.engine.store import UsageRecord
 from heedful.models.batches import has_batches
-from heedful.models.prefix import least_cached
 from heedful.models.pricing import CHARACTERS_PER_TOKEN, estimate_tokens
+from heedful.models.turns import least_cached
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -23,8 +23,8 @@ from heedful.core.log import logger
 from heedful.core.machine import available_cores
 from heedful.core.text import amount
 from heedful.core.version import __version__
+from heedful.models.attempts import METER, Meter
 from heedful.models.limiter import AdaptiveLimiter
-from heedful.models.metering import METER, Meter
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import UsageError
 from heedful.models.attempts import Attempts, failure
 from heedful.models.faults import Fault, FaultError, FaultKind, fault_of, refused_parameter
-from heedful.models.prefix import content
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
-from heedful.models.turns import openai_turn
+from heedful.models.turns import content, openai_turn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

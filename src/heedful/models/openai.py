@@ -16,9 +16,8 @@ from heedful.core.errors import UsageError
 from heedful.core.log import logger
 from heedful.models.attempts import Attempts, failure
 from heedful.models.base import AuthError
-from heedful.models.connections import connections, reason
+from heedful.models.connections import ConnectError, LongReplyError, connections, reason
 from heedful.models.faults import OK, Fault, FaultError, FaultKind, fault_of, refused_parameter
-from heedful.models.plain_connection import ConnectError, LongReplyError
 from heedful.models.redaction import Redactor
 from heedful.models.replies import read_completion
 from heedful.models.turns import openai_turn
