@@ -18,7 +18,7 @@ from heedful.core.nouns import Critique, Status
 from heedful.engine.call_cache import complete
 from heedful.engine.purpose import Purpose
 from heedful.engine.runner import together
-from heedful.judges.prompts import ranking
+from heedful.judges.prompts import Shown, ranking
 from heedful.judges.prompts.base import NO_INSTRUCTION, lacks_instruction
 from heedful.models.base import Sampling
 from heedful.rewards.reward import Reward
@@ -172,10 +172,11 @@ class GroupRanking(Reward):
         except ModelError:  # logged where the call was made
             return None
         self._answered = True
-        shown = None if completion.cut_off else ranking.parse(completion.text, ordered)
-        if shown is None:
+        shown = Shown.in_prompt(messages)
+        read = None if completion.cut_off else ranking.parse(completion.text, shown, len(ordered))
+        if read is None:
             return None
-        ranks = dict(zip(order, shown, strict=True))
+        ranks = dict(zip(order, read, strict=True))
         return [ranks[place] for place in range(len(texts))]
 
     def _undecided(self, sample: Sample, problem: str) -> Rewarded:

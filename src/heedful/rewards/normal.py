@@ -9,11 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_LOOKALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυ",
-    "ABESIJKMHOPCTYXaesijopcyxhdqwgABEZHIKMNOPTYXaovpu",
-)
-"""Cyrillic and Greek letters that look like Latin ones."""
+from heedful.core.scripts import LOOKALIKES
 
 _FOREIGN = "\u0370-\u03ff\u0400-\u052f\u0251-\u0261"
 _WORD = re.compile(rf"[A-Za-z{_FOREIGN}]+")
@@ -49,7 +45,7 @@ def normalised(text: str) -> str:
     latin = 2 * sum(char.isascii() for char in words) > len(words)
 
     def spelled(word: re.Match[str]) -> str:
-        plain = word[0].translate(_LOOKALIKES)
+        plain = word[0].translate(LOOKALIKES)
         return plain if plain.isascii() and (latin or _MIXED.search(word[0])) else word[0]
 
     return _WORD.sub(spelled, visible)
@@ -67,4 +63,4 @@ def mixed_words(text: str) -> int:
 
 
 def _is_disguised(word: str) -> bool:
-    return _MIXED.search(word) is not None and word.translate(_LOOKALIKES).isascii()
+    return _MIXED.search(word) is not None and word.translate(LOOKALIKES).isascii()
