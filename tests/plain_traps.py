@@ -190,7 +190,7 @@ TRAPS: list[tuple[str, str, bool | None]] = [
     ("Respond with a number only.", "forty-two", None),
     ("Respond with a number only.", "no idea", False),
     ("The answer must be an integer.", "4.5", None),
-    ("Use H2 headings.", "Heading\n-------\n\nx\n\nOther\n-----", None),
+    ("Use H2 headings.", "Heading\n-------\n\nx\n\nOther\n-----", True),
     ("Use at least one level-2 heading.", "### Rain", False),
     ("Use at least one level-2 heading.", "<h2>Rain</h2>", True),
     ("Use italics.", "_very_ wet", True),

@@ -117,7 +117,8 @@ def test_what_games_a_reward_is_worth_nothing_to_a_permissive_judge(
     response: str, gate: str
 ) -> None:
     judge = Permissive()
-    with Reward(judge) as reward, Reward(judge, gates="none") as open_:
+    without: dict[str, Any] = {"gates": "none", "reasoning": "keep"}
+    with Reward(judge) as reward, Reward(judge, **without) as open_:
         (scored,) = reward.score_sync([sample(response)])
         assert (scored.value, scored.decided) == (0, True)
         assert scored.gate is not None

@@ -25,9 +25,9 @@ CASES: list[tuple[str, dict[str, Any], list[str], list[str], list[str]]] = [
     (
         "count",
         {"unit": "headings", **LEAST},
-        ["# Rain", "   ## Rain", "# Rain\n\nIt fell."],
+        ["# Rain", "   ## Rain", "# Rain\n\nIt fell.", "Rain\n====\n\nText."],
         [
-            "**A *b* c**\n\nText here.", "Rain\n====\n\nText.", "__Rain__\n\nText.",
+            "**A *b* c**\n\nText here.", "__Rain__\n\nText.",
             "***Rain***\n\nText.", "**Rain:**\n\nText.", "<h2 class='a'>Rain</h2>",
             "1. **Rain**\n\nText", "RAIN\n\nIt fell.", "- # Rain", "> # Rain", "##标题\n下了。",
             "一、雨\n下了。", "It fell.\n\n*Snow*\n\nIt fell.",

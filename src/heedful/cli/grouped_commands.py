@@ -208,13 +208,6 @@ heedful reward best runs/k8 --to trl -o dataset
 heedful reward stats runs/k8 --other-aggregate all_or_nothing
 """,
     ),
-    "compute": Command(
-        "heedful.cli.reward_compute:compute",
-        """Estimate the compute of judging by protocol: calls, tokens, FLOPs.
-
-heedful reward compute responses.jsonl --parameters 14
-""",
-    ),
     "attack": Command(
         "heedful.cli.reward_attack:attack",
         """Try a catalogue of attacks on a judge.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.engine.runner import together
-from heedful.models.prefix import with_shared_prefix
 from heedful.models.pricing import estimate_tokens
+from heedful.models.turns import with_shared_prefix
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence

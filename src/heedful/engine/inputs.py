@@ -10,10 +10,11 @@ import time
 from collections.abc import Iterator, Mapping, Sized
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypedDict, cast, get_args
 
 from heedful.core.errors import InputError, UsageError
 from heedful.core.files import digest
+from heedful.core.reasoning import ReasoningMode, answered
 from heedful.engine.options import RunOptions, refuse_unknown
 from heedful.engine.runner import Item
 
@@ -22,12 +23,13 @@ if TYPE_CHECKING:
     from typing import Unpack
 
     from heedful.core.nouns import Sample
-    from heedful.data.formats import Row, Source, Sources
+    from heedful.data.formats import Format, Row, Source, Sources
     from heedful.data.formats.memory import InMemory
 
 __all__ = [
     "Data",
     "DataOptions",
+    "OpenedData",
     "ReadingOptions",
     "content",
     "default_run",
@@ -73,6 +75,7 @@ class ReadingOptions(_FormatOptions, total=False):
 
     limit: int | None
     sample: int | None
+    reasoning: ReasoningMode | None
 
 
 class DataOptions(ReadingOptions, RunOptions, total=False):
@@ -85,6 +88,9 @@ class DataOptions(ReadingOptions, RunOptions, total=False):
             are neither judged nor counted.
         limit: take only the first so many rows; the turns of one record count as one.
         sample: take only so many rows at random, by the seed of the job, where it has one.
+        reasoning: ``strip`` (the default but for faithful scoring): the reasoning before a
+            response's answer is set apart, in the sample's field ``reasoning``. ``keep``: it stays
+            in the response, and is judged.
     """
 
 
@@ -242,16 +248,19 @@ def _marks(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def items(source: InMemory) -> Iterator[Item[Sample]]:
+def items(source: InMemory, reasoning: ReasoningMode = "strip") -> Iterator[Item[Sample]]:
     """Make rows, of a file or in memory, a run's items; in memory, lines are numbers from 1."""
     from heedful.data.formats.memory import rows
 
-    return map(_item, rows(source))
+    return (_item(row, reasoning) for row in rows(source))
 
 
-def _item(row: Row) -> Item[Sample]:
-    key = row.id if row.sample is None else row.sample.id
-    return Item(line=row.line, id=key, value=row.sample, problem=row.problem)
+def _item(row: Row, reasoning: ReasoningMode) -> Item[Sample]:
+    sample = row.sample
+    key = row.id if sample is None else sample.id
+    if sample is not None and reasoning == "strip":
+        sample = answered(sample)
+    return Item(line=row.line, id=key, value=sample, problem=row.problem)
 
 
 class Selection(NamedTuple):
@@ -261,11 +270,13 @@ class Selection(NamedTuple):
         limit: how many, from the first on.
         sample: how many, at random.
         seed: of the choice.
+        reasoning: whether responses keep the reasoning before their answers.
     """
 
     limit: int | None = None
     sample: int | None = None
     seed: int = 0
+    reasoning: ReasoningMode = "strip"
 
     @classmethod
     def of(cls, reading: ReadingOptions, seed: int = 0) -> Selection:
@@ -276,11 +287,14 @@ class Selection(NamedTuple):
                 raise UsageError(f"--{name} is {number}", hint="give at least 1")
         if limit is not None and sample is not None:
             raise UsageError("--limit and --sample are both given", hint="give one of them")
-        return cls(limit, sample, seed if sample is not None else 0)
+        reasoning = reading.get("reasoning") or "strip"
+        if reasoning not in get_args(ReasoningMode):
+            raise UsageError(f"--reasoning is {reasoning!r:.40}", hint="give strip or keep")
+        return cls(limit, sample, seed if sample is not None else 0, reasoning)
 
     @property
     def config(self) -> dict[str, Any]:
-        """The part of a run's configuration; empty for all rows."""
+        """The part of a run's configuration."""
         return {name: value for name, value in self._asdict().items() if value}
 
     def total(self, source: object) -> int | None:
@@ -309,7 +323,7 @@ class Selection(NamedTuple):
         For a sample the source is read twice.
         """
         if self.limit is None and self.sample is None:
-            yield from items(source)
+            yield from items(source, self.reasoning)
             return
         if self.sample is not None and isinstance(source, Iterator):
             source = list(source)
@@ -320,7 +334,7 @@ class Selection(NamedTuple):
             chosen = frozenset(random.Random(self.seed).sample(range(total), least))
         for number, record in enumerate(_records(source)):
             if number in chosen:
-                yield from map(_item, record)
+                yield from (_item(row, self.reasoning) for row in record)
             elif self.sample is None:
                 return
 
@@ -349,3 +363,59 @@ def content(rows: Iterable[Item[Sample]]) -> str:
 def encode(sample: Sample) -> str:
     """Encode a sample as it is stored."""
     return sample.model_dump_json(exclude_defaults=True)
+
+
+class OpenedData:
+    """The rows of a job's data.
+
+    Attributes:
+        rows: all of them; a file's are read as they are needed.
+        files: the files that they come from; none for rows in memory.
+        format: the files' format.
+        config: all that says which rows they are, for the configuration of a run.
+        about: the same in words, for its summary.
+    """
+
+    def __init__(
+        self,
+        data: Data,
+        reading: ReadingOptions,
+        *,
+        responses: str | os.PathLike[str] | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Open the data."""
+        task = reading.get("task")
+        exclude = reading.get("exclude_generation_failures", False)
+        source = open_data(
+            data,
+            format=reading.get("format"),
+            responses=responses,
+            task=task,
+            exclude_generation_failures=exclude,
+        )
+        self._selection = Selection.of(reading, seed)
+        self.rows: InMemory = source or cast("InMemory", data)
+        self.files: list[Path] = list(source.files) if source else []
+        self.format: Format | None = source.format if source else None
+        name = self.format.name if self.format else None
+        common: dict[str, Any] = {"format": name, "task": task}
+        common |= self._selection.config
+        if exclude:
+            common["exclude_generation_failures"] = True
+        names = [fingerprint(path) for path in self.files] if source else None
+        self.config: dict[str, Any] = {"input": names, **common}
+        self.about: dict[str, Any] = {"input": [str(path) for path in self.files] or None, **common}
+
+    def total(self) -> int | None:
+        """Count the rows that will be taken, where that costs next to nothing."""
+        return self._selection.total(self.rows)
+
+    def name(self) -> None:
+        """Name rows in memory by their content, so that a run resumes with the same rows only."""
+        if self.config["input"] is None:
+            self.rows, self.config["input"] = self._selection.named(self.rows)
+
+    def items(self) -> Iterator[Item[Sample]]:
+        """Give the samples, and the rows that could not be read."""
+        return self._selection.items(self.rows)

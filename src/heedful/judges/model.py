@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import ModelError, UsageError
 from heedful.core.noun import trusted, updated
 from heedful.core.nouns import Critique, Judgment, Status
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.fan_out import fan_out
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS, Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.judges import prompts
 from heedful.judges.base import facts
 from heedful.judges.images import unshown

@@ -19,10 +19,10 @@ from heedful.core.log import logger
 from heedful.core.nouns import Sample, Status
 from heedful.core.version import __version__
 from heedful.data.formats.base import write_json
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.cost import CostSummary
 from heedful.engine.job import Job
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.engine.runner import Item
 from heedful.engine.saved_run import SUMMARY
 from heedful.jobs.results import PROBLEMS_LISTED

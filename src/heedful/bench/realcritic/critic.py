@@ -20,7 +20,7 @@ from heedful.engine.call_cache import complete, expense
 from heedful.engine.purpose import EXPLAINED_TOKENS, RESPONSE_TOKENS, Purpose
 from heedful.judges.prompts import Shown
 from heedful.models.base import Completion
-from heedful.models.replies import without_thinking
+from heedful.models.replies import without_reasoning
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -177,7 +177,7 @@ class Solver:
         reply = await self.ask(self.prompts.direct(problem), RESPONSE_TOKENS, spent)
         if isinstance(reply, ModelError):
             return GradedAnswer(failed=True, grade=SolutionVerdict(reason=str(reply)))
-        reply = without_thinking(reply)
+        reply = without_reasoning(reply)
         cut = reply.cut_off
         grade = await self.grade(problem, reply.text, cut_off=cut)
         return GradedAnswer(text=reply.text, cut_off=cut, grade=grade)

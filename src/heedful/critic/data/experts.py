@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.core.text import amount
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import EXPLAINED_TOKENS, Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.engine.runner import together
 from heedful.jobs.generate import Recipe, RowsJob, Task, keep, refuse_uninstructed
 from heedful.jobs.rows import Addition

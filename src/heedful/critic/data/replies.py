@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from heedful.core.errors import ModelError, UsageError
-from heedful.engine.reasks import attempt, attempts
+from heedful.engine.call_cache import attempt, attempts
 from heedful.judges.prompts import block_layout as layout
 from heedful.judges.prompts.fence import Fence
 from heedful.judges.prompts.quotation import NOTHING, Shown

@@ -17,9 +17,9 @@ from heedful.core.errors import ModelError, RowError, UsageError
 from heedful.critic.data import replies
 from heedful.data.formats import native
 from heedful.data.formats.base import atomically
+from heedful.engine.call_cache import attempt, attempts
 from heedful.engine.inputs import split_options
 from heedful.engine.purpose import Purpose
-from heedful.engine.reasks import attempt, attempts
 from heedful.jobs.generate import (
     Recipe,
     RowsJob,

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from heedful.data.formats.memory import InMemory
     from heedful.engine.inputs import Data
     from heedful.models.base import Completion
-    from heedful.models.engine import Engine
-    from heedful.models.token_sampling import Draft
+    from heedful.models.engine import Draft, Engine
 
 _Request = tuple[int, "Sequence[Constraint]", "Sequence[Message]"]
 """A sample's number, the constraints, and the prompt."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core import plugins, rubric
 from heedful.core.errors import InputError, RowError, UsageError
-from heedful.core.nouns import Message
+from heedful.core.noun import meant
+from heedful.core.nouns import Message, Sample
 from heedful.data.formats import (
     advancedif,
     cfbench,
@@ -40,13 +41,13 @@ from heedful.data.formats.fields import made, row_id
 from heedful.data.formats.files import kind, records
 from heedful.data.formats.raw import Record, is_compressed
 from heedful.data.formats.responses import Responses, opened
-from heedful.data.formats.unknown import hint
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Iterator, Mapping
 
-    from heedful.core.nouns import Sample
+    from heedful.data.formats.raw import Record
+
 
 _PLUGINS = "heedful.formats"
 
@@ -135,58 +136,55 @@ class Source:
             if self.exclude_failures and _generation_failed(record.data):
                 self.excluded += 1
                 continue
-            for row in self._rows(number, record, joined):
+            for row in record_rows(self.format, number, record, joined=joined, task=self.task):
                 if row is None:
                     self.filtered += 1
                 else:
                     yield row
 
-    def _rows(self, number: int, record: Record, joined: Responses | None) -> Iterator[Row | None]:
-        """Make the rows of one record: one for each turn that it holds."""
-        if record.problem is not None:
-            yield Row(record.line, id=f"row-{number}", problem=record.problem)
-            return
-        try:
-            merged = joined.merge(record.data, self.format.keys) if joined else None
-            joined = joined if merged is None else None
-            turns = made(self.format.turns, record.data if merged is None else merged)
-        except RowError as error:
-            yield Row(record.line, id=f"row-{number}", problem=problem(error))
-            return
-        before: Sample | None = None
-        for turn in turns:
-            row, before = self._row(number, record.line, turn, before, joined)
-            yield row
 
-    def _row(
-        self,
-        number: int,
-        line: int,
-        data: dict[str, Any],
-        before: Sample | None,
-        joined: Responses | None,
-    ) -> tuple[Row | None, Sample | None]:
-        """Make the row of one turn, ``None`` if it is of another task; and its sample."""
+def record_rows(
+    reading: Format,
+    number: int,
+    record: Record,
+    *,
+    joined: Responses | None = None,
+    task: str | None = None,
+) -> Iterator[Row | None]:
+    """Make the rows of one record, one for each turn that it holds; ``None`` for other tasks'."""
+    if record.problem is not None:
+        yield Row(record.line, id=f"row-{number}", problem=record.problem)
+        return
+    try:
+        merged = joined.merge(record.data, reading.keys) if joined else None
+        joined = joined if merged is None else None
+        turns = made(reading.turns, record.data if merged is None else merged)
+    except RowError as error:
+        yield Row(record.line, id=f"row-{number}", problem=problem(error))
+        return
+    before: Sample | None = None
+    for turn in turns:
         ident = f"row-{number}"
-        wanted = self.task is None or _may_be_of(data, self.task)
+        wanted = task is None or _may_be_of(turn, task)
         try:
-            ident = row_id(data, number, "id", "key", "idx")
-            sample = made(self.format.sample, data, number)
+            ident = row_id(turn, number, "id", "key", "idx")
+            sample = made(reading.sample, turn, number)
             ident = sample.id
             senseless = rubric.problem(sample.checklist)
             if senseless is not None:
                 raise RowError(senseless)  # noqa: TRY301 - as the format raises
-            wanted = self.task is None or _is_of(sample, self.task)
-            if before is not None and self.format.follows:
+            wanted = task is None or _is_of(sample, task)
+            if before is not None and reading.follows:
                 conversation = with_response(before) + sample.conversation
                 sample = sample.model_copy(update={"conversation": conversation})
+            before = sample
             if joined is not None:
                 before = sample.model_copy(update={"response": None})
-                sample = joined.join(sample)
+                before = sample = joined.join(sample)
         except RowError as error:
-            row = Row(line, id=ident, problem=problem(error))
-            return (row if wanted else None), before
-        return (Row(line, sample, sample.id) if wanted else None), sample
+            yield Row(record.line, id=ident, problem=problem(error)) if wanted else None
+        else:
+            yield Row(record.line, sample, sample.id) if wanted else None
 
 
 def _lines(path: Path) -> int:
@@ -329,6 +327,27 @@ def _check(path: Path, wanted: Format) -> Format:
         where=f"{path}:{first[0].line}",
         hint=hint,
     )
+
+
+def hint(path: Path, record: Record) -> str:
+    """Say what would make the file readable, by its first record."""
+    data = record.data
+    rows = [key for key, value in data.items() if isinstance(value, list) and value]
+    if len(data) == 1 and rows and isinstance(data[rows[0]][0], dict):
+        return f"the rows lie under {rows[0]!r}: jq '.{rows[0]}' FILE takes them out"
+    if kind(path) in table.KINDS and len(data) == 1 and "|" in next(iter(data)):
+        return "the cells are separated by bars: save the table with commas"
+    mapped = {
+        name: field for name in data for field in [meant(Sample, name)] if field and field != name
+    }
+    if mapped:
+        pairs = ",".join(f"{name}={field}" for name, field in mapped.items())
+        return f"say what they are: --map {pairs}"
+    if kind(path) in table.KINDS:
+        return (
+            "CSV needs a header row with prompt, checklist and response, and commas between cells"
+        )
+    return "give each row prompt, checklist and response"
 
 
 def problem(error: RowError) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from heedful.core.errors import UsageError
 from heedful.core.noun import trusted
 from heedful.core.nouns import Constraint, Judgment, Message, Sample, Status
+from heedful.core.reasoning import separate
 from heedful.core.text import is_blank, unix_lines
 from heedful.core.turns import has_parts
 from heedful.judges.prompts.contradiction import contradicts
@@ -232,36 +233,27 @@ def refuse_undecided(judgments: Sequence[Judgment]) -> None:
             )
 
 
-_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>", re.IGNORECASE)
-_LOST_OPENING = re.compile(
-    r"^[ \t]*</(?:think|thinking|reasoning)>[ \t]*$", re.IGNORECASE | re.MULTILINE
-)
 _CODE = re.compile(r"\s*(`{3,}+|~{3,}+)[^\n`]*+\n(.*)\n[ \t]*(\1|~{3,}+)\s*", re.DOTALL)
 
 
-def answer(text: str) -> str:
+def answer(text: str, *, lost_opening: bool = False) -> str:
     """Return a reply with unix line ends, without its reasoning and without code fences around it.
 
-    Reasoning is what a reply begins with in ``<think>``; one that doesn't end leaves nothing.
+    Reasoning whose opening tag the chat template wrote is left out only if it's asked for: what
+    ends it may be a quotation behind the verdicts.
     """
-    text = unix_lines(text)
-    opened = _REASONING.match(text)
-    if opened:
-        end = re.compile(f"</{opened[1]}>", re.IGNORECASE).search(text)
-        text = text[end.end() :] if end else ""
+    text, _ = separate(unix_lines(text), lost_opening=lost_opening)
     fenced = _CODE.fullmatch(text)
     return fenced[2] if fenced and fenced[1].startswith(fenced[3]) else text
 
 
 def readings(text: str) -> Iterator[str]:
-    """Yield a reply, and what is left of it if the chat template opened its reasoning.
+    """Yield a reply as it is, and without reasoning whose opening tag is lost.
 
     For forms that allow no other words beside the verdicts.
     """
     yield answer(text)
-    end = _LOST_OPENING.search(text)
-    if end:
-        yield answer(text[end.end() :])
+    yield answer(text, lost_opening=True)
 
 
 def same_words(text: str) -> str:

@@ -222,7 +222,7 @@ def _hit(row: Scored, text: str) -> tuple[str, Markup] | None:
 
 def _texts(row: Scored, sample: Sample) -> list[tuple[str, str]]:
     texts = [piece for turn in sample.conversation for piece in pieces(turn)]
-    texts.append(("response", sample.response or ""))
+    texts += [("reasoning", sample.reasoning or ""), ("response", sample.response or "")]
     texts += [("tool call", each.shown) for each in sample.tool_calls]
     texts += [
         (f"constraint {n}", constraint.text) for n, constraint in enumerate(sample.checklist, 1)
@@ -296,6 +296,9 @@ def laid_out(row: Scored, wanted: Filter, *, whole: bool) -> dict[str, Any]:
         for turn in sample.conversation
         for role, text in pieces(turn)
     ]
+    if sample.reasoning:
+        thought = marked(sample.reasoning, [], limit)
+        turns.append(Turn("reasoning", thought, len(sample.reasoning)))
     calls = [each.shown for each in sample.tool_calls]
     response = None
     if sample.response is not None:

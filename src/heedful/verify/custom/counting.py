@@ -153,6 +153,12 @@ def _items(layout: Layout) -> list[int]:
     return [size for size in readings if size] if max(bullets) or min(numbered) else readings
 
 
+def _headings(layout: Layout) -> list[int]:
+    """Headings; a title above others may not count."""
+    below = [size for size in _sizes(layout.subheading_readings) if size]
+    return [*_sizes(layout.heading_readings), *below]
+
+
 def _tables(layout: Layout) -> list[int]:
     """Tables of Markdown and HTML; rows without a line of dashes, or tabs, may be one."""
     html = layout.text.lower().count("<table")
@@ -256,7 +262,8 @@ _READINGS: dict[Unit, Callable[[Layout], list[int]]] = {
     "markdown_bullet_points": _markdown_bullets,
     "numbered_items": _numbered,
     "list_items": _items,
-    "headings": lambda layout: _sizes(layout.heading_readings),
+    "headings": _headings,
+    "subheadings": lambda layout: _sizes(layout.subheading_readings),
     "tables": _tables,
     "markdown_tables": _markdown_tables,
     "code_blocks": _code_blocks,

@@ -88,8 +88,10 @@ def _patterns(phrase: str) -> _Patterns:
         before += r"(?<!\d)(?<!\d\.)" + (r"(?<!\d,)" if _THOUSANDS.match(phrase) else "")
         alone = (alone[0] + r"(?<!\d[,:/])", alone[1])
     if phrase[-1:].isdigit():
-        after += r"(?!\d)(?!\.\d)(?!,\d{3}(?!\d))"
-        alone = (alone[0], alone[1] + r"(?![,:/]\d)")
+        # "Python 3.11" may be "Python 3", though 3.11 isn't 3.
+        named = re.search("[^\\W\\d_]", phrase) is not None
+        after += r"(?!\d)(?!,\d{3}(?!\d))" + r"(?!\.\d)" * (not named)
+        alone = (alone[0], alone[1] + r"(?![,:/]\d)" + r"(?!\.\d)" * named)
     return _Patterns(
         re.compile(f"{before}{alone[0]}{core}{after}{alone[1]}"),
         re.compile(f"{before}{core}{inflected}{after}"),

@@ -1,5 +1,7 @@
 """The compute that judging takes, by protocol: calls, tokens and floating-point operations.
 
+    python benchmarks/judging_compute.py RESPONSES --parameters 14 [--per-call 3] [--reasoning 1000]
+
 No call is made: the prompts are written for the data at hand, and the lengths of the replies are
 those of published critiques (:mod:`heedful.engine.purpose`). A forward pass takes about two
 operations for each parameter and token (Kaplan et al., arXiv 2001.08361, section 2.1; attention,
@@ -8,12 +10,17 @@ which grows with the context, is left out). Of a mixture of experts, the active 
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from heedful.core.errors import UsageError
+from rich.console import Console
+
 from heedful.core.text import amount
+from heedful.data import formats
 from heedful.engine.purpose import EXPLAINED_TOKENS, VERDICT_TOKENS
+from heedful.judges import prompts
 from heedful.judges.prompts.base import lacking
 from heedful.models.pricing import estimate_tokens
 from heedful.reporting.document import Document
@@ -85,12 +92,6 @@ def judging_compute(
     reasoning: int = 1000,
 ) -> dict[str, Any]:
     """Estimate the compute of judging whole checklists, parts of them, single constraints."""
-    if parameters <= 0 or reasoning < 0 or any(each is not None and each < 1 for each in per_call):
-        raise UsageError(
-            f"{parameters} parameters, {reasoning} tokens of reasoning and {list(per_call)} "
-            "constraints a call make no sense",
-            hint="parameters are more than 0, and so are constraints a call",
-        )
     thoughts = [0, reasoning] if reasoning else [0]
     protocols = [_Protocol(size, thought) for thought in thoughts for size in per_call]
     responses = constraints = skipped = 0
@@ -103,9 +104,7 @@ def judging_compute(
         for protocol in protocols:
             protocol.add(sample, prompt)
     if not responses:
-        raise UsageError(
-            "no row has an instruction, a response and a checklist", hint="add what is missing"
-        )
+        raise SystemExit("no row has an instruction, a response and a checklist")
     return {
         "responses": responses,
         "constraints": constraints,
@@ -145,3 +144,27 @@ def document(result: Mapping[str, Any]) -> Document:
     if result["skipped"]:
         intro += f"; {amount(result['skipped'], 'row')} that no model can judge left out"
     return Document("Compute of judging", [intro], [Table("Compute", columns, rows, note=note)])
+
+
+def main() -> None:
+    """Read the command line, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path, help="responses with their checklists")
+    parser.add_argument("--parameters", type=float, required=True, help="active ones, in billions")
+    parser.add_argument("--per-call", type=int, default=3, help="constraints in a call, between")
+    parser.add_argument("--reasoning", type=int, default=1000, help="tokens that a judge thinks")
+    parser.add_argument("--prompt", default="plain")
+    given = parser.parse_args()
+    samples = (row.sample for row in formats.open_source(given.data) if row.sample is not None)
+    result = judging_compute(
+        samples,
+        prompts.make(given.prompt),
+        parameters=given.parameters * 1e9,
+        per_call=list(dict.fromkeys([None, given.per_call, 1])),
+        reasoning=given.reasoning,
+    )
+    Console().print(document(result).terminal())
+
+
+if __name__ == "__main__":
+    main()
