@@ -87,7 +87,6 @@ FROM_RUNS: Mapping[str, str] = {
 
 FOLDERS = {
     "critic export",
-    "reward attack",
     "critic train sft",
     "critic train dpo",
     "critic gguf",

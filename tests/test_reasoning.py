@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,6 +15,7 @@ import commands
 from adversarial import LIMIT_S, cpu_s
 from fault_server import completion
 from heedful import Check, Constraint, Sample, evaluate, respond
+from heedful.core.problems import Problem, Solution
 from heedful.core.reasoning import separate
 from heedful.data.formats import native
 from heedful.judges import Cascade, Compiled, Rules, prompts
@@ -236,6 +239,40 @@ def test_responses_that_are_requested_keep_their_reasoning_apart(tmp_path: Path)
     (line,) = map(json.loads, output.read_text(encoding="utf-8").splitlines())
     assert (line["response"], line["reasoning"]) == ("Hi!", THOUGHT)
     assert "reasoning" not in line["completion"]
+
+
+def test_the_viewer_shows_reasoning_folded(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
+    from viewing import client, keys_of
+
+    evaluate([row("<think>not <b>yet</think>Hi!")], judge="rules", run=tmp_path / "runs" / "r")
+    browser = client(tmp_path / "runs")
+    page = browser.get(f"{keys_of(browser)['r']}/samples/1").text
+    (folded,) = re.findall(r'<details class="turn">.*?</details>', page, re.DOTALL)
+    assert "not &lt;b&gt;yet" in folded
+
+
+@pytest.mark.slow
+def test_graders_read_the_answer() -> None:
+    pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
+    from heedful.bench.grading.graders import Grader
+    from heedful.bench.grading.math_pool import MathPool
+
+    problem = Problem(id="1", question="Twice six?", kind="open", answers=("12",))
+    thought = r"It may be \boxed{7}."
+
+    async def grades(*texts: str) -> list[bool | None]:
+        async with MathPool(1) as pool:
+            grader = Grader(pool)
+            graded = [await grader.grade(problem, Solution(text=text)) for text in texts]
+        return [grade.correct for grade in graded]
+
+    for answer in (r"So \boxed{12}.", "The answer is 13."):
+        wrapped = [form.format(thought, answer) for form in FORMS.values()]
+        assert len({*asyncio.run(grades(answer, *wrapped))}) == 1
+    cut = [form.format(r"\boxed{12}") for form in UNCLOSED]
+    assert asyncio.run(grades(*cut)) == [None] * len(cut)
 
 
 def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from heedful import Check, Constraint, Critique, Judgment, Sample, Status, StopRunError, UsageError
 from heedful.core.errors import ModelError
+from heedful.core.reasoning import answered
 from heedful.judges.model import Checklist
 from heedful.judges.prompts.plain import Plain
 from heedful.models import OpenAIModel, ScriptedModel
@@ -29,7 +30,7 @@ from heedful.rewards import (
     for_trl,
     trl_rewards,
 )
-from heedful.rewards.visible import shows_nothing
+from heedful.rewards.gates import shows_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -216,7 +217,7 @@ def test_an_empty_response_is_worth_nothing_whatever_the_judge_says(
     assert (full.value, full.empty) == (1, False)
     assert len(model.calls) == 1
     assert (summary["gates"]["empty"], summary["mean"]) == (1, 0.5)
-    assert Terms().judged(sample(response, POLITE), critique("met")).value == 0
+    assert Terms().judged(answered(sample(response, POLITE)), critique("met")).value == 0
 
 
 @pytest.mark.parametrize("response", EMPTY)
@@ -247,7 +248,7 @@ def test_a_response_that_shows_something_is_not_empty(response: str) -> None:
     assert terms.judged(sample(response, POLITE), critique("met")).value == 1
 
 
-_HIDDEN = ["<think>a</think>", "<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
+_HIDDEN = ["<!-- a -->", "<|im_end|>", "</s>", "\u200b", "\n```\n```\n", " "]
 
 
 @given(st.lists(st.sampled_from(_HIDDEN)), st.lists(st.sampled_from(_HIDDEN)))

@@ -80,7 +80,7 @@ def test_trl_gets_flat_lists_and_none_for_what_is_undecided(model: ScriptedModel
     logged: dict[str, Any] = {}
     with Reward(Checklist(ScriptedModel(""), Plain(), reasks=0)) as reward:
         function = for_trl(reward, name="critic")
-        assert inspect.iscoroutinefunction(function.__call__)  # as TRL tells
+        assert inspect.iscoroutinefunction(type(function).__call__)  # as TRL tells
         assert function.__name__ == "critic"
         result = asyncio.run(
             function(

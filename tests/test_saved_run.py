@@ -187,7 +187,6 @@ TAKE_NONE = {
     "init",
     "trust",
     "completion",
-    "reward attack",
     "critic select",
     "critic sample",
     "critic filter",

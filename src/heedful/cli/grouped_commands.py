@@ -208,12 +208,4 @@ heedful reward best runs/k8 --to trl -o dataset
 heedful reward stats runs/k8 --other-aggregate all_or_nothing
 """,
     ),
-    "attack": Command(
-        "heedful.cli.reward_attack:attack",
-        """Try a catalogue of attacks on a judge.
-
-heedful reward attack --judge checklist --model critic
-heedful reward attack good.jsonl --judge checklist --model critic -o attacks
-""",
-    ),
 }

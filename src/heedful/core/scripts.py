@@ -25,7 +25,6 @@ __all__ = [
     "KHMER",
     "LAO",
     "LATIN_ACCENTED",
-    "LOOKALIKES",
     "PICTOGRAPHS",
     "THAI",
     "UNSPACED",
@@ -67,9 +66,3 @@ LATIN_ACCENTED = "\u00c0-\u024f"
 
 PICTOGRAPHS = "\u2600-\u27bf\U0001f300-\U0001faff\ufe0f\u200d"
 """Emoji and symbols shown as such, with the characters that join or colour them."""
-
-LOOKALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυ",
-    "ABESIJKMHOPCTYXaesijopcyxhdqwgABEZHIKMNOPTYXaovpu",
-)
-"""Cyrillic and Greek letters that look like Latin ones."""

@@ -31,7 +31,6 @@ __all__ = [
     "DataOptions",
     "OpenedData",
     "ReadingOptions",
-    "content",
     "default_run",
     "encode",
     "fingerprint",

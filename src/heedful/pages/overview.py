@@ -14,7 +14,7 @@ from heedful.engine.inputs import RUNS
 from heedful.engine.lock import is_held
 from heedful.engine.saved_run import SUMMARY, SavedRun
 from heedful.reporting.metric_names import WORDS, label, ranked
-from heedful.reporting.notation import bounds, cells
+from heedful.reporting.notation import interval, rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,16 +38,16 @@ class Rate(NamedTuple):
     """A rate of a run.
 
     Attributes:
-        value: a share from 0 to 1; ``None`` where nothing was decided.
-        shown: in per cent.
+        value: a share from 0 to 1; ``None`` where it depends on something undecided.
+        least: what is known of it, its lower end, by which runs are sorted.
+        shown: in per cent, or a range.
         interval: its interval.
-        bounds: where something is undecided: the rate if that were unmet, and if it were met.
     """
 
     value: float | None
+    least: float | None
     shown: str
     interval: str
-    bounds: str
 
 
 @dataclass(frozen=True)
@@ -175,8 +175,8 @@ def _rates(metrics: Mapping[str, Any]) -> Iterator[tuple[str, Rate]]:
 
 
 def _rate(measure: Mapping[str, Any]) -> Rate:
-    shown, interval, *_ = cells(measure)
-    return Rate(measure["value"], shown, interval, bounds(measure))
+    least = measure["bounds"] and measure["bounds"][0]
+    return Rate(measure["value"], least, rate(measure), interval(measure["interval"]))
 
 
 def state(directory: Path) -> State:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from heedful.core.errors import RowError, UsageError
 from heedful.data.formats.files import shown
 from heedful.rewards import rows, verl_prompts
-from heedful.rewards.visible import CONTROLS
+from heedful.rewards.gates import CONTROLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence

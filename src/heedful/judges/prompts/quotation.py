@@ -12,7 +12,6 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from heedful.core.scripts import LOOKALIKES
 from heedful.judges.prompts.fence import unfence
 
 if TYPE_CHECKING:
@@ -26,6 +25,11 @@ QUOTED = "the verdict stands word for word in what was judged, so it may be a qu
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|[nrt])")
 _SIGNS = re.compile(r"[\W_]+")
+_LOOKALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеѕіјорсухһԁԛԝɡΑΒΕΖΗΙΚΜΝΟΡΤΥΧαονρυ",
+    "ABESIJKMHOPCTYXaesijopcyxhdqwgABEZHIKMNOPTYXaovpu",
+)
+"""Cyrillic and Greek letters that look like Latin ones."""
 _FOREIGN = re.compile("[\u0370-\u052f]")
 _ASCII = bytes(range(128))
 _LOWER = _ASCII.lower() + bytes(range(128, 256))
@@ -91,5 +95,5 @@ def _letters(text: str) -> str:
     if not unicodedata.is_normalized("NFKC", letters):
         letters = _SIGNS.sub("", unicodedata.normalize("NFKC", letters))
     if _FOREIGN.search(letters):
-        letters = letters.translate(LOOKALIKES)
+        letters = letters.translate(_LOOKALIKES)
     return letters.casefold()

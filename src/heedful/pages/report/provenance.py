@@ -11,7 +11,7 @@ from heedful.analysis.compare.sides import flat
 from heedful.core.text import amount
 from heedful.pages.report.sections import Section, SectionPart, leading
 from heedful.reporting.metric_names import label
-from heedful.reporting.notation import bounds, counted, interval, percent, price
+from heedful.reporting.notation import counted, interval, percent, price, rate
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -153,11 +153,8 @@ def _quotation(reading: RunReading, files: Sequence[str], prints: Sequence[str])
             inside = ""
             if measure["interval"]:
                 inside = f"95 % interval {interval(measure['interval'], digits=2)}, "
-            possible = bounds(measure)
-            if possible:
-                inside += f"bounds {possible}, "
             inside += counted(measure)
-            rates.append(f"{label(family, name)} {percent(measure['value'])} % ({inside})")
+            rates.append(f"{label(family, name)} {rate(measure)} % ({inside})")
     data = ", ".join(f"{file} ({digest[:12]})" for file, digest in zip(files, prints, strict=False))
     return (
         f"{'; '.join(rates) or 'No rate'}. {amount(summary['samples'], 'sample')}, "

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from heedful.jobs.results import scored_entry
 from heedful.metrics.clusters import ClusterStore, cluster_of
 from heedful.metrics.outcomes import outcome, sort_verdicts
+from heedful.metrics.rates import Share, measure
 from heedful.metrics.satisfaction import cfbench, infobench
-from heedful.metrics.shares import pooled, predicted
-from heedful.metrics.statistics import measure
 from heedful.pages.report.texts import Texts
 
 if TYPE_CHECKING:
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
     from heedful.engine.saved_run import SavedRun
     from heedful.jobs.results import Scored
     from heedful.metrics.clusters import Cell, Spreads
-    from heedful.metrics.expectation import Prediction
     from heedful.metrics.outcomes import RowOutcome
-    from heedful.metrics.statistics import ClusterShare, RateEstimate
+    from heedful.metrics.rates import RateEstimate
     from heedful.pages.report.texts import Text
 
 SPLITS_LISTED = 20
@@ -40,7 +38,7 @@ SINGLE = 10
 
 TENS = ((10, 19), (20, 49), (50, 99))
 
-RATES: dict[str, tuple[Callable[..., dict[str, ClusterShare]], str]] = {
+RATES: dict[str, tuple[Callable[..., dict[str, Share]], str]] = {
     "Samples with all met": (cfbench, "isr"),
     "Constraints met": (infobench, "drfr"),
 }
@@ -127,20 +125,13 @@ class ReportGroups:
         rows[outcome] += 1
         return self._name, group[1]
 
-    def prediction(self, outcomes: Sequence[RowOutcome]) -> Prediction | None:
-        """Tell how undecided verdicts are predicted, over all groups."""
-        shares: Counter[ClusterShare] = Counter()
-        for number, count in sum(self._rows.values(), Counter[int]()).items():
-            shares[pooled(outcomes[number].verdicts)] += count
-        return predicted(shares)
-
     def measures(
-        self, parts: Sequence[Mapping[str, ClusterShare]], together: Spreads, *, readable: float
+        self, parts: Sequence[Mapping[str, Share]], together: Spreads, *, readable: float
     ) -> dict[str, dict[str, RateEstimate]]:
         """Return the measures of each rate by group, the groups in order."""
         measures: dict[str, dict[str, RateEstimate]] = {rate: {} for rate in RATES}
         for group in sorted(self._rows):
-            shares: dict[str, Counter[ClusterShare]] = {}
+            shares: dict[str, Counter[Share]] = {}
             for number, count in self._rows[group].items():
                 for rate, share in parts[number].items():
                     shares.setdefault(rate, Counter())[share] += count
@@ -201,20 +192,15 @@ class _Pass:
                         TagSplit(sample.id, place, constraint.text, judgment.votes, status)
                     )
 
-    def parts(self) -> list[dict[str, ClusterShare]]:
-        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number.
-
-        Samples that can still pass or fail count as in a summary.
-        """
-        rows = list(self.outcomes)
-        prediction = self.size.prediction(rows)
+    def parts(self) -> list[dict[str, Share]]:
+        """Say what each outcome contributes to each of :data:`RATES`, by the outcome's number."""
         return [
             {
-                name: shares.settled(prediction)
+                name: share
                 for name, (family, rate) in RATES.items()
-                if (shares := family(row, self.scoring).get(rate)) is not None
+                if (share := family(row, self.scoring).get(rate)) is not None
             }
-            for row in rows
+            for row in self.outcomes
         ]
 
     def _draw(self, position: int, key: str) -> None:

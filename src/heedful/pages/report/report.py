@@ -13,7 +13,7 @@ from heedful.jobs.evaluate_tables import notes
 from heedful.jobs.results import check_folder
 from heedful.pages.report.sections import breakdowns, leading, metrics, sizes, verdicts
 from heedful.reporting.metric_names import in_words
-from heedful.reporting.notation import bounds, counted, interval, percent
+from heedful.reporting.notation import counted, interval, percent, rate
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -138,9 +138,7 @@ def _figures(summary: Mapping[str, Any]) -> list[tuple[str, str, str]]:
             behind = counted(measure)
             if measure["interval"]:
                 behind = f"{interval(measure['interval'])} · {behind}"
-            if measure["coverage"] < 1:
-                behind += f" · {percent(measure['coverage'], 1)} % decided: {bounds(measure)}"
-            figures.append((in_words(family, name), percent(measure["value"], 1), behind))
+            figures.append((in_words(family, name), rate(measure, 1), behind))
     counts = summary["verdicts"]
     applicable = summary["constraints"] - counts.get("not_applicable", 0)
     decided = f"{counts['met'] + counts['unmet']:,} of {applicable:,} verdicts decided"

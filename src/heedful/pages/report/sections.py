@@ -15,11 +15,12 @@ from heedful.reporting.metric_names import label, ranked
 from heedful.reporting.notation import (
     COVERAGE,
     MEASURED,
-    bounds,
     cells,
     counts,
     interval,
+    least,
     percent,
+    rate,
     without_interval,
 )
 from heedful.reporting.row_charts import Counts, Estimate, estimates_chart, verdicts_chart
@@ -121,8 +122,8 @@ def metrics(readings: Sequence[RunReading]) -> Section:
     part = measured("All metrics", "metric", _names(readings), measures)
     lead = (
         "Shares in per cent. The interval is Wilson's, of 95 %; samples of one instruction or "
-        "conversation count together. Coverage is the share of the rate that rests on what was "
-        "decided; bounds: the rate if the rest were unmet, and if it were met."
+        "conversation count together. A range is from the rate if all that is undecided were unmet "
+        "to the rate if it were met."
     )
     return Section("metrics", "Metrics", [part] if part.table.rows else [], lead)
 
@@ -147,8 +148,8 @@ def verdicts(readings: Sequence[RunReading]) -> Section:
     parts += _deciders(readings)
     lead = (
         "Met and unmet are decided. Unparsed: the judge answered, without a single verdict; "
-        "failed: no answer; unsupported: no verifier knows the constraint. These are in no rate, "
-        "nor is what is not applicable, which counts in no coverage either."
+        "failed: no answer; unsupported: no verifier knows the constraint. These make a rate a "
+        "range; what is not applicable counts nowhere."
     )
     return Section("verdicts", "Verdicts", parts, lead)
 
@@ -163,7 +164,7 @@ def _mix_by_kind(reading: RunReading) -> Iterator[SectionPart]:
         Counts(
             taxonomy.name(name, "en"),
             int(measure["numerator"]),
-            measure["denominator"] - int(measure["numerator"]),
+            measure["denominator"] - int(measure["numerator"]) - measure["undecided"],
             measure["undecided"],
         )
         for name, measure in _groups(by[dimension]).items()
@@ -212,7 +213,7 @@ def breakdowns(readings: Sequence[RunReading]) -> Section:
             named = [_named(groups) for groups in by_run]
             title = f"Constraints met, by {dimension}"
             rate = "constraints met"
-            parts.append(measured(title, dimension, _names(readings), named, rate=rate, worst=True))
+            parts.append(measured(title, dimension, _names(readings), named, of=rate, worst=True))
     return Section("breakdowns", "Breakdowns", parts, said=dropped)
 
 
@@ -240,7 +241,7 @@ def _by_tag(
     if len(names) == 1:
         rate = label(family, names[0])
         title = f"{rate} by {dimension}"
-        yield measured(title, dimension, _names(readings), values, rate=rate, natural=True)
+        yield measured(title, dimension, _names(readings), values, of=rate, natural=True)
     else:
         rates = [label(family, name) for name in names]
         yield measured(f"By {dimension}", dimension, rates, values, natural=True)
@@ -265,7 +266,7 @@ def sizes(readings: Sequence[RunReading]) -> Section:
                 for rate in rates
             }
         parts += [
-            measured(title, column, names, measures, rate=rate.lower(), natural=True)
+            measured(title, column, names, measures, of=rate.lower(), natural=True)
             for title, (rate, names, measures) in tables.items()
             if len({group for groups in measures for group in groups}) > 1
         ]
@@ -282,7 +283,7 @@ def measured(
     series: Sequence[str],
     by_series: Sequence[Measures],
     *,
-    rate: str = "",
+    of: str = "",
     worst: bool = False,
     natural: bool = False,
 ) -> SectionPart:
@@ -312,7 +313,7 @@ def measured(
         for series_name, groups in zip(series[:DRAWN_SERIES], by_series, strict=False)
         if name in groups
     ]
-    axis = f"{rate}, %" if rate else "%"
+    axis = f"{of}, %" if of else "%"
     order = series[:DRAWN_SERIES] if len(series) > 1 else ()
     chart = (
         estimates_chart(estimates, axis, order=order)
@@ -323,27 +324,27 @@ def measured(
 
 
 READ_BESIDE = (
-    "In per cent; below, the 95 % interval and of how many; where not all was decided, the share "
-    "that was, and the rate if the rest were unmet, and if it were met."
+    "In per cent; below, the 95 % interval and of how many. A range is from the rate if all that "
+    "is undecided were unmet to the rate if it were met."
 )
 
 
 def beside(measure: Measure | None) -> str:
     r"""Write a measure into one cell, in lines.
 
-    >>> measure = {"value": 0.5, "interval": [0.25, 0.75], "denominator": 8, "coverage": 0.8}
-    >>> beside({**measure, "bounds": [0.4, 0.6]})
-    '50.0\n25.0 to 75.0 of 8\n80.0 % decided: 40.0 to 60.0'
+    >>> measure = {"value": None, "bounds": [0.4, 0.6], "numerator": 4, "denominator": 10}
+    >>> beside({**measure, "undecided": 2, "interval": [0.25, 0.75]})
+    '40.0 to 60.0\n25.0 to 75.0 of 10\n2 undecided'
     """
     if measure is None:
         return "–"
-    lines = [percent(measure["value"], 1), f"of {measure['denominator']:,}"]
+    lines = [rate(measure, 1), f"of {measure['denominator']:,}"]
     if "rates" in measure:
         lines[1] = counts(measure)
     if measure["interval"]:
         lines[1] = f"{interval(measure['interval'])} {lines[1]}"
-    if measure["coverage"] < 1:
-        lines.append(f"{percent(measure['coverage'], 1)} % decided: {bounds(measure)}")
+    if measure["undecided"]:
+        lines.append(f"{measure['undecided']:,} undecided")
     return "\n".join(lines)
 
 
@@ -373,9 +374,7 @@ def _named(groups: Measures) -> Measures:
 
 
 def _value(by_series: Sequence[Measures], name: str) -> tuple[float, str]:
-    values = [groups[name]["value"] for groups in by_series if name in groups]
-    known = [value for value in values if value is not None]
-    return (known[0] if known else 2.0), name
+    return next(least(groups[name]) for groups in by_series if name in groups), name
 
 
 def _natural(name: str) -> list[tuple[int, str]]:

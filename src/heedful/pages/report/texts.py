@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from heedful.core.nouns import Constraint
+    from heedful.metrics.proportions import Interval
 
 FEWEST = 5
 """Verdicts that a constraint has at least to be called hard: of fewer, chance says more."""
@@ -46,6 +47,11 @@ class Text(NamedTuple):
     unmet: int
     undecided: int
 
+    @property
+    def interval(self) -> Interval | None:
+        """95 % interval of the share that met it, whatever the undecided ones are."""
+        return _interval(self.met, self.unmet, self.undecided)
+
 
 def hardness(interval: Sequence[float] | None) -> float:
     """Return the upper end of the interval of the share that met it: the lower, the harder.
@@ -53,6 +59,12 @@ def hardness(interval: Sequence[float] | None) -> float:
     So a constraint that one of one did not meet is not the hardest.
     """
     return 1.0 if interval is None else interval[1]
+
+
+def _interval(met: int, unmet: int, undecided: int) -> Interval | None:
+    total = met + unmet + undecided
+    low, high = wilson(met, total), wilson(met + undecided, total)
+    return None if low is None or high is None else (low[0], high[1])
 
 
 class Texts(Closing):
@@ -86,7 +98,7 @@ class Texts(Closing):
         hard = heapq.nsmallest(
             LISTED,
             self._db.execute(COUNTED, (FEWEST,)),
-            key=lambda row: (hardness(wilson(row[2], row[2] + row[3])), row[1]),
+            key=lambda row: (hardness(_interval(*row[2:])), row[1]),
         )
         query = "SELECT text FROM texts WHERE rowid = ?"
         return [

@@ -16,7 +16,7 @@ from heedful.pages.overview import line_of
 from heedful.pages.viewer.bench import document_of, report_of
 from heedful.pages.viewer.downloads import known_kind, table_response
 from heedful.reporting.metric_names import in_words, ranked
-from heedful.reporting.notation import bounds, cells, cost_line, percent
+from heedful.reporting.notation import cells, cost_line, percent, undecided
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -133,7 +133,7 @@ def _order(line: RunLine, sort: str) -> tuple[bool, float]:
     """Put the best run first: the highest rate or coverage, or the lowest cost."""
     if sort == "cost":
         return line.paid is None, line.paid or 0.0
-    value = line.coverage if sort == "coverage" else getattr(line.rates.get(sort), "value", None)
+    value = line.coverage if sort == "coverage" else getattr(line.rates.get(sort), "least", None)
     return value is None, -(value or 0.0)
 
 
@@ -154,11 +154,10 @@ def _record(each: Listed) -> dict[str, Any]:
 def _rates(summary: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for family in ranked(summary["metrics"]):
         for name, measure in summary["metrics"][family].items():
-            value, interval, *_ = cells(measure)
-            possible = bounds(measure)
-            if possible:
-                interval += f", bounds {possible}"
-            yield in_words(family, name), value, interval
+            shown, between, *_ = cells(measure, 1)
+            left = undecided(measure)
+            detail = f"{between}, {left} undecided" if left else between
+            yield in_words(family, name), shown, detail
 
 
 def _first(summary: Mapping[str, Any], number: int) -> list[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, get_args
 
 from heedful.core.nouns import Check
-from heedful.verify.custom.units import Unit
+from heedful.verify.custom.counting import Unit
 from heedful.verify.custom.verse import LONGEST as _LONGEST_VERSE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LENGTHS = frozenset(unit for unit in get_args(Unit) if unit.startswith(("zi", "c
     "letters",
 }
 """Units of which a bare number means about that many."""
-_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines", "capital_letters"}
+_IN_EVERY_TEXT = LENGTHS | {"paragraphs", "sentences", "lines"}
 """Units that no response is free of, so that "no lines" must mean something else; or whose absence
 has a check of its own, as lower case is."""
 _AMBIGUOUS = frozenset({"characters", "letters"})
@@ -45,7 +45,7 @@ def _is_few(bounds: _Range) -> bool:
     return max(number or 0 for number in bounds) in range(1, _FEW + 1)
 
 
-_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "blank_lines", "stanzas"})
+_APART = frozenset({"headings", "tables", "code_blocks", "paragraphs", "stanzas"})
 """Units that stand above or beside a paragraph rather than inside of it."""
 
 

@@ -74,8 +74,7 @@ _ANSWERS = "answers"
 _SPREAD = "spread"
 """Bound where something holds throughout, so that its being there once is not enough."""
 _EVERYWHERE = frozenset(
-    f"heedful:{name}"
-    for name in ("language", "case", "dates", "excludes", "does_not_mention", "no_repetition")
+    f"heedful:{name}" for name in ("language", "case", "excludes", "does_not_mention")
 )
 """Checks of all that is written."""
 _PASSED_OVER = frozenset(
@@ -101,7 +100,7 @@ _PASSED_OVER = frozenset(
 _LISTED = frozenset({"phrases", "keys", "letters", "headers", "marks", "starts", "ends"})
 _MAY_BE_ALL = frozenset({"emojis", "different_emojis", "numbers", "links", "hashtags", "questions"})
 """Units of which a response may consist: "respond with one emoji"."""
-_MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings", "spaces"})
+_MAY_NOT_COUNT = frozenset({"punctuation_marks", "headings"})
 
 
 _BODY = "body"
