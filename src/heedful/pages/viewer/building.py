@@ -26,7 +26,7 @@ from heedful.core.turns import ToolCall
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import Scored, scored_entry
 from heedful.jobs.rows import generated_entry
-from heedful.judges.quotations import read_recording
+from heedful.judges.prompts import read_recording
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
