@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,12 +13,15 @@ from hypothesis import strategies as st
 
 import commands
 from adversarial import LIMIT_S, cpu_s
+from fault_server import completion
 from heedful import Check, Constraint, Sample, evaluate, respond
+from heedful.core.problems import Problem, Solution
 from heedful.core.reasoning import separate
 from heedful.data.formats import native
 from heedful.judges import Cascade, Compiled, Rules, prompts
 from heedful.judges.model import Checklist
 from heedful.models import ScriptedModel
+from heedful.models.replies import read_completion, without_reasoning
 from heedful.rewards import Reward
 from heedful.rewards.rows import labelled
 
@@ -236,6 +241,40 @@ def test_responses_that_are_requested_keep_their_reasoning_apart(tmp_path: Path)
     assert "reasoning" not in line["completion"]
 
 
+def test_the_viewer_shows_reasoning_folded(tmp_path: Path) -> None:
+    pytest.importorskip("starlette", reason="the extra 'view' is not installed")
+    pytest.importorskip("httpx2", reason="Starlette's client needs httpx2")
+    from viewing import client, keys_of
+
+    evaluate([row("<think>not <b>yet</think>Hi!")], judge="rules", run=tmp_path / "runs" / "r")
+    browser = client(tmp_path / "runs")
+    page = browser.get(f"{keys_of(browser)['r']}/samples/1").text
+    (folded,) = re.findall(r'<details class="turn">.*?</details>', page, re.DOTALL)
+    assert "not &lt;b&gt;yet" in folded
+
+
+@pytest.mark.slow
+def test_graders_read_the_answer() -> None:
+    pytest.importorskip("math_verify", reason="the extra 'reasoning' is not installed")
+    from heedful.bench.grading.graders import Grader
+    from heedful.bench.grading.math_pool import MathPool
+
+    problem = Problem(id="1", question="Twice six?", kind="open", answers=("12",))
+    thought = r"It may be \boxed{7}."
+
+    async def grades(*texts: str) -> list[bool | None]:
+        async with MathPool(1) as pool:
+            grader = Grader(pool)
+            graded = [await grader.grade(problem, Solution(text=text)) for text in texts]
+        return [grade.correct for grade in graded]
+
+    for answer in (r"So \boxed{12}.", "The answer is 13."):
+        wrapped = [form.format(thought, answer) for form in FORMS.values()]
+        assert len({*asyncio.run(grades(answer, *wrapped))}) == 1
+    cut = [form.format(r"\boxed{12}") for form in UNCLOSED]
+    assert asyncio.run(grades(*cut)) == [None] * len(cut)
+
+
 def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = tmp_path / "data.jsonl"
     data.write_text(json.dumps(row("<think>a, b</think>One")) + "\n", encoding="utf-8")
@@ -251,3 +290,11 @@ def test_the_command_strips_or_keeps(tmp_path: Path, capsys: pytest.CaptureFixtu
         assert note in " ".join(capsys.readouterr().out.split())
     assert commands.run("evaluate", data, "--reasoning", "drop") == 2
     assert "strip or keep" in capsys.readouterr().err
+
+
+def test_a_response_has_no_reasoning_that_the_template_opened() -> None:
+    body = completion("why\n</think>\n\nyes").body
+    thought = without_reasoning(read_completion(json.dumps(body).encode()))
+    assert (thought.text, thought.reasoning) == ("yes", "why")
+    body = completion("a\n</think>\nb", reasoning_content="why").body
+    assert without_reasoning(read_completion(json.dumps(body).encode())).text == "a\n</think>\nb"
