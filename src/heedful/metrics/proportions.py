@@ -130,7 +130,7 @@ def wilson(hits: float, trials: float, quantile: float = NORMAL_QUANTILE) -> Int
     return low, high
 
 
-def rate_interval(spread: Spread, scale: float = 1.0, known: float = 1.0) -> Interval | None:
+def rate_interval(spread: Spread, scale: float = 1.0) -> Interval | None:
     """Compute the 95 % interval of a rate over clusters.
 
     Where each cluster is one unit that counts or doesn't, it is Wilson's. Otherwise it is Wilson's
@@ -141,26 +141,20 @@ def rate_interval(spread: Spread, scale: float = 1.0, known: float = 1.0) -> Int
 
     ``benchmarks/coverage.py`` shows how often it covers the truth.
     """
-    return None if spread.clusters < MIN_CLUSTERS else _interval(spread, scale, known)
+    return None if spread.clusters < MIN_CLUSTERS else _interval(spread, scale)
 
 
-def stratified_interval(
-    strata: Sequence[Spread], known_shares: Sequence[float] = ()
-) -> Interval | None:
+def stratified_interval(strata: Sequence[Spread]) -> Interval | None:
     """Compute the 95 % interval of a rate averaged over strata with equal weights.
 
     Strata are given, not sampled, and independent: their variances add up.
     """
-    known = [
-        (spread, share)
-        for spread, share in zip(strata, known_shares or [1.0] * len(strata), strict=True)
-        if spread.m
-    ]
-    if all(spread.clusters < MIN_CLUSTERS for spread, _ in known):
+    known = [spread for spread in strata if spread.m]
+    if all(spread.clusters < MIN_CLUSTERS for spread in known):
         return None
     if len(known) == 1:
-        return _interval(known[0][0], known=known[0][1])
-    return effective([_variance(spread).known(share) for spread, share in known]).interval
+        return _interval(known[0])
+    return effective(list(map(_variance, known))).interval
 
 
 def mean_interval(strata: Sequence[Mapping[tuple[Pair, ...], int]]) -> Interval | None:
@@ -194,12 +188,6 @@ class Variance(NamedTuple):
     expected: float
     observed: float | None
 
-    def known(self, share: float) -> Variance:
-        """Return the variance where only a share of the units was observed."""
-        share = max(share, 1 / self.clusters)
-        observed = None if self.observed is None else self.observed / share
-        return self._replace(expected=self.expected / share, observed=observed)
-
 
 class EffectiveTrials(NamedTuple):
     """A rate and the number of independent trials that its data are worth.
@@ -220,11 +208,10 @@ class EffectiveTrials(NamedTuple):
         return wilson(self.rate * self.trials, self.trials, self.quantile) or (0.0, 1.0)
 
 
-def _interval(spread: Spread, scale: float = 1.0, known: float = 1.0) -> Interval:
+def _interval(spread: Spread, scale: float = 1.0) -> Interval:
     if spread.simple:
-        trials = max(1.0, spread.clusters * known)
-        return wilson(spread.rate * trials, trials) or (0.0, 1.0)
-    variance = _variance(spread).known(known)
+        return wilson(spread.rate * spread.clusters, spread.clusters) or (0.0, 1.0)
+    variance = _variance(spread)
     return effective([variance._replace(expected=scale * variance.expected)]).interval
 
 

@@ -50,9 +50,19 @@ def statistics(
         [values for group in cluster if (values := _values(group))] for cluster in _clusters(groups)
     ]
     flat = [value for cluster in known for values in cluster for value in values]
-    sums = Counter(
-        (math.fsum(map(math.fsum, cluster)), float(sum(map(len, cluster)))) for cluster in known
+    low, high = (
+        mean_estimate(
+            Counter(
+                (
+                    math.fsum(response.bounds[side] for group in cluster for response in group),
+                    float(sum(map(len, cluster))),
+                )
+                for cluster in _clusters(groups)
+            )
+        )
+        for side in (0, 1)
     )
+    ends = low["interval"], high["interval"]
     lengths = [
         [
             [
@@ -66,8 +76,9 @@ def statistics(
     ]
     description = {
         **row_counts(groups),
-        "mean": math.fsum(flat) / len(flat) if flat else None,
-        "interval": mean_estimate(sums)["interval"],
+        "mean": low["value"] if low["value"] == high["value"] else None,
+        "bounds": None if low["value"] is None else [low["value"], high["value"]],
+        "interval": [ends[0][0], ends[1][1]] if ends[0] and ends[1] else None,
         **_spread(flat),
         "signal": _signal(known),
         "best_of": best_of(known),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from heedful.core.text import amount
 from heedful.reporting.document import Document
-from heedful.reporting.notation import decimal, estimate, percent
+from heedful.reporting.notation import decimal, estimate, interval, percent
 from heedful.reporting.table import Table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["VIEWS"]
 BAR = 30
 
 _COUNTED = (
-    ("undecided", "reward", "undecided, left out"),
+    ("undecided", "reward", "undecided, which make the mean a range"),
     ("fallbacks", "reward", "undecided, replaced by the fallback"),
     ("guarded", "response", "self-graded or cut off"),
     ("unread", "row", "that cannot be used"),
@@ -54,7 +54,7 @@ def _best(summary: Summary) -> Document:
 
 
 def _stats(summary: Summary) -> Document:
-    mean = f"mean reward {estimate(summary['mean'], summary['interval'], decimal, 3)}"
+    mean = f"mean reward {_mean(summary)}"
     if summary["deviation"] is not None:
         mean += f", standard deviation {decimal(summary['deviation'])}"
     lines = [*_read(summary), mean]
@@ -71,6 +71,14 @@ def _stats(summary: Summary) -> Document:
         lines += _relation("the two rewards", agreement)
         lines.append(f"  the same value: {percent(agreement['equal'])} %")
     return Document("Reward", lines, [_histogram(summary), _best_of(summary["best_of"])])
+
+
+def _mean(summary: Summary) -> str:
+    """Write the mean reward; where some are undecided, from where to where it can be."""
+    if summary["mean"] is not None or not summary["bounds"]:
+        return estimate(summary["mean"], summary["interval"], decimal, 3)
+    between = f" ({interval(summary['interval'], decimal, 3)})" if summary["interval"] else ""
+    return f"{interval(summary['bounds'], decimal, 3)}{between}"
 
 
 def _read(summary: Summary) -> Iterator[str]:
