@@ -12,7 +12,7 @@ from heedful.core.rubric import judgment_at, value
 from heedful.core.scale import LABEL_LEVELS, NOT_APPLICABLE
 from heedful.engine.saved_run import SavedRun
 from heedful.jobs.results import scored_entry
-from heedful.metrics.rubrics import family_shares, rubric_outcome
+from heedful.metrics.rubrics import OWN_SCORE, rubric_outcome, score_share
 
 if TYPE_CHECKING:
     import os
@@ -128,7 +128,8 @@ def _rate(sample: Sample, judgments: Sequence[Judgment], rate: Rate) -> float:
         ]
         outcome = rubric_outcome(*zip(*decided, strict=True)) if decided else None
         if outcome is not None:
-            return family_shares("rubric", outcome, "strict")["score"].low
+            share = score_share(OWN_SCORE, outcome, "strict")
+            return math.nan if share is None else share.low
     elif any(each.is_penalty for each in sample.checklist):
         what = f"{sample.id!r} has criteria with negative points: to meet all isn't asked for"
         raise UsageError(what, hint="--rate score estimates the weighted score")

@@ -14,7 +14,7 @@ from heedful.analysis.compare.difference_tables import (
     summary,
     undecided,
 )
-from heedful.reporting.metric_names import FAMILIES, label, ranked
+from heedful.reporting.metric_names import label, ranked, title
 from heedful.reporting.notation import NOTHING, interval, p_value, percent, signed
 from heedful.reporting.table import Table
 
@@ -86,7 +86,7 @@ def _every_pair(family: str, names: Sequence[str], measures: Mapping[str, Measur
     )
     if any(measure["coverage"] < 1 for measure in measured):
         note += f" Below a difference: {SHORT}."
-    return Table(f"{FAMILIES.get(family, family)}: every pair", columns, rows, note, words=2)
+    return Table(f"{title(family)}: every pair", columns, rows, note, words=2)
 
 
 def _delta(measures: Measures, name: str, other: str) -> str:
