@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from heedful.core.errors import UsageError
 from heedful.core.text import amount
 from heedful.reporting.document import Document
-from heedful.reporting.notation import decimal, estimate, percent
+from heedful.reporting.notation import decimal, estimate, interval, percent
 from heedful.reporting.table import Table
 from heedful.rewards.groups import collect
 from heedful.rewards.policy_pairs import row_counts
@@ -55,9 +55,19 @@ def statistics(
         [values for group in cluster if (values := _values(group))] for cluster in _clusters(groups)
     ]
     flat = [value for cluster in known for values in cluster for value in values]
-    sums = Counter(
-        (math.fsum(map(math.fsum, cluster)), float(sum(map(len, cluster)))) for cluster in known
+    low, high = (
+        mean_estimate(
+            Counter(
+                (
+                    math.fsum(response.bounds[side] for group in cluster for response in group),
+                    float(sum(map(len, cluster))),
+                )
+                for cluster in _clusters(groups)
+            )
+        )
+        for side in (0, 1)
     )
+    ends = low["interval"], high["interval"]
     lengths = [
         [
             [
@@ -71,8 +81,9 @@ def statistics(
     ]
     description = {
         **row_counts(groups),
-        "mean": math.fsum(flat) / len(flat) if flat else None,
-        "interval": mean_estimate(sums)["interval"],
+        "mean": low["value"] if low["value"] == high["value"] else None,
+        "bounds": None if low["value"] is None else [low["value"], high["value"]],
+        "interval": [ends[0][0], ends[1][1]] if ends[0] and ends[1] else None,
         **_spread(flat),
         "signal": _signal(known),
         "best_of": best_of(known),
@@ -237,7 +248,7 @@ def _best_of(values: Sequence[float], k: int) -> float:
 BAR = 30
 
 _COUNTED = (
-    ("undecided", "reward", "undecided, left out"),
+    ("undecided", "reward", "undecided, which make the mean a range"),
     ("fallbacks", "reward", "undecided, replaced by the fallback"),
     ("guarded", "response", "self-graded or cut off"),
     ("unread", "row", "that cannot be used"),
@@ -272,7 +283,7 @@ def _best(summary: Summary) -> Document:
 
 
 def _statistics(summary: Summary) -> Document:
-    mean = f"mean reward {estimate(summary['mean'], summary['interval'], decimal, 3)}"
+    mean = f"mean reward {_mean(summary)}"
     if summary["deviation"] is not None:
         mean += f", standard deviation {decimal(summary['deviation'])}"
     lines = [*_read(summary), mean]
@@ -289,6 +300,14 @@ def _statistics(summary: Summary) -> Document:
         lines += _relation("the two rewards", agreement)
         lines.append(f"  the same value: {percent(agreement['equal'])} %")
     return Document("Reward", lines, [_histogram(summary), _best_of_table(summary["best_of"])])
+
+
+def _mean(summary: Summary) -> str:
+    """Write the mean reward; where some are undecided, from where to where it can be."""
+    if summary["mean"] is not None or not summary["bounds"]:
+        return estimate(summary["mean"], summary["interval"], decimal, 3)
+    between = f" ({interval(summary['interval'], decimal, 3)})" if summary["interval"] else ""
+    return f"{interval(summary['bounds'], decimal, 3)}{between}"
 
 
 def _read(summary: Summary) -> Iterator[str]:

@@ -208,7 +208,7 @@ def parse(text: str) -> tuple[str, int] | None:
     >>> parse("CATEGORY: Role play\nCOMPLEXITY: 4")
     ('role play', 4)
     """
-    reply = answer(text, _LINE.search)
+    reply = answer(text)
     values: dict[str, list[str]] = {"category": [], "complexity": []}
     for line in _LINE.finditer(reply):
         key = "category" if line["category"] else "complexity"
