@@ -225,7 +225,8 @@ def score_measure(
     if (least, most) == (0, 1):
         return _possible(estimate)
     spread = Spread.of((share[:2], count) for share, count in shares.items())
-    interval = rate_interval(_scaled(spread.plus(together or Spread()), least, most))
+    scaled = _scaled(spread.plus(together or Spread()), least, most)
+    interval = rate_interval(scaled, values=True)
     units = sum(share.units * count for share, count in shares.items())
     low, high = (
         math.fsum(getattr(share, side) * count for share, count in shares.items()) / units
